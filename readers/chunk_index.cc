@@ -55,7 +55,7 @@ void Put(T value, std::string* out) {
 
 [[noreturn]] void Damaged(const std::string& path, uint64_t offset, const std::string& problem) {
   throw Error(ErrorCode::kDataLoss, StrCat("the index is damaged: ", problem,
-                                           "; make it again with recordio index, or delete it"))
+                                           "; delete it, or make it again with recordio index"))
       .InFile(path, static_cast<int64_t>(offset));
 }
 
@@ -176,20 +176,20 @@ bool IsChunkIndex(const std::string& path) {
   return std::string_view(bytes, sizeof(bytes)) == kMagic;
 }
 
-std::optional<ChunkIndex> ReadIndex(const std::string& path, const File& file,
+std::optional<ChunkIndex> ReadIndex(const File& index_file, const File& file,
                                     std::string_view rules) {
-  const std::unique_ptr<const File> index_file = File::Open(path);
-  const Head head = ReadHead(*index_file);
+  const std::string& path = index_file.path();
+  const Head head = ReadHead(index_file);
   if (head.rules != rules) return std::nullopt;
   CheckFits(head, path, file);
-  const uint64_t table_bytes = index_file->size() - head.size;
+  const uint64_t table_bytes = index_file.size() - head.size;
   if (table_bytes > ChunkIndex::kMaxBytes) {
-    throw Error(ErrorCode::kResourceLimit, StrCat("an index of ", index_file->size(),
+    throw Error(ErrorCode::kResourceLimit, StrCat("an index of ", index_file.size(),
                                                   " bytes; the limit is ", ChunkIndex::kMaxBytes))
         .InFile(path, 0);
   }
   std::string table(table_bytes, '\0');
-  index_file->Read(head.size, table.data(), table.size());
+  index_file.Read(head.size, table.data(), table.size());
   if (XXH3_64bits(table.data(), table.size()) != head.table_checksum) {
     Damaged(path, head.size, "the checksum of its table is wrong");
   }
@@ -222,19 +222,18 @@ std::optional<ChunkIndex> ReadIndex(const std::string& path, const File& file,
   return index;
 }
 
-std::optional<uint64_t> ReadCount(const std::string& path, const File& file,
-                                  std::string_view rules) {
-  const Head head = ReadHead(*File::Open(path));
+std::optional<uint64_t> ReadCount(const File& index, const File& file, std::string_view rules) {
+  const Head head = ReadHead(index);
   if (head.rules != rules) return std::nullopt;
-  CheckFits(head, path, file);
+  CheckFits(head, index.path(), file);
   return head.records;
 }
 
 void FailStale(const std::string& index_path, const std::string& file_path,
                const std::string& problem, uint64_t offset) {
   throw Error(ErrorCode::kDataLoss,
-              StrCat("the file has changed since its index was made: ", problem, "; make ",
-                     Escaped(index_path), " again with recordio index, or delete it"))
+              StrCat("the file has changed since its index was made: ", problem, "; delete ",
+                     Escaped(index_path), ", or make it again with recordio index"))
       .InFile(file_path, static_cast<int64_t>(offset));
 }
 

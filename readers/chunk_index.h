@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An index says of which chunks a file is made and how many records each has, for formats in which
 // only reading tells it. `recordio index` writes it beside the file, as <file>.mhi, and readers of
-// local files look for it there. readers/formats/README.md has it byte by byte.
+// local files look for it there. Readers can leave one, too (first_pass_index.h), also in a cache
+// (cached_index.h). readers/formats/README.md has it byte by byte.
 //
 // What an index says is never believed: its own checksums must be right, the file must have the
 // size and the first and last bytes that it had, and the bytes of each chunk must have the checksum
@@ -59,11 +60,9 @@ bool IsChunkIndex(const std::string& path);
 std::string RulesOf(const std::string& path);
 // Reads an index of which every chunk is known; nothing if it was made by other rules. Throws
 // kDataLoss if it is damaged or does not fit the file any more, and kIo.
-std::optional<ChunkIndex> ReadIndex(const std::string& path, const File& file,
-                                    std::string_view rules);
+std::optional<ChunkIndex> ReadIndex(const File& index, const File& file, std::string_view rules);
 // The same, but only how many records it tells.
-std::optional<uint64_t> ReadCount(const std::string& path, const File& file,
-                                  std::string_view rules);
+std::optional<uint64_t> ReadCount(const File& index, const File& file, std::string_view rules);
 
 // Throws the error for an index that does not fit its file, at this byte of the file.
 [[noreturn]] void FailStale(const std::string& index_path, const std::string& file_path,

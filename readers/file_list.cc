@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "framework/base/stop.h"
 #include "framework/base/url.h"
 #include "framework/io/file_system.h"
+#include "framework/io/output_file.h"
 #include "framework/reader/file_format.h"
 #include "readers/chunk_index.h"
 #include "readers/recordio_manifest.h"
@@ -181,6 +183,13 @@ bool HasWildcard(const std::string& name) {
   return PatternIn(name).find_first_of("*?[") != std::string_view::npos;
 }
 
+bool IsUnfinishedIndex(const std::string& name) {
+  if (!EndsWith(name, kPartialSuffix)) return false;
+  const std::string whole = name.substr(0, name.size() - std::strlen(kPartialSuffix));
+  const size_t number = whole.find_last_not_of("0123456789");  // of a second one, behind a dot
+  return EndsWith(whole, kIndexSuffix) || EndsWith(whole.substr(0, number), kIndexSuffix);
+}
+
 // Names of existing files that match; throws if there are none.
 std::vector<std::string> Glob(const std::string& pattern) {
   std::vector<std::string> names = FileSystemOf(pattern).List(pattern);
@@ -191,6 +200,10 @@ std::vector<std::string> Glob(const std::string& pattern) {
   };
   if (!EndsWith(pattern, ".json")) drop(kManifestSuffix);
   if (!EndsWith(pattern, kIndexSuffix)) drop(kIndexSuffix);
+  if (!EndsWith(pattern, kPartialSuffix)) {
+    // Another process may be writing the index of a file just now, or was killed while it did.
+    names.erase(std::remove_if(names.begin(), names.end(), IsUnfinishedIndex), names.end());
+  }
   Require(!names.empty(), "no file matches '", Escaped(pattern), "'");
   return names;
 }

@@ -15,7 +15,8 @@ namespace millhopper {
 //   {00000..00127}   one of these numbers, filled up with zeros if one of the ends has a zero first
 //   * ? [a-z]        as in the shell: existing files; never a leading dot, never a slash, and
 //                    never a manifest (recordio_manifest.h) unless the pattern ends in ".json",
-//                    never an index (chunk_index.h) unless it ends in ".mhi"
+//                    never an index (chunk_index.h) unless it ends in ".mhi", or one that is
+//                    being written unless it ends in ".partial"
 // A file that exists under exactly the name that is written is taken as it is. Throws
 // kInvalidArgument for a pattern that matches nothing, kIo for a directory that cannot be read, and
 // kResourceLimit for more than kMaxListLength names or kMaxListBytes bytes of them, or if they take

@@ -7,10 +7,12 @@
 #include <exception>
 
 #include "framework/base/error.h"
-#include "framework/base/limits.h"
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/one_pass.h"
+#include "framework/reader/first_pass_indexes.h"
+#include "readers/cached_index.h"
+#include "readers/first_pass_index.h"
 
 namespace millhopper {
 namespace {
@@ -137,18 +139,18 @@ ChunkIndex IndexableFormat::MakeIndex(const FileEntry& file, std::atomic<uint64_
     throw ReadOnceOnly(file.path, kNoUse);
   }
   const std::unique_ptr<const File> opened = File::Open(file.path);
-  ChunkIndex index;
-  index.rules = Rules();
-  index.file_bytes = opened->size();
-  index.ends = ChunkIndex::EndsOf(*opened);
-  AddChunks(file, bytes, &index);
-  return index;
+  return FindChunks(file, bytes).Build(*opened);
 }
 
 std::optional<uint64_t> IndexableFormat::CountByIndex(const FileEntry& file) const {
   if (leaves_out_records()) return std::nullopt;
-  const std::optional<std::string> index = IndexPathFor(file);
-  return index ? ReadCount(*index, *File::Open(file.path), Rules()) : std::nullopt;
+  const std::string rules = Rules();
+  const std::optional<std::string> path = IndexPathFor(file);
+  if (!path && !MayHaveCachedIndex(file.path, rules)) return std::nullopt;
+  const std::unique_ptr<const File> opened = File::Open(file.path);
+  const std::unique_ptr<const File> index =
+      path ? File::Open(*path) : FindCachedIndex(*opened, rules);
+  return index == nullptr ? std::nullopt : ReadCount(*index, *opened, rules);
 }
 
 std::optional<uint64_t> IndexableFormat::SumOf(const std::vector<FileEntry>& files,
@@ -180,24 +182,32 @@ bool SearchedFormat::HasForeignIndex(const FileEntry& file) {
 }
 
 std::unique_ptr<FileSource> SearchedFormat::Open(const FileEntry& file) {
+  const std::string rules = Rules();
   const std::optional<std::string> path = IndexPathFor(file);
   std::unique_ptr<IndexableSource> source = OpenWithoutIndex(file);
-  if (!path) return source;
+  const ByteStream& stream = source->stream();
   const bool is_named = !file.companion.empty();
-  if (source->stream().can_be_read_once_only()) {
+  if (stream.can_be_read_once_only()) {
     if (!is_named) return source;
     throw ReadOnceOnly(file.path, kNoUse);
   }
-  std::optional<ChunkIndex> index = ReadIndex(*path, source->stream().file(), Rules());
+  if (!path && !stream.plain()) return source;
+  const std::unique_ptr<const File> found =
+      path ? File::Open(*path) : FindCachedIndex(stream.file(), rules);
+  if (found == nullptr) {
+    if (leaves_out_records() || !IsIndexDue(stream.file())) return source;
+    return LeavingIndex(std::move(source), rules);
+  }
+  std::optional<ChunkIndex> index = ReadIndex(*found, stream.file(), rules);
   if (!index) {
     if (!is_named) return source;
     throw Error(ErrorCode::kDataLoss,
-                StrCat("the index was not made by the rules of this reader, '", Escaped(Rules()),
+                StrCat("the index was not made by the rules of this reader, '", Escaped(rules),
                        "'; make it again with recordio index"))
         .InFile(*path, 0);
   }
-  if (!source->stream().plain()) FailStale(*path, file.path, "it is compressed now", 0);
-  return std::make_unique<SourceByIndex>(std::move(source), *path, std::move(*index),
+  if (!stream.plain()) FailStale(*path, file.path, "it is compressed now", 0);
+  return std::make_unique<SourceByIndex>(std::move(source), found->path(), std::move(*index),
                                          !leaves_out_records());
 }
 
@@ -207,15 +217,14 @@ bool SearchedFormat::chunks_tell_records() const {
   return std::all_of(files_.begin(), files_.end(), [&](const FileEntry& file) {
     if (!file.companion.empty()) return true;  // by other rules it is an error of Open
     const std::optional<std::string> path = FindIndex(file.path);
-    return path && RulesOf(*path) == rules;
+    return path ? RulesOf(*path) == rules : MayHaveCachedIndex(file.path, rules);
   });
 }
 
-void SearchedFormat::AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes,
-                               ChunkIndex* index) {
+IndexBuilder SearchedFormat::FindChunks(const FileEntry& file, std::atomic<uint64_t>* bytes) {
   const std::unique_ptr<IndexableSource> source = OpenWithoutIndex(file);
   if (!source->stream().plain()) RefuseCompressed(file);
-  uint64_t end = 0;
+  IndexBuilder builder(Rules(), true);
   const auto at_once = static_cast<size_t>(std::max(1, ThreadPool::Get().size()));
   for (bool more = true; more;) {
     CheckStop();
@@ -223,7 +232,9 @@ void SearchedFormat::AddChunks(const FileEntry& file, std::atomic<uint64_t>* byt
     while (more && claimed.size() < at_once) {
       Ref<Chunk> chunk = Pool<Chunk>::Take();
       more = source->Claim(chunk.get());
-      if (more) claimed.push_back(std::move(chunk));
+      if (!more) break;
+      builder.Add(*chunk, file.path);
+      claimed.push_back(std::move(chunk));
     }
     std::vector<std::exception_ptr> errors(claimed.size());
     std::vector<uint64_t> sums(claimed.size());
@@ -236,48 +247,47 @@ void SearchedFormat::AddChunks(const FileEntry& file, std::atomic<uint64_t>* byt
     });
     for (size_t i = 0; i < claimed.size(); ++i) {
       if (errors[i] != nullptr) std::rethrow_exception(errors[i]);
-      const Chunk& chunk = *claimed[i];
-      if (chunk.length > kMaxChunkBytes) {
-        throw Error(ErrorCode::kResourceLimit,
-                    StrCat("a chunk of ", chunk.length, " bytes cannot be indexed; the limit is ",
-                           kMaxChunkBytes))
-            .InFile(file.path, static_cast<int64_t>(chunk.offset));
-      }
-      end = chunk.offset + chunk.length;
-      index->chunks.push_back({static_cast<uint32_t>(chunk.length),
-                               static_cast<uint32_t>(chunk.pieces.size()), sums[i]});
-      index->records += chunk.pieces.size();
-      *bytes += chunk.length;
+      builder.SetFetched(*claimed[i], sums[i]);
+      *bytes += claimed[i]->length;
     }
   }
-  if (end != index->file_bytes) {
-    throw Error(ErrorCode::kDataLoss, StrCat("its chunks end at byte ", end, " of ",
-                                             index->file_bytes, "; it changed while it was read"))
-        .InFile(file.path, static_cast<int64_t>(end));
-  }
+  return builder;
 }
 
 std::unique_ptr<FileSource> CountedFormat::Open(const FileEntry& file) {
+  const bool may_leave_index =
+      FirstPassIndexes::AreLeft() && !leaves_out_records() && !CanBeReadOnceOnly(file.path);
+  // Before the source, so that its version is not one that came later.
+  std::unique_ptr<const File> opened = may_leave_index ? File::Open(file.path) : nullptr;
   bool counted = false;
   std::unique_ptr<FileSource> source = OpenUncounted(file, &counted);
   if (counted) return source;
+  const std::string rules = Rules();
   const std::optional<std::string> path = FindIndex(file.path);
-  if (!path) return source;
-  const std::optional<uint64_t> records = ReadCount(*path, *File::Open(file.path), Rules());
+  const bool may_have_index = path || MayHaveCachedIndex(file.path, rules);
+  if (may_have_index && opened == nullptr) opened = File::Open(file.path);
+  const std::unique_ptr<const File> index = path             ? File::Open(*path)
+                                            : may_have_index ? FindCachedIndex(*opened, rules)
+                                                             : nullptr;
+  if (index == nullptr) {
+    if (!may_leave_index || !IsIndexDue(*opened)) return source;
+    return LeavingIndex(std::move(source), std::move(opened), rules);
+  }
+  const std::optional<uint64_t> records = ReadCount(*index, *opened, rules);
   if (!records) return source;
-  return std::make_unique<CountedSource>(std::move(source), *path, file.path, *records);
+  return std::make_unique<CountedSource>(std::move(source), index->path(), file.path, *records);
 }
 
-void CountedFormat::AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes,
-                              ChunkIndex* index) {
+IndexBuilder CountedFormat::FindChunks(const FileEntry& file, std::atomic<uint64_t>* bytes) {
   bool counted = false;
   const std::unique_ptr<FileSource> source = OpenUncounted(file, &counted);
+  IndexBuilder builder(Rules(), false);
   for (;;) {
     CheckStop();
     const Ref<Chunk> chunk = Pool<Chunk>::Take();
-    if (!source->Claim(chunk.get())) return;
+    if (!source->Claim(chunk.get())) return builder;
     if (!chunk->records) RefuseCompressed(file);
-    index->records += *chunk->records;
+    builder.Add(*chunk, file.path);
     *bytes += chunk->length;
   }
 }

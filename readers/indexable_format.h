@@ -16,6 +16,7 @@
 #include "framework/io/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "readers/chunk_index.h"
+#include "readers/index_builder.h"
 
 namespace millhopper {
 
@@ -51,7 +52,8 @@ class IndexableFormat : public FileFormat {
   // format leaves records out; kResourceLimit for a chunk of more than kMaxChunkBytes; and what
   // reading throws.
   ChunkIndex MakeIndex(const FileEntry& file, std::atomic<uint64_t>* bytes);
-  // What the indexes say, if all of the files have one.
+  // What the indexes say, if all of the files have one. Of files elsewhere that have one in a
+  // cache, each is asked for its version.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override;
 
  protected:
@@ -67,9 +69,8 @@ class IndexableFormat : public FileFormat {
   virtual bool leaves_out_records() const = 0;
 
  private:
-  // Adds what the file has to an index that says which file it is.
-  virtual void AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes,
-                         ChunkIndex* index) = 0;
+  // Reads what the index of the file has to say.
+  virtual IndexBuilder FindChunks(const FileEntry& file, std::atomic<uint64_t>* bytes) = 0;
 };
 
 // The attributes that name indexes, for the schema of a SearchedFormat.
@@ -86,9 +87,9 @@ class SearchedFormat : public IndexableFormat {
   SearchedFormat(const FormatArguments& arguments, std::vector<SlotSpec> slots)
       : IndexableFormat(std::move(slots)), files_(arguments.files) {}
 
-  // With the companion of the file, or the index that lies beside it, if one does. One that was
-  // made by other rules is left aside, but as a companion it is an error. Throws also what
-  // ReadIndex throws.
+  // With the companion of the file, or the index that lies beside it or in the cache, if one does.
+  // One that was made by other rules is left aside, but as a companion it is an error. Without any,
+  // the source leaves one if it is to (first_pass_index.h). Throws also what ReadIndex throws.
   std::unique_ptr<FileSource> Open(const FileEntry& file) override;
   // Throws what RulesOf throws.
   bool chunks_tell_records() const override;
@@ -101,7 +102,7 @@ class SearchedFormat : public IndexableFormat {
   virtual std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) = 0;
 
  private:
-  void AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes, ChunkIndex* index) final;
+  IndexBuilder FindChunks(const FileEntry& file, std::atomic<uint64_t>* bytes) final;
 
   const std::vector<FileEntry> files_;  // none if they are not known
 };
@@ -121,7 +122,7 @@ class CountedFormat : public IndexableFormat {
   virtual std::unique_ptr<FileSource> OpenUncounted(const FileEntry& file, bool* counted) = 0;
 
  private:
-  void AddChunks(const FileEntry& file, std::atomic<uint64_t>* bytes, ChunkIndex* index) final;
+  IndexBuilder FindChunks(const FileEntry& file, std::atomic<uint64_t>* bytes) final;
 };
 
 }  // namespace millhopper

@@ -27,6 +27,7 @@
 #include "framework/io/files_in_use.h"
 #include "framework/io/http_transfers.h"
 #include "framework/plugin.h"
+#include "framework/reader/first_pass_indexes.h"
 #include "tools/amounts.h"
 #include "tools/completion.h"
 #include "tools/man_page.h"
@@ -175,6 +176,7 @@ int ParseAndRun(const CommandHelp& help, const std::vector<std::string>& words,
   }
   SetHttpLimits();
   UseFileCache();
+  FirstPassIndexes::Leave(FLAGS_index);
   const int code = body(arguments);
   FlushOutput();
   return code;

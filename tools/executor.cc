@@ -105,7 +105,7 @@ CommandHelp Help() {
       "--list_formats a line for each, --print protobuf's JSON.\n";
   help.groups = {
       {"Programs", {"startup", "main", "set", "check", "explain", "plugin", "allow_exec"}},
-      {"Running", {"threads", "seed", "memory_limit", "max_steps", "timeout"}},
+      {"Running", {"threads", "seed", "index", "memory_limit", "max_steps", "timeout"}},
       {"Servers",
        {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
         "request_timeout"}},

@@ -119,7 +119,7 @@ CommandHelp Help() {
        {"field", "attribute", "slots", "startup", "reader", "state", "count", "set", "plugin",
         "allow_exec"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
-      {"Running", {"threads", "seed", "memory_limit", "timeout"}},
+      {"Running", {"threads", "seed", "index", "memory_limit", "timeout"}},
       {"Servers",
        {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
         "request_timeout"}},

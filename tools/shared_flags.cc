@@ -40,6 +40,11 @@ DEFINE_string(
 DEFINE_string(cache_bytes, "64GB",
               "the most that --cache_dir takes, such as 500GB, 16MiB at least; what has not been "
               "used for the longest time makes room");
+DEFINE_bool(
+    index, false,
+    "where a file without an index is read from its beginning to its end, leave the index that "
+    "`recordio index` makes, for later runs: beside a local file, as FILE.mhi, or in --cache_dir "
+    "for a file on a server or in a folder that cannot be written to");
 DEFINE_bool(allow_exec, false,
             "run the commands that names of files tell to run, such as 'pipe:zcat a.gz', and read "
             "what they write; without it, none is run");
@@ -53,6 +58,7 @@ bool IsSharedFlag(const void* variable) {
                                         &FLAGS_force,
                                         &FLAGS_json,
                                         &FLAGS_seed,
+                                        &FLAGS_index,
                                         &FLAGS_set,
                                         &FLAGS_plugin,
                                         &FLAGS_allow_exec,

@@ -20,6 +20,7 @@ DECLARE_double(silence_timeout);
 DECLARE_double(request_timeout);
 DECLARE_string(cache_dir);
 DECLARE_string(cache_bytes);
+DECLARE_bool(index);
 DECLARE_bool(allow_exec);
 
 namespace millhopper {

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace millhopper {
 namespace {
@@ -18,7 +19,39 @@ bool EndsWith(std::string_view text, std::string_view scheme) {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// Whether a part of a query is there to sign a request.
+bool IsSignature(std::string_view part) {
+  constexpr std::string_view kBegins[] = {"X-Amz-", "X-Goog-"};
+  return std::any_of(std::begin(kBegins), std::end(kBegins), [&](std::string_view begin) {
+    return part.size() >= begin.size() &&
+           ::strncasecmp(part.data(), begin.data(), begin.size()) == 0;
+  });
+}
+
 }  // namespace
+
+std::string ObjectUrl(std::string_view url) {
+  const size_t host = FindUrl(url);
+  url = url.substr(0, url.find('#', host));
+  const size_t query = std::min(url.find('?', host), url.size());
+  const std::string_view server = url.substr(host, url.find_first_of("/?", host) - host);
+  std::string name(url.substr(0, query));
+  if (const size_t user = server.rfind('@'); user != std::string_view::npos) {
+    const size_t password = std::min(server.find(':'), user);
+    name.erase(host + password, user - password);
+  }
+  char mark = '?';
+  for (url.remove_prefix(query); !url.empty();) {
+    const std::string_view part = url.substr(0, url.find('&', 1));
+    if (!IsSignature(part.substr(1))) {
+      name += mark;
+      name += part.substr(1);
+      mark = '&';
+    }
+    url.remove_prefix(part.size());
+  }
+  return name;
+}
 
 size_t FindUrl(std::string_view text) {
   for (size_t at = 0; (at = text.find(kBehindScheme, at)) != std::string_view::npos;) {

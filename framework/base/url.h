@@ -4,6 +4,7 @@
 #define MILLHOPPER_FRAMEWORK_BASE_URL_H_
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace millhopper {
@@ -11,6 +12,10 @@ namespace millhopper {
 // A path without the query and the fragment of an http:// or https:// URL. Its end is the extension
 // of a format, for example. Any other path is returned as it is.
 std::string_view WithoutQuery(std::string_view path);
+
+// A URL without what does not tell which object it is: a password, what signs a request (X-Amz-...,
+// X-Goog-...) and the fragment. Other parts of a query may say which object it is.
+std::string ObjectUrl(std::string_view url);
 
 // Where the first http:// or https:// URL of a text begins, behind the two slashes; the size of the
 // text if there is none. It takes no memory.

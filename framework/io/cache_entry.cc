@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/io/cache_entry.h"
 
+#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -10,6 +11,8 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+
+#include "framework/base/error.h"
 
 namespace millhopper {
 namespace {
@@ -57,6 +60,17 @@ bool ReadAll(int descriptor, uint64_t offset, char* out, size_t size) {
 
 }  // namespace
 
+std::string DigestOf(std::initializer_list<std::string_view> texts) {
+  std::string all;
+  for (const std::string_view text : texts) all += StrCat(text.size(), ":", text);
+  std::string digest(sizeof(BlockDigest), '\0');
+  if (EVP_Digest(all.data(), all.size(), reinterpret_cast<unsigned char*>(digest.data()), nullptr,
+                 EVP_sha256(), nullptr) != 1) {
+    Throw(ErrorCode::kResourceLimit, "no memory for a digest");
+  }
+  return digest;
+}
+
 std::string CacheEntryHead(const BlockDigest& digest, const char* block, size_t size) {
   std::string head = Title(digest, size);
   for (size_t begin = 0; begin < size; begin += kPieceBytes) {
@@ -64,6 +78,15 @@ std::string CacheEntryHead(const BlockDigest& digest, const char* block, size_t 
   }
   AddNumber(XXH3_64bits(head.data(), head.size()), &head);
   return head;
+}
+
+std::optional<uint64_t> CacheEntryBytes(int descriptor) {
+  std::string title(kTitleBytes, '\0');
+  if (!ReadAll(descriptor, 0, title.data(), title.size()) ||
+      title.compare(0, kMagic.size(), kMagic) != 0) {
+    return std::nullopt;
+  }
+  return NumberAt(title, kTitleBytes - kNumberBytes);
 }
 
 std::optional<time_t> ReadCacheEntry(int descriptor, const BlockDigest& digest, size_t block_size,

@@ -17,16 +17,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace millhopper {
 
 // A SHA-256 of everything that the bytes of a block depend on.
 using BlockDigest = std::array<uint8_t, 32>;
 
+// The SHA-256 of texts and of where each of them ends.
+std::string DigestOf(std::initializer_list<std::string_view> texts);
+
 // What stands before a block.
 std::string CacheEntryHead(const BlockDigest& digest, const char* block, size_t size);
+
+// How many bytes an open entry says that its block has; nothing if it is no entry. Reading it tells
+// whether that is so.
+std::optional<uint64_t> CacheEntryBytes(int descriptor);
 
 // Reads bytes of the block of an open entry, which must be this one and have `block_size` bytes.
 // Returns the time of the file's last change. Nothing if it is another entry, or if a piece that

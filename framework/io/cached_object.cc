@@ -2,12 +2,8 @@
 #include "framework/io/cached_object.h"
 
 #include <curl/curl.h>
-#include <openssl/evp.h>
-#include <strings.h>
 
 #include <algorithm>
-#include <initializer_list>
-#include <string_view>
 
 #include "framework/base/error.h"
 #include "framework/base/url.h"
@@ -18,61 +14,10 @@ namespace {
 // A date has seconds. An object may be replaced in the second in which it was made.
 constexpr time_t kSettledSeconds = 2;
 
-// The SHA-256 of texts and of where each of them ends.
-std::string DigestOf(std::initializer_list<std::string_view> texts) {
-  std::string all;
-  for (const std::string_view text : texts) all += StrCat(text.size(), ":", text);
-  std::string digest(sizeof(BlockDigest), '\0');
-  if (EVP_Digest(all.data(), all.size(), reinterpret_cast<unsigned char*>(digest.data()), nullptr,
-                 EVP_sha256(), nullptr) != 1) {
-    Throw(ErrorCode::kResourceLimit, "no memory for a digest");
-  }
-  return digest;
-}
-
-// Whether a part of a query is there to sign a request.
-bool IsSignature(std::string_view part) {
-  constexpr std::string_view kBegins[] = {"X-Amz-", "X-Goog-"};
-  return std::any_of(std::begin(kBegins), std::end(kBegins), [&](std::string_view begin) {
-    return part.size() >= begin.size() &&
-           ::strncasecmp(part.data(), begin.data(), begin.size()) == 0;
-  });
-}
-
-// A URL without its password, signature and fragment.
-std::string WithoutSecrets(std::string_view url) {
-  const size_t host = FindUrl(url);
-  url = url.substr(0, url.find('#', host));
-  const size_t query = std::min(url.find('?', host), url.size());
-  const std::string_view server = url.substr(host, url.find_first_of("/?", host) - host);
-  std::string name(url.substr(0, query));
-  if (const size_t user = server.rfind('@'); user != std::string_view::npos) {
-    const size_t password = std::min(server.find(':'), user);
-    name.erase(host + password, user - password);
-  }
-  char mark = '?';
-  for (url.remove_prefix(query); !url.empty();) {
-    const std::string_view part = url.substr(0, url.find('&', 1));
-    if (!IsSignature(part.substr(1))) {
-      name += StrCat(mark, part.substr(1));
-      mark = '&';
-    }
-    url.remove_prefix(part.size());
-  }
-  return name;
-}
-
 // What has an access is no URL: all of it is the name.
 std::string NameOf(const HttpRequest& asked) {
-  if (asked.access == nullptr) return DigestOf({WithoutSecrets(asked.url)});
+  if (asked.access == nullptr) return DigestOf({ObjectUrl(asked.url)});
   return DigestOf({asked.url, asked.access->Server()});
-}
-
-CacheFolder::Name EntryName(const std::string& name, uint64_t number) {
-  const std::string digest = DigestOf({name, std::to_string(number)});
-  CacheFolder::Name entry;
-  std::copy_n(digest.begin(), entry.size(), entry.begin());
-  return entry;
 }
 
 bool HasVersion(const HttpObject& object, time_t asked_at) {
@@ -94,7 +39,7 @@ std::unique_ptr<const CachedObject> CachedObject::Of(const HttpRequest& asked,
 
 bool CachedObject::Knows(const HttpRequest& asked) {
   const FileCache* const cache = FileCache::Get();
-  return cache != nullptr && cache->HasAny(EntryName(NameOf(asked), 0));
+  return cache != nullptr && cache->HasAny(FileCache::NameOf(NameOf(asked), 0));
 }
 
 CachedObject::CachedObject(FileCache* cache, const std::string& name, const HttpObject& object)
@@ -132,11 +77,7 @@ void CachedObject::Write(uint64_t number, const HttpTransfer& transfer) const tr
 }
 
 FileCache::Key CachedObject::KeyOf(uint64_t number) const {
-  FileCache::Key key;
-  key.name = EntryName(name_, number);
-  const std::string digest = DigestOf({version_, std::to_string(number)});
-  std::copy_n(digest.begin(), key.digest.size(), key.digest.begin());
-  return key;
+  return FileCache::KeyOf(name_, version_, number);
 }
 
 size_t CachedObject::BytesOf(uint64_t number) const {

@@ -33,6 +33,9 @@ class CachedObject {
   // Whether the cache has the beginning of some version of the object.
   static bool Knows(const HttpRequest& asked);
 
+  // A digest of which object it is, and of its version.
+  const std::string& version() const { return version_; }
+
   // What goes wrong with the cache, such as a lack of memory, is no error here: what it would be
   // asked for is not there, and what it would keep is not kept.
   bool Has(uint64_t number) const;
@@ -52,8 +55,8 @@ class CachedObject {
 
   FileCache* const cache_;
   const HttpObject object_;
-  const std::string name_;     // a digest
-  const std::string version_;  // a digest of the name, too
+  const std::string name_;  // a digest
+  const std::string version_;
 };
 
 }  // namespace millhopper

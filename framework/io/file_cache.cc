@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -99,6 +100,21 @@ void FileCache::Use(const std::string& folder, uint64_t most_bytes) {
   current.store(folder.empty() ? nullptr : newest.load());
 }
 
+CacheFolder::Name FileCache::NameOf(std::string_view name, uint64_t number) {
+  const std::string digest = DigestOf({name, std::to_string(number)});
+  CacheFolder::Name entry;
+  std::copy_n(digest.begin(), entry.size(), entry.begin());
+  return entry;
+}
+
+FileCache::Key FileCache::KeyOf(std::string_view name, std::string_view version, uint64_t number) {
+  Key key;
+  key.name = NameOf(name, number);
+  const std::string digest = DigestOf({version, std::to_string(number)});
+  std::copy_n(digest.begin(), key.digest.size(), key.digest.begin());
+  return key;
+}
+
 FileCache* FileCache::Get() { return current.load(); }
 
 FileCacheStats FileCache::Stats() {
@@ -125,21 +141,33 @@ bool FileCache::Has(const Key& key, size_t block_size) const {
 
 bool FileCache::Read(const Key& key, size_t block_size, size_t offset, char* out,
                      size_t size) const {
-  const std::string path = folder_.PathOf(key.name);
-  const OwnDescriptor file(OpenEntry(path));
-  if (!file.is_open()) return false;
+  const OwnDescriptor file(OpenEntry(folder_.PathOf(key.name)));
+  return file.is_open() && ReadFrom(file.get(), key, block_size, offset, out, size);
+}
+
+std::optional<std::string> FileCache::ReadWhole(const Key& key) const {
+  const OwnDescriptor file(OpenEntry(folder_.PathOf(key.name)));
+  if (!file.is_open()) return std::nullopt;
+  const uint64_t size = CacheEntryBytes(file.get()).value_or(0);
+  std::string block(std::min<uint64_t>(size, kMostBlockBytes), '\0');
+  if (!ReadFrom(file.get(), key, block.size(), 0, block.data(), block.size())) return std::nullopt;
+  return block;
+}
+
+bool FileCache::ReadFrom(int descriptor, const Key& key, size_t block_size, size_t offset,
+                         char* out, size_t size) const {
   Counts& counts = OwnObject<Counts>();
   const std::optional<time_t> used =
-      ReadCacheEntry(file.get(), key.digest, block_size, offset, out, size);
+      ReadCacheEntry(descriptor, key.digest, block_size, offset, out, size);
   if (!used) {
     // Another process may have put a whole one in its place meanwhile. Then that one is lost, and
     // comes again.
-    std::remove(path.c_str());  // also an empty folder
+    std::remove(folder_.PathOf(key.name).c_str());  // also an empty folder
     Count(1, &counts.unfit);
     return false;
   }
   // By this time it is known which entries are the oldest. Small reads are many.
-  if (std::time(nullptr) - *used >= kUseSeconds) ::futimens(file.get(), nullptr);
+  if (std::time(nullptr) - *used >= kUseSeconds) ::futimens(descriptor, nullptr);
   Count(1, &counts.reads);
   Count(size, &counts.read_bytes);
   return true;

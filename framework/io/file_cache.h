@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cache of remote files on a local disk, which many processes may use at once. It has blocks of
-// objects, each a file with checksums (cache_entry.h) in one folder (cache_folder.h). Whatever
-// happens to it changes time, never data: what is not whole is taken for missing, and what cannot
-// be written is read from its server once more.
+// objects, and what readers have learned of files, each a file with checksums (cache_entry.h) in
+// one folder (cache_folder.h). Whatever happens to it changes time, never data: what is not whole
+// is taken for missing, and what cannot be written is read from its server once more.
 #ifndef MILLHOPPER_FRAMEWORK_IO_FILE_CACHE_H_
 #define MILLHOPPER_FRAMEWORK_IO_FILE_CACHE_H_
 
@@ -10,8 +10,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "framework/base/limits.h"
 #include "framework/io/cache_entry.h"
 #include "framework/io/cache_folder.h"
 
@@ -29,6 +32,7 @@ struct FileCacheStats {
 class FileCache {
  public:
   static constexpr uint64_t kDefaultBytes = 64'000'000'000;
+  static constexpr size_t kMostBlockBytes = kReadBlockBytes;
 
   // Which block is asked for. An entry lies under a name that tells the object and the place of the
   // block in it; the digest also tells the version of the object, so that a block of another
@@ -37,6 +41,10 @@ class FileCache {
     CacheFolder::Name name;
     BlockDigest digest;
   };
+  // Of block `number` of what has this name. A version tells the name, too, if another name may
+  // have the same.
+  static CacheFolder::Name NameOf(std::string_view name, uint64_t number);
+  static Key KeyOf(std::string_view name, std::string_view version, uint64_t number);
 
   // From now on, files that are opened use the cache in this folder, of at most that many bytes; or
   // none if the folder is "". Throws as CacheFolder.
@@ -55,14 +63,21 @@ class FileCache {
   // Reads bytes of a block that has `block_size` bytes. False if it is not there or not whole, and
   // then the entry is removed and `out` may have any bytes.
   bool Read(const Key& key, size_t block_size, size_t offset, char* out, size_t size) const;
+  // All of a block whose size is not known; nothing as for Read.
+  std::optional<std::string> ReadWhole(const Key& key) const;
+  // The file of an entry, for errors.
+  std::string PathOf(const CacheFolder::Name& name) const { return folder_.PathOf(name); }
   // Whether blocks are kept now. None are for a while after something went wrong.
   bool Takes() const;
-  // Keeps a block if that is possible.
+  // Keeps a block, of kMostBlockBytes at most, if that is possible.
   void Write(const Key& key, const char* block, size_t size);
 
  private:
   FileCache(const std::string& folder, uint64_t most_bytes, FileCache* before)
       : before_(before), folder_(folder, most_bytes) {}
+  // Reads of an open entry. If it is not whole, removes it.
+  bool ReadFrom(int descriptor, const Key& key, size_t block_size, size_t offset, char* out,
+                size_t size) const;
   // Throws kIo. Returns whether the entry is there now.
   bool WriteEntry(const Key& key, const char* block, size_t size);
 

@@ -58,10 +58,30 @@ void FileSystem::ReadWhole(const std::string& path, uint64_t size, char* out) co
   file->Read(0, out, size);
 }
 
+std::vector<FileStatus> FileSystem::StatAll(const std::vector<std::string>& paths) const {
+  std::vector<FileStatus> found;
+  found.reserve(paths.size());
+  for (const std::string& path : paths) found.push_back(Stat(path));
+  return found;
+}
+
 std::vector<FolderEntry> FileSystem::ListFolder(const std::string& path) const {
   throw Error(ErrorCode::kInvalidArgument,
               "its file system cannot list folders; name the files in a list instead")
       .InFile(path, -1);
+}
+
+std::vector<FileStatus> StatAll(const std::vector<std::string>& paths) {
+  std::map<const FileSystem*, std::vector<size_t>> places;  // in `paths`
+  for (size_t i = 0; i < paths.size(); ++i) places[&FileSystemOf(paths[i])].push_back(i);
+  std::vector<FileStatus> found(paths.size());
+  for (const auto& [system, of_system] : places) {
+    std::vector<std::string> names;
+    for (const size_t i : of_system) names.push_back(paths[i]);
+    std::vector<FileStatus> statuses = system->StatAll(names);
+    for (size_t i = 0; i < of_system.size(); ++i) found[of_system[i]] = std::move(statuses[i]);
+  }
+  return found;
 }
 
 std::string UnknownSchemeHint(const std::string& path) {

@@ -62,6 +62,8 @@ class FileSystem {
   virtual void ReadWhole(const std::string& path, uint64_t size, char* out) const;
   // Throws nothing but kCancelled.
   virtual FileStatus Stat(const std::string& path) const = 0;
+  // The same of many names, in their order. Where asking takes long, several are asked for at once.
+  virtual std::vector<FileStatus> StatAll(const std::vector<std::string>& paths) const;
   // Whether the name exists, even if it is a link whose target does not.
   virtual bool Exists(const std::string& path) const { return Stat(path).exists(); }
   // The names that match a pattern with * ? or [a-z], in any order. As in the shell, these match
@@ -75,6 +77,8 @@ class FileSystem {
 
 // The file system that a path belongs to.
 const FileSystem& FileSystemOf(const std::string& path);
+// FileSystem::StatAll of paths that may belong to several file systems.
+std::vector<FileStatus> StatAll(const std::vector<std::string>& paths);
 // A hint for error texts if the path is "scheme://..." and no file system is registered for the
 // scheme; "" otherwise.
 std::string UnknownSchemeHint(const std::string& path);

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstring>
 #include <ctime>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -34,6 +35,7 @@
 #include "framework/base/memory_limit.h"
 #include "framework/base/url.h"
 #include "framework/io/cached_object.h"
+#include "framework/io/file_version.h"
 #include "framework/io/stretches.h"
 
 namespace millhopper {
@@ -60,7 +62,7 @@ FileId IdOf(const std::string& url, const HttpObject& object) {
   return {kVolume, HashOf(StrCat(WithoutQuery(url), "\n", VersionOf(object)))};
 }
 
-class HttpFile final : public File {
+class HttpFile final : public File, public VersionedFile {
  public:
   explicit HttpFile(const HttpRequest& object) : File(object.url), asked_(object) {
     const time_t asked_at = std::time(nullptr);
@@ -79,6 +81,9 @@ class HttpFile final : public File {
     if (!process_.IsThis()) return;
     for (auto& block : blocks_) HttpTransfer::Cancel(std::move(block.second.transfer));
   }
+
+  // Told only where there is a cache, because nothing else is kept of what servers have.
+  std::string version() const override { return cached_ == nullptr ? "" : cached_->version(); }
 
  private:
   struct Block {
@@ -339,37 +344,94 @@ class HttpFile final : public File {
   mutable uint64_t uses_ = 0;
 };
 
+// What is asked of servers, in order.
+class Questions {
+ public:
+  Questions() = default;
+  ~Questions() {
+    for (Question& question : questions_) {
+      if (question.transfer != nullptr) HttpTransfer::Cancel(std::move(question.transfer));
+    }
+  }
+  Questions(const Questions&) = delete;
+  Questions& operator=(const Questions&) = delete;
+
+  size_t size() const { return questions_.size(); }
+
+  void Ask(const std::string& path, HttpRequest (*request)(const std::string& path)) {
+    Question& question = questions_.emplace_back();
+    try {
+      question.transfer = HttpTransfer::Start(request(path));
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCancelled) throw;
+      question.problem = ProblemOf(error);
+    }
+  }
+
+  // The answer to the first one that has none yet.
+  FileStatus NextAnswer() {
+    const FileStatus status = AnswerTo(questions_.front());
+    questions_.pop_front();
+    return status;
+  }
+
+ private:
+  struct Question {
+    Transfer transfer;  // null if it could not be asked
+    std::string problem;
+  };
+
+  static FileStatus AnswerTo(const Question& question) {
+    constexpr long kForbidden = 403, kNotFound = 404, kGone = 410;
+    FileStatus status;
+    status.kind = FileStatus::Kind::kUnknown;
+    status.problem = question.problem;
+    if (question.transfer == nullptr) return status;
+    const HttpTransfer& transfer = *question.transfer;
+    try {
+      transfer.Wait();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCancelled) throw;
+      status.problem = ProblemOf(error);
+      if (error.interrupts()) {  // the transfer may go on
+        HttpTransfer::Cancel(question.transfer);
+        return status;
+      }
+      const long said = transfer.status();
+      // Object stores say 403 of what is not there to those who may not list what is.
+      if (said == kForbidden || said == kNotFound || said == kGone) {
+        status.kind = FileStatus::Kind::kMissing;
+      }
+      return status;
+    }
+    status.kind = FileStatus::Kind::kFile;
+    status.size = transfer.object().size.value_or(0);
+    status.version = VersionOf(transfer.object());
+    status.id = IdOf(transfer.request().url, transfer.object());
+    return status;
+  }
+
+  std::deque<Question> questions_;
+};
+
 }  // namespace
 
 std::unique_ptr<const File> OpenHttpFile(const HttpRequest& object) {
   return std::make_unique<HttpFile>(object);
 }
 
-FileStatus StatHttpFile(const HttpRequest& object) {
-  constexpr long kForbidden = 403, kNotFound = 404, kGone = 410;
-  FileStatus status;
-  Transfer transfer;
-  try {
-    transfer = HttpTransfer::Start(object);
-    transfer->Wait();
-  } catch (const Error& error) {
-    if (error.interrupts()) {  // the transfer may go on
-      if (transfer != nullptr) HttpTransfer::Cancel(std::move(transfer));
-      throw;
+std::vector<FileStatus> StatHttpFiles(const std::vector<std::string>& paths,
+                                      HttpRequest (*request)(const std::string& path)) {
+  std::vector<FileStatus> found(paths.size());
+  Questions questions;
+  size_t asked = 0;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    for (; asked < paths.size() && questions.size() < HttpLimits::Get().under_way; ++asked) {
+      questions.Ask(paths[asked], request);
     }
-    const long said = transfer == nullptr ? 0 : transfer->status();
-    // Object stores say 403 of what is not there to those who may not list what is.
-    status.kind = said == kForbidden || said == kNotFound || said == kGone
-                      ? FileStatus::Kind::kMissing
-                      : FileStatus::Kind::kUnknown;
-    status.problem = ProblemOf(error);
-    return status;
+    found[i] = questions.NextAnswer();
   }
-  status.kind = FileStatus::Kind::kFile;
-  status.size = transfer->object().size.value_or(0);
-  status.version = VersionOf(transfer->object());
-  status.id = IdOf(object.url, transfer->object());
-  return status;
+  return found;
 }
 
 std::string ProblemOf(const Error& error) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "framework/base/error.h"
 #include "framework/io/file.h"
@@ -18,8 +19,11 @@ namespace millhopper {
 
 // Throws as File::Open.
 std::unique_ptr<const File> OpenHttpFile(const HttpRequest& object);
-// Throws nothing but an error that interrupts. What the server says 404 or 403 of is missing.
-FileStatus StatHttpFile(const HttpRequest& object);
+// What the paths stand for, by the requests for them; as many are asked for at once as there may be
+// requests. Throws nothing but kCancelled: a path that `request` throws for is unknown. What the
+// server says 404 or 403 of is missing.
+std::vector<FileStatus> StatHttpFiles(const std::vector<std::string>& paths,
+                                      HttpRequest (*request)(const std::string& path));
 // What FileStatus::problem says of an error: its message without the file, which whoever asked
 // knows.
 std::string ProblemOf(const Error& error);

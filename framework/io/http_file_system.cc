@@ -19,16 +19,10 @@ class HttpFileSystem : public FileSystem {
     return OpenHttpFile(RequestFor(path));
   }
 
-  FileStatus Stat(const std::string& path) const override {
-    try {
-      return StatHttpFile(RequestFor(path));
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::kCancelled) throw;
-      FileStatus status;
-      status.kind = FileStatus::Kind::kUnknown;
-      status.problem = ProblemOf(error);
-      return status;
-    }
+  FileStatus Stat(const std::string& path) const override { return StatAll({path}).front(); }
+
+  std::vector<FileStatus> StatAll(const std::vector<std::string>& paths) const override {
+    return StatHttpFiles(paths, &RequestFor);
   }
 
   // A server does not list what it has.

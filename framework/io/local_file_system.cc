@@ -30,6 +30,7 @@
 #include "framework/io/counted_reads.h"
 #include "framework/io/descriptor_input.h"
 #include "framework/io/file_system.h"
+#include "framework/io/file_version.h"
 #include "framework/io/kept_mappings.h"
 #include "framework/io/one_pass.h"
 
@@ -52,11 +53,13 @@ bool MayBeMadeUp(const struct stat& status) {
       .InFile(path, static_cast<int64_t>(offset));
 }
 
-class LocalFile final : public File {
+class LocalFile final : public File, public VersionedFile {
  public:
   explicit LocalFile(const std::string& path, BufferType buffer_type = BufferType::kMemory);
   ~LocalFile() override;
 
+  // By the time of the last change, which no program can set back.
+  std::string version() const override;
   void ReadApart(uint64_t offset, char* out, size_t size, size_t stride,
                  size_t count) const override;
 
@@ -84,7 +87,8 @@ class LocalFile final : public File {
   // Reads the whole file into content_.
   void ReadToTheEnd();
 
-  Ref<Buffer> content_;  // of a file that does not know its size
+  Ref<Buffer> content_;           // of a file that does not know its size
+  struct timespec changed_ = {};  // when it was opened
 
   mutable std::mutex mutex_;  // guards what is below
   mutable int descriptor_;
@@ -223,6 +227,7 @@ LocalFile::LocalFile(const std::string& path, BufferType buffer_type) : LocalFil
   if (!problem.empty()) throw Error(ErrorCode::kIo, problem).InFile(path, -1);
   set_size(static_cast<uint64_t>(status.st_size));
   set_id(FileId(status));
+  changed_ = status.st_ctim;
   // If it is not made up, it is short, and reading it now makes no difference.
   if (MayBeMadeUp(status)) {
     ReadToTheEnd();
@@ -241,6 +246,11 @@ LocalFile::~LocalFile() {
   if (mapping()) return;  // the descriptor is the mapping's
   Opened::Get().Remove(this);
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::string LocalFile::version() const {
+  return StrCat(id().volume, ' ', id().number, ' ', size(), ' ', changed_.tv_sec, ' ',
+                changed_.tv_nsec);
 }
 
 void LocalFile::ReadToTheEnd() {

@@ -162,8 +162,7 @@ void OutputFile::CreatePartial() {
   Partials& partials = Partials::Get();
   std::lock_guard<std::timed_mutex> lock(partials.mutex);
   for (int number = 1;; ++number) {
-    const std::string name =
-        number == 1 ? place_ + ".partial" : StrCat(place_, ".", number, ".partial");
+    const std::string name = StrCat(place_, number == 1 ? "" : StrCat(".", number), kPartialSuffix);
     if (!partials.owners.emplace(name, owner_).second) continue;
     // The flags see to it that neither an existing file nor the target of a link is opened.
     descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);

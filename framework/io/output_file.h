@@ -29,6 +29,8 @@
 
 namespace millhopper {
 
+constexpr char kPartialSuffix[] = ".partial";
+
 struct OutputRules {
   bool overwrite = true;  // replace a regular file of this name
   bool stream = false;    // write to a pipe, a device or an open descriptor

@@ -21,28 +21,12 @@ class S3FileSystem final : public FileSystem {
     return OpenHttpFile(RequestFor(path));
   }
 
-  // Behind a name that is no object's there may be others, as in a folder.
-  FileStatus Stat(const std::string& path) const override {
-    FileStatus status;
-    try {
-      if (S3Path::Of(path).key.empty()) {
-        if (HasNames(path)) {
-          status.kind = FileStatus::Kind::kDirectory;
-        } else {
-          status.problem = "there is nothing in the bucket";
-        }
-        return status;
-      }
-      status = StatHttpFile(RequestFor(path));
-      if (status.kind == FileStatus::Kind::kMissing && HasFolder(path)) {
-        status.kind = FileStatus::Kind::kDirectory;
-      }
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::kCancelled) throw;
-      status.kind = FileStatus::Kind::kUnknown;
-      status.problem = ProblemOf(error);
-    }
-    return status;
+  FileStatus Stat(const std::string& path) const override { return StatAll({path}).front(); }
+
+  std::vector<FileStatus> StatAll(const std::vector<std::string>& paths) const override {
+    std::vector<FileStatus> found = StatHttpFiles(paths, &RequestFor);
+    for (size_t i = 0; i < paths.size(); ++i) LookForFolder(paths[i], &found[i]);
+    return found;
   }
 
   std::vector<std::string> List(const std::string& pattern) const override {
@@ -84,6 +68,26 @@ class S3FileSystem final : public FileSystem {
     S3Path folder = S3Path::Of(path);
     if (!folder.key.empty() && folder.key.back() != '/') folder.key += '/';
     return folder;
+  }
+
+  // Behind a name that is no object's there may be others, as in a folder.
+  static void LookForFolder(const std::string& path, FileStatus* status) {
+    try {
+      if (S3Path::Of(path).key.empty()) {
+        *status = FileStatus();
+        if (HasNames(path)) {
+          status->kind = FileStatus::Kind::kDirectory;
+        } else {
+          status->problem = "there is nothing in the bucket";
+        }
+      } else if (status->kind == FileStatus::Kind::kMissing && HasFolder(path)) {
+        status->kind = FileStatus::Kind::kDirectory;
+      }
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCancelled) throw;
+      status->kind = FileStatus::Kind::kUnknown;
+      status->problem = ProblemOf(error);
+    }
   }
 
   // Whether anything lies in a folder.

@@ -19,6 +19,7 @@
 namespace millhopper {
 namespace {
 
+constexpr size_t kAskedAtOnce = 1024;  // files that are asked whether they exist
 constexpr size_t kLoadedAtOnce = 32;
 constexpr size_t kResolvedAtOnce = 128;
 constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
@@ -50,9 +51,9 @@ struct Noted {
 };
 
 // "" or what is wrong with the path of a file or folder that will be read.
-std::string Missing(const std::string& path, bool folder, const Noted* noted) {
+std::string Missing(const std::string& path, const FileStatus& status, bool folder,
+                    const Noted* noted) {
   if (path.find('\0') != std::string::npos) return "a name with a zero byte";
-  const FileStatus status = FileSystemOf(path).Stat(path);
   if (noted != nullptr) {
     // The size that the system says a folder has depends on the system.
     noted->sizes->push_back(status.kind == FileStatus::Kind::kFile ? status.size : 0);
@@ -77,8 +78,8 @@ void CheckAllExist(const std::vector<FileEntry>& files, bool folders, const Note
   constexpr int kMostListed = 20;
   std::string first, text;
   int missing = 0;
-  const auto check = [&](const std::string& path, bool folder) {
-    const std::string problem = Missing(path, folder, noted);
+  const auto check = [&](const std::string& path, const FileStatus& status, bool folder) {
+    const std::string problem = Missing(path, status, folder, noted);
     if (problem.empty()) return;
     ++missing;
     if (missing == 1) {
@@ -88,9 +89,20 @@ void CheckAllExist(const std::vector<FileEntry>& files, bool folders, const Note
       text += StrCat("\n  ", Escaped(path), ": ", problem);
     }
   };
-  for (const FileEntry& file : files) {
-    check(file.path, folders);
-    if (!file.companion.empty()) check(file.companion, false);
+  std::vector<std::string> paths;
+  for (size_t i = 0; i < files.size(); i += kAskedAtOnce) {
+    const size_t end = std::min(files.size(), i + kAskedAtOnce);
+    paths.clear();
+    for (size_t k = i; k < end; ++k) {
+      paths.push_back(files[k].path);
+      if (!files[k].companion.empty()) paths.push_back(files[k].companion);
+    }
+    const std::vector<FileStatus> statuses = StatAll(paths);
+    const FileStatus* status = statuses.data();
+    for (size_t k = i; k < end; ++k) {
+      check(files[k].path, *status++, folders);
+      if (!files[k].companion.empty()) check(files[k].companion, *status++, false);
+    }
   }
   if (missing > kMostListed) text += StrCat("\n  and ", missing - kMostListed, " more");
   if (missing > 0) throw Error(ErrorCode::kIo, text).InFile(first, -1);

@@ -14,6 +14,7 @@
 #include "framework/io/command.h"
 #include "framework/io/file_cache.h"
 #include "framework/plugin.h"
+#include "framework/reader/first_pass_indexes.h"
 #include "python/core/arrow.h"
 #include "python/core/collected.h"
 #include "python/core/errors.h"
@@ -116,6 +117,7 @@ void Define(py::module_ module) {
   module.def("load_plugin", &LoadPlugin, py::arg("path"));
   module.def("allow_exec", &AllowExec, py::arg("allowed"));
   module.def("set_cache", &FileCache::Use, py::arg("folder"), py::arg("most_bytes"));
+  module.def("set_index", &FirstPassIndexes::Leave, py::arg("enabled"));
   module.def("set_threads", &SetThreads, py::arg("threads"));
   DefineLoop(&module);
   py::class_<PythonReader, std::shared_ptr<PythonReader>>(

@@ -71,7 +71,7 @@ from millhopper.programs.param_attr import ParamAttr
 from millhopper.programs.scope import global_scope, scope_guard
 from millhopper.ragged import Ragged
 from millhopper.running.executor import Executor
-from millhopper.running.process import allow_exec, load_plugin, set_cache, set_threads
+from millhopper.running.process import allow_exec, load_plugin, set_cache, set_index, set_threads
 from millhopper.running.training import train
 
 __version__ = _core.version
@@ -133,6 +133,7 @@ __all__ = [
     "recordio_writer",
     "scope_guard",
     "set_cache",
+    "set_index",
     "set_threads",
     "show",
     "switch_main_program",

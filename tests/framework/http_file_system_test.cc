@@ -498,6 +498,44 @@ TEST_F(HttpFileSystemTest, ToldOfFilesThatAreMissing) {
               [&] { File::Open(std::string("http://a/\0b", 11)); });
 }
 
+TEST_F(HttpFileSystemTest, ManyFilesAreAskedForAtOnce) {
+  const TempFile local("local", "four");
+  std::vector<std::string> paths;
+  for (size_t i = 0; i < 200; ++i) {
+    const std::string name = StrCat("/", i);
+    if (i % 3 != 0) server_.Put(name, std::string(i, 'x'));
+    paths.push_back(i == 100 ? local.path() : i == 101 ? "http://a host/a" : server_.Url(name));
+  }
+  server_.set_latency(milliseconds(20));
+  server_.Break(HttpTrouble::kNone);
+  const std::vector<FileStatus> found = StatAll(paths);
+  ASSERT_EQ(found.size(), paths.size());
+  EXPECT_GT(server_.most_at_once(), 8u);
+  EXPECT_LE(server_.most_at_once(), HttpLimits::Get().under_way);
+  server_.set_latency(milliseconds(0));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const FileStatus alone = FileSystemOf(paths[i]).Stat(paths[i]);
+    EXPECT_EQ(found[i].kind, alone.kind) << i;
+    EXPECT_EQ(found[i].size, i == 100 ? 4 : i % 3 == 0 || i == 101 ? 0 : i) << i;
+    EXPECT_EQ(found[i].problem, alone.problem) << i;
+    EXPECT_EQ(found[i].id, alone.id) << i;
+  }
+}
+
+TEST_F(HttpFileSystemTest, AStopEndsTheWaitForManyFiles) {
+  std::vector<std::string> paths;
+  for (size_t i = 0; i < 100; ++i) paths.push_back(server_.Url(StrCat("/", i)));
+  server_.Break(HttpTrouble::kSilent);
+  std::thread stop([&] {
+    while (server_.at_once() == 0) std::this_thread::yield();
+    RequestStop();
+  });
+  ExpectError(ErrorCode::kCancelled, "", [&] { StatAll(paths); });
+  stop.join();
+  ClearStop();
+  server_.Mend();
+}
+
 TEST_F(HttpFileSystemTest, IdentityAndVersionAreThoseOfTheObject) {
   server_.Put("/a", "content");
   server_.Put("/b", "content");

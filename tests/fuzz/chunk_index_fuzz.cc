@@ -24,7 +24,7 @@ void Read(const std::string& rules, FileFormat* format, const std::string& path,
   index_file->Write(reinterpret_cast<const uint8_t*>(index.data()), index.size());
   Outcome([&] {
     const auto file = File::Open(path);
-    const std::optional<ChunkIndex> read = ReadIndex(index_file->path(), *file, rules);
+    const std::optional<ChunkIndex> read = ReadIndex(*File::Open(index_file->path()), *file, rules);
     if (!read) return;
     uint64_t bytes = 0;
     for (const IndexedChunk& chunk : read->chunks) bytes += chunk.length;

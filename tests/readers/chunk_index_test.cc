@@ -8,16 +8,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <set>
 #include <string>
 #include <system_error>
@@ -35,6 +32,7 @@
 #include "tests/bytes_read.h"
 #include "tests/fifo.h"
 #include "tests/index_files.h"
+#include "tests/indexable_kinds.h"
 #include "tests/memory_files.h"
 #include "tests/mxnet_records.h"
 #include "tests/outcome.h"
@@ -49,62 +47,7 @@ namespace {
 namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
-// A format, and files of it.
-struct Kind {
-  std::string tag;
-  Texts fields;
-  // The bytes of a file of these texts, which have no characters with a meaning.
-  std::function<std::string(const Texts& texts)> file;
-};
-
-std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.tag; }
-
-std::string Lines(const Texts& texts, const std::string& before, const std::string& behind) {
-  std::string file;
-  for (const std::string& text : texts) file += before + text + behind;
-  return file;
-}
-
-// A file of chunks that begin at other places than lines do.
-const std::vector<Kind>& Kinds() {
-  static const std::vector<Kind> kinds = {
-      {"text", {}, [](const Texts& texts) { return Lines(texts, "", "\r\n"); }},
-      {"csv",
-       {"text bytes"},
-       [](const Texts& texts) { return "n,text\n" + Lines(texts, "7,\"two\nlines, ", "\"\n"); }},
-      {"tsv", {"text bytes"}, [](const Texts& texts) { return "text\n" + Lines(texts, "", "\n"); }},
-      {"jsonl",
-       {"text bytes"},
-       [](const Texts& texts) { return Lines(texts, "{\"text\": \"", "\"}\n\n"); }},
-      {"libsvm",
-       {"label int64[]"},
-       [](const Texts& texts) {
-         std::string file;
-         for (const std::string& text : texts) {
-           file += StrCat(std::atoi(text.c_str()), " 1:2 # ", text, "\n");
-         }
-         return file;
-       }},
-      {"tfrecord", {}, [](const Texts& texts) { return TFRecords(texts); }},
-      {"mxnet", {}, [](const Texts& texts) { return MxnetRecords(texts); }}};
-  return kinds;
-}
-
-std::string Letters(size_t size, char first) {
-  std::string letters(size, ' ');
-  for (size_t i = 0; i < size; ++i) letters[i] = static_cast<char>('a' + (first + i) % 26);
-  return letters;
-}
-
-Texts TextsOf(size_t count, size_t size) {
-  Texts texts;
-  for (size_t i = 0; i < count; ++i) {
-    texts.push_back(std::to_string(i) + Letters(size + i % 97, static_cast<char>(i % 26)));
-  }
-  return texts;
-}
-
-class ChunkIndexes : public ::testing::TestWithParam<Kind> {
+class ChunkIndexes : public ::testing::TestWithParam<IndexableKind> {
  protected:
   std::string Write(const std::string& name, const std::string& content) const {
     const std::string path = folder_ + "/" + name;
@@ -593,7 +536,7 @@ TEST_P(ChunkIndexes, AreOfMappedFilesToo) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, ChunkIndexes, ::testing::ValuesIn(Kinds()),
+INSTANTIATE_TEST_SUITE_P(Formats, ChunkIndexes, ::testing::ValuesIn(SearchedKinds()),
                          [](const auto& info) { return info.param.tag; });
 
 TEST(ChunkIndex, ByOtherRulesIsLeftAside) {

@@ -108,6 +108,35 @@ def set_cache(directory: str | os.PathLike[str] | None, max_bytes: int = 64_000_
     _core.set_cache(folder, most_bytes)
 
 
+def set_index(enabled: bool = True) -> None:
+    """Has the first pass over a file leave an index of it, as ``--index`` does. ::
+
+        millhopper.set_index()
+        reader = millhopper.Reader.open_files("train-*.tfrecord")
+        for _ in reader:
+            pass
+        len(millhopper.Reader.open_files("train-*.tfrecord"))  # known without reading the files
+
+    Where a file without an index is read from its beginning to its end, the index that ``recordio
+    index`` makes is left, for later passes and other processes: beside a local file, as
+    ``FILE.mhi``, or in the cache (``set_cache``) for a file on a server or in a folder that cannot
+    be written to. Nothing is left after an error, of a file that changes meanwhile, and where
+    chunks are left out. An index that cannot be written is one warning on standard error, and the
+    file is read as ever. Formats without indexes are read as ever, too.
+
+    Args:
+        enabled: ``False`` leaves none, of files that are opened from now on.
+
+    Raises:
+        TypeError: ``enabled`` is no bool.
+
+    Source: Millhopper's own.
+    """
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled is {enabled!r}; it must be True or False")
+    _core.set_index(enabled)
+
+
 def load_plugin(path: str | os.PathLike[str]) -> None:
     """Loads a shared library that adds operators, readers and formats, as ``--plugin`` does.
 
