@@ -11,6 +11,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/url.h"
+#include "framework/io/request_carrier.h"
 
 namespace millhopper {
 namespace {
@@ -64,6 +65,7 @@ std::string WithoutSecrets(std::string_view url) {
 
 // What has an access is no URL: all of it is the name.
 std::string NameOf(const HttpRequest& asked) {
+  if (asked.carrier != nullptr) return DigestOf({asked.carrier->Name()});
   if (asked.access == nullptr) return DigestOf({WithoutSecrets(asked.url)});
   return DigestOf({asked.url, asked.access->Server()});
 }
