@@ -47,8 +47,9 @@ void ListAmount::Add(const std::string& path, size_t bytes) {
       .InFile(path, -1);
 }
 
-std::vector<std::string> MatchNames(const std::string& path, const std::string& pattern,
-                                    const std::function<NamesUnder(const std::string&)>& list) {
+std::vector<std::string> MatchNames(
+    const std::string& path, const std::string& pattern,
+    const std::function<NamesUnder(const std::string&, bool)>& list) {
   // Names with a slash at the end of what is found so far, and the pattern of what comes behind.
   std::vector<std::string> folders = {""};
   std::string left = pattern;
@@ -62,7 +63,7 @@ std::vector<std::string> MatchNames(const std::string& path, const std::string& 
     std::vector<std::string> found;
     ListAmount amount;
     for (const std::string& folder : folders) {
-      NamesUnder names = list(folder + begin);
+      NamesUnder names = list(folder + begin, !is_last);
       for (std::string& name : is_last ? names.keys : names.prefixes) {
         std::string behind = name.substr(folder.size());
         if (!is_last) behind.pop_back();

@@ -28,10 +28,12 @@ class ListAmount {
 };
 
 // The keys that match a pattern with * ? or [a-z], which match neither a leading dot nor a
-// slash. `list` gives what lies under a prefix. Throws what `list` throws, and
+// slash. list(prefix, with_prefixes) gives what lies under a prefix; without prefixes only keys
+// are needed. Throws what `list` throws, and
 // kResourceLimit with `path` if more matches than a list of files may hold.
-std::vector<std::string> MatchNames(const std::string& path, const std::string& pattern,
-                                    const std::function<NamesUnder(const std::string&)>& list);
+std::vector<std::string> MatchNames(
+    const std::string& path, const std::string& pattern,
+    const std::function<NamesUnder(const std::string&, bool)>& list);
 
 }  // namespace millhopper
 

@@ -148,9 +148,10 @@ NamesUnder ListS3(const std::string& path, const S3Path& prefix, int most) {
 
 std::vector<std::string> MatchS3(const std::string& pattern) {
   const S3Path wanted = S3Path::Of(pattern);
-  std::vector<std::string> keys = MatchNames(pattern, wanted.key, [&](const std::string& prefix) {
-    return ListS3(pattern, {wanted.bucket, prefix});
-  });
+  std::vector<std::string> keys =
+      MatchNames(pattern, wanted.key, [&](const std::string& prefix, bool) {
+        return ListS3(pattern, {wanted.bucket, prefix});
+      });
   for (std::string& key : keys) key = StrCat("s3://", wanted.bucket, "/", key);
   return keys;
 }
