@@ -8,13 +8,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/io/http_head.h"
 #include "framework/io/own_object.h"
 
 namespace millhopper {
@@ -59,38 +62,57 @@ struct Stores {
   std::map<std::string, std::shared_ptr<const ArrowStore>> stores;
 };
 
-// Cuts a text behind its last occurrence of these words, or not at all.
-std::string_view Behind(std::string_view text, std::string_view words) {
-  const size_t at = text.rfind(words);
-  return at == std::string_view::npos ? text : text.substr(at + words.size());
-}
+// What the text of a failure says, without what Arrow and the libraries below it write around.
+struct Said {
+  std::string words;
+  long status = 0;  // in HTTP, if it is told
+};
 
 // Google's library writes "google::cloud::Status(CODE: why it gave up, with a last message of TEXT
 // error_info={...})".
-std::string WordsOf(const std::string& message) {
-  constexpr std::string_view kGoogle = "google::cloud::Status(";
-  std::string_view text = message;
-  if (const size_t at = text.find(kGoogle); at != std::string_view::npos) {
-    text.remove_prefix(at + kGoogle.size());
-    const std::string code(text.substr(0, text.find(':')));
-    text = text.substr(0, text.find(" error_info={"));
-    text = Behind(text, "with a last message of ");
-    if (!StartsWith(text, code)) return StrCat(code, ": ", text);
-  }
-  return std::string(text);
+std::optional<Said> SaidByGoogle(std::string_view message) {
+  constexpr std::string_view kBegin = "google::cloud::Status(", kText = "with a last message of ";
+  const size_t begin = message.find(kBegin);
+  if (begin == std::string_view::npos) return std::nullopt;
+  std::string_view text = message.substr(begin + kBegin.size());
+  const std::string_view code = text.substr(0, text.find(':'));
+  text = text.substr(0, text.find(" error_info={"));
+  const size_t last = text.find(kText);
+  if (last == std::string_view::npos) return Said{std::string(text)};
+  return Said{StrCat(code, ": ", text.substr(last + kText.size()))};
 }
 
-// The status in HTTP for what is wrong, if Arrow tells.
-long HttpStatusOf(const arrow::Status& status) {
+// Azure's library writes "... Azure Error: [CODE] STATUS REASON\nTEXT\nRequest ID: ...".
+std::optional<Said> SaidByAzure(std::string_view message) {
+  constexpr std::string_view kBegin = "Azure Error: [";
+  const size_t begin = message.find(kBegin);
+  if (begin == std::string_view::npos) return std::nullopt;
+  std::string_view text = message.substr(begin + kBegin.size());
+  text = text.substr(0, text.find("\nRequest ID"));
+  const size_t end = text.find("] ");
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view code = text.substr(0, end);
+  text.remove_prefix(end + 2);
+  Said said;
+  said.words = text.substr(0, text.find('\n'));
+  said.status = std::atol(said.words.c_str());
+  const std::string_view more = text.substr(std::min(said.words.size() + 1, text.size()));
+  if (!code.empty()) said.words += StrCat(" (", code, more.empty() ? "" : ": ", more, ")");
+  return said;
+}
+
+Said WhatIsSaid(const arrow::Status& status) {
   constexpr long kForbidden = 403, kNotFound = 404;
-  switch (arrow::internal::ErrnoFromStatus(status)) {
-    case ENOENT:
-      return kNotFound;
-    case EACCES:
-      return kForbidden;
-    default:
-      return 0;
+  std::optional<Said> said = SaidByGoogle(status.message());
+  if (!said) said = SaidByAzure(status.message());
+  if (!said) said = Said{status.message()};
+  const int reason = arrow::internal::ErrnoFromStatus(status);
+  if (reason == ENOENT) said->status = kNotFound;
+  if (reason == EACCES) said->status = kForbidden;
+  if (said->words.size() > kMostShownBytes) {
+    said->words = said->words.substr(0, kMostShownBytes) + "...";
   }
+  return *std::move(said);
 }
 
 }  // namespace
@@ -165,15 +187,14 @@ std::string ArrowStore::PathOf(const std::string& key) const {
 }
 
 BlockingCarrier::Refusal RefusalOf(const arrow::Status& status) {
+  const Said said = WhatIsSaid(status);
   BlockingCarrier::Refusal refusal;
-  refusal.status = HttpStatusOf(status);
-  std::string words = WordsOf(status.message());
-  if (words.size() > kMostShownBytes) words = words.substr(0, kMostShownBytes) + "...";
-  refusal.problem = StrCat("the server said '", Escaped(words), "'");
+  refusal.status = said.status;
+  refusal.problem = StrCat("the server said '", Escaped(said.words), "'");
   // What is wrong with the request itself is wrong the next time, too.
-  const bool stays = refusal.status != 0 || status.IsInvalid() || status.IsNotImplemented() ||
-                     status.IsKeyError() || status.IsTypeError() || status.IsOutOfMemory();
-  refusal.passes = !stays;
+  const bool stays = status.IsInvalid() || status.IsNotImplemented() || status.IsKeyError() ||
+                     status.IsTypeError() || status.IsOutOfMemory();
+  refusal.passes = said.status == 0 ? !stays : StatusPasses(said.status);
   if (status.IsOutOfMemory()) refusal.code = ErrorCode::kResourceLimit;
   return refusal;
 }

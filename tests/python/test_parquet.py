@@ -38,18 +38,9 @@ needs_data = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="session", autouse=True)
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("plugin") / "libmillhopper_parquet.so"
-    built = subprocess.run(
-        [ROOT / "tools" / "build_parquet_plugin", "--python", sys.executable, "--output", path],
-        capture_output=True,
-        text=True,
-    )
-    if built.returncode == 3:
-        pytest.skip(built.stderr)
-    assert built.returncode == 0, built.stderr
-    millhopper.load_plugin(path)
-    return path
+def plugin(parquet_plugin: Path) -> Path:
+    millhopper.load_plugin(parquet_plugin)
+    return parquet_plugin
 
 
 # ---- What a column is in a field and in Python ----
