@@ -178,12 +178,6 @@ class ArrowObject final : public ArrowCarrier {
     auto opened = std::make_shared<Opened>();
     HttpObject& object = opened->object;
     object.has_parts = true;
-    if (path().scheme == "hdfs") {
-      ARROW_ASSIGN_OR_RAISE(const arrow::fs::FileInfo info, store.system().GetFileInfo(name));
-      if (!info.IsFile()) return NoFile(info.type());
-      object.etag = std::to_string(info.mtime().time_since_epoch().count());
-      object.modified = DateOf(info.mtime());
-    }
     ARROW_ASSIGN_OR_RAISE(opened->file, store.system().OpenInputFile(name));
     ARROW_ASSIGN_OR_RAISE(const int64_t size, opened->file->GetSize());
     object.size = static_cast<uint64_t>(size);
@@ -193,9 +187,12 @@ class ArrowObject final : public ArrowCarrier {
       object.etag = said->Get(path().scheme == "gs" ? "generation" : "ETag").ValueOr("");
       object.coding = said->Get("Content-Encoding").ValueOr("");
     }
-    if (size == 0 && path().scheme != "hdfs") {  // it may be what marks a folder
+    // An empty object may be what marks a folder. Hadoop tells a version only by its date.
+    const bool is_hadoop = path().scheme == "hdfs";
+    if (size == 0 || is_hadoop) {
       ARROW_ASSIGN_OR_RAISE(const arrow::fs::FileInfo info, store.system().GetFileInfo(name));
       if (!info.IsFile()) return NoFile(info.type());
+      if (is_hadoop) object.modified = DateOf(info.mtime());
     }
     CheckCoding(object);
     return opened;
