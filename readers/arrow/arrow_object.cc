@@ -64,7 +64,9 @@ class ArrowCarrier : public BlockingCarrier {
 
   Outcome Ask(const HttpRequest& request, char* out) const override {
     try {
-      Result<Answer> answer = Call(request, out);
+      const Result<std::shared_ptr<const ArrowStore>> store = ArrowStore::Make(path_, environment_);
+      if (!store.ok()) return NoStore(store.status());
+      Result<Answer> answer = Call(**store, request, out);
       if (answer.ok()) return *std::move(answer);
       return Judged(answer.status(), request);
     } catch (const Error&) {
@@ -76,11 +78,9 @@ class ArrowCarrier : public BlockingCarrier {
 
  protected:
   const StorePath& path() const { return path_; }
-  Result<std::shared_ptr<const ArrowStore>> Store() const {
-    return ArrowStore::Make(path_, environment_);
-  }
 
-  virtual Result<Answer> Call(const HttpRequest& request, char* out) const = 0;
+  virtual Result<Answer> Call(const ArrowStore& store, const HttpRequest& request,
+                              char* out) const = 0;
 
  private:
   static Refusal Judged(const Status& status, const HttpRequest& request) {
@@ -93,14 +93,14 @@ class ArrowCarrier : public BlockingCarrier {
     return refusal;
   }
 
-  const StorePath path_;
-  const std::string environment_;
-  const std::string emulator_ = EmulatorOf();
-
   static std::string EmulatorOf() {
     const char* const emulator = std::getenv("CLOUD_STORAGE_EMULATOR_ENDPOINT");
     return emulator == nullptr ? "" : emulator;
   }
+
+  const StorePath path_;
+  const std::string environment_;
+  const std::string emulator_ = EmulatorOf();
 };
 
 class ArrowObject final : public ArrowCarrier {
@@ -117,14 +117,15 @@ class ArrowObject final : public ArrowCarrier {
     std::shared_ptr<arrow::io::RandomAccessFile> file;
     HttpObject object;
     std::mutex mutex;    // guards what is below
+    bool begun = false;  // its stream may be anywhere
     bool ready = false;  // several threads may read it
   };
 
-  Result<Answer> Call(const HttpRequest& request, char* out) const override {
-    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const ArrowStore> store, Store());
+  Result<Answer> Call(const ArrowStore& store, const HttpRequest& request,
+                      char* out) const override {
     std::shared_ptr<Opened> opened = request.object ? Known() : nullptr;
     if (opened == nullptr || opened->object.Differs(*request.object)) {
-      ARROW_ASSIGN_OR_RAISE(opened, Open(*store));
+      ARROW_ASSIGN_OR_RAISE(opened, Open(store));
     }
     Answer answer;
     answer.object = opened->object;
@@ -136,7 +137,7 @@ class ArrowObject final : public ArrowCarrier {
                             Read(opened.get(), static_cast<int64_t>(request.offset), wanted, out));
       answer.received = static_cast<size_t>(received);
       if (path().scheme != "gs") {
-        ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<Opened> now, Open(*store));
+        ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<Opened> now, Open(store));
         if (opened->object.Differs(now->object)) {
           if (!request.object) {
             return Status::IOError(
@@ -158,19 +159,26 @@ class ArrowObject final : public ArrowCarrier {
     {
       const std::lock_guard<std::mutex> lock(opened->mutex);
       if (!opened->ready) {
+        const bool at_beginning = offset == 0 && !opened->begun;
+        opened->begun = true;
         int64_t received = 0;
-        if (offset == 0) {
+        if (at_beginning) {
           ARROW_ASSIGN_OR_RAISE(received, opened->file->Read(size, out));
-        } else {
-          ARROW_RETURN_NOT_OK(opened->file->Tell().status());
         }
         const auto whole = static_cast<int64_t>(*opened->object.size);
-        if (received < whole) ARROW_RETURN_NOT_OK(opened->file->Seek(whole - 1));
+        if (received < whole) ARROW_RETURN_NOT_OK(LetGoOfStream(opened->file.get(), whole - 1));
         opened->ready = true;
-        if (offset == 0) return received;
+        if (at_beginning) return received;
       }
     }
     return opened->file->ReadAt(offset, size, out);
+  }
+
+  // Of a stream that cannot be opened only Tell says why.
+  static Status LetGoOfStream(arrow::io::RandomAccessFile* file, int64_t last_byte) {
+    const Status told = file->Tell().status();
+    const Status moved = file->Seek(last_byte);
+    return moved.ok() || told.ok() ? moved : told;
   }
 
   Result<std::shared_ptr<Opened>> Open(const ArrowStore& store) const {
@@ -256,9 +264,8 @@ class ArrowList final : public ArrowCarrier {
   }
 
  private:
-  Result<Answer> Call(const HttpRequest&, char*) const override {
-    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const ArrowStore> store, Store());
-    ARROW_ASSIGN_OR_RAISE(Infos infos, question_(*store));
+  Result<Answer> Call(const ArrowStore& store, const HttpRequest&, char*) const override {
+    ARROW_ASSIGN_OR_RAISE(Infos infos, question_(store));
     const std::lock_guard<std::mutex> lock(mutex_);
     infos_ = std::move(infos);
     return Answer();

@@ -109,6 +109,7 @@ Said WhatIsSaid(const arrow::Status& status) {
   const int reason = arrow::internal::ErrnoFromStatus(status);
   if (reason == ENOENT) said->status = kNotFound;
   if (reason == EACCES) said->status = kForbidden;
+  std::replace(said->words.begin(), said->words.end(), '\n', ' ');
   if (said->words.size() > kMostShownBytes) {
     said->words = said->words.substr(0, kMostShownBytes) + "...";
   }
@@ -184,6 +185,13 @@ std::string ArrowStore::PathOf(const std::string& key) const {
   std::string path = root_ + key;
   if (path.size() > 1 && path.back() == '/') path.pop_back();  // of a folder
   return path;
+}
+
+BlockingCarrier::Refusal NoStore(const arrow::Status& status) {
+  BlockingCarrier::Refusal refusal;
+  if (status.IsInvalid()) refusal.code = ErrorCode::kInvalidArgument;
+  refusal.problem = Escaped(WhatIsSaid(status).words);
+  return refusal;
 }
 
 BlockingCarrier::Refusal RefusalOf(const arrow::Status& status) {

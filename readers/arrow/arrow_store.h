@@ -48,7 +48,11 @@ class ArrowStore {
   const std::string root_;  // of all keys; "" or with a slash at its end
 };
 
-// What a failure of Arrow's means: in its words, without what its libraries write around them.
+// Why a store cannot be made.
+BlockingCarrier::Refusal NoStore(const arrow::Status& status);
+
+// What a failure of Arrow's means that a store has made: in its words, without what its libraries
+// write around them.
 BlockingCarrier::Refusal RefusalOf(const arrow::Status& status);
 
 }  // namespace millhopper
