@@ -290,7 +290,8 @@ ArrowList::Infos AskFor(const std::string& path, StorePath parts, ArrowList::Que
 Status MakeRelative(const std::string& folder, ArrowList::Infos* infos) {
   for (arrow::fs::FileInfo& info : *infos) {
     const std::string path = info.path();
-    const size_t begin = folder.size() + (folder.back() == '/' ? 0 : 1);
+    const bool ends = folder.empty() || folder.back() == '/';
+    const size_t begin = folder.size() + (ends ? 0 : 1);
     if (path.size() <= begin || path.compare(0, folder.size(), folder) != 0) {
       return Status::Invalid("it lists '", path, "', asked for what lies in '", folder, "'");
     }
