@@ -89,4 +89,6 @@ def error(status: int, code: str, method: str = "GET") -> Answer:
     if method == "HEAD":
         return Answer(status, b"", {"x-ms-error-code": code})
     said = f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>no</Message></Error>'
-    return Answer(status, said.encode(), {"x-ms-error-code": code, "Content-Type": "application/xml"})
+    return Answer(
+        status, said.encode(), {"x-ms-error-code": code, "Content-Type": "application/xml"}
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the servers have in common that stand in for stores: objects in memory, and requests counted."""
+"""What the servers that stand in for stores have in common: objects in memory, the requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Object:
     version: int
 
     def part(self, asked: str) -> tuple[bytes, str] | None:
-        """The bytes of "bytes=1-2" or "bytes=1-" and what Content-Range says; None if there are none."""
+        """The bytes of "bytes=1-2" or "bytes=1-", and what Content-Range says; None without any."""
         first, _, last = asked.removeprefix("bytes=").partition("-")
         size = len(self.content)
         end = min(int(last), size - 1) if last else size - 1
@@ -45,7 +45,7 @@ class Quiet(ThreadingHTTPServer):
 
 @dataclass
 class FakeStore:
-    """A store with one bucket. Only the last version of an object is kept. As a context it serves."""
+    """A store with one bucket, as a context. Only the last version of an object is kept."""
 
     objects: dict[str, Object] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)  # the requests so far, with their parts
@@ -59,7 +59,9 @@ class FakeStore:
     def answer(self, method: str, target: str, part: str) -> Answer:
         raise NotImplementedError
 
-    def under(self, prefix: str, delimiter: str, begin: str) -> tuple[dict[str, Object | None], str]:
+    def under(
+        self, prefix: str, delimiter: str, begin: str
+    ) -> tuple[dict[str, Object | None], str]:
         """A page of a list: objects, and None for prefixes; and where the next page begins."""
         entries: dict[str, Object | None] = {}
         for name, thing in sorted(self.objects.items()):

@@ -121,7 +121,13 @@ def check_that_a_stop_does_not_wait(files: RemoteFiles, *flags: str) -> None:
         # What is asked for ahead of need is as long as what has been read: 64 of these are ahead.
         proxy.spoil(Fault(end="stall"), 140)
         far = files.behind(proxy)
-        words = [BIN / "peek", "--digest", "--slots=uint8[1,1048576]", f"fixed:{far.url('large')}", *flags]
+        words = [
+            BIN / "peek",
+            "--digest",
+            "--slots=uint8[1,1048576]",
+            f"fixed:{far.url('large')}",
+            *flags,
+        ]
         environment = {**os.environ, **far.environment}
         reader = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment)
         try:

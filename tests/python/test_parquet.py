@@ -25,7 +25,6 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 feather = pytest.importorskip("pyarrow.feather", reason="pyarrow is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 
-ROOT = Path(__file__).resolve().parents[2]
 DATA = os.environ.get("MILLHOPPER_TEST_DATA")
 FILES = sorted((Path(DATA) / "parquet").rglob("*.parquet")) if DATA else []
 GOOD = [path for path in FILES if path.parent.name != "bad_data"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats and stores of the package's extras: packages of their own, each with a plugin, loaded when needed.
+"""Formats and stores of the package's extras: packages of their own, loaded when needed.
 
 That such a package is installed (``pip install millhopper[parquet]``) is the user's permission to
 load its plugin. An import of Millhopper looks for none: the first program that names one of their
@@ -21,10 +21,11 @@ _PARQUET = re.compile(
 
 
 def load_extras(program: bytes | str) -> None:
-    """Loads the plugins of installed extras whose formats or stores are named in a program, text or binary,
-    or in one of its texts.
+    """Loads the plugins of installed extras whose formats or stores are named in a program, text or
+    binary, or in one of its texts.
 
-    Without the package nothing happens, and the core says that it does not know the format or the store.
+    Without the package nothing happens, and the core says that it does not know the format or the
+    store.
 
     Raises:
         ImportError: the package is installed, but what it needs is not; the message says what.
