@@ -285,7 +285,7 @@ TEST_F(BlockingRequestsTest, AnErrorOfTheCallIsThatOfTheReader) {
   store_->before = [](int, const HttpRequest&, char*) -> std::optional<BlockingCarrier::Outcome> {
     throw Error(ErrorCode::kInvalidArgument, "what is this?");
   };
-  EXPECT_EQ(ErrorOfReading(), "invalid argument: store://one: what is this?");
+  EXPECT_EQ(ErrorOfReading(), "store://one: what is this?");
 }
 
 }  // namespace
