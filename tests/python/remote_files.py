@@ -81,15 +81,12 @@ def check_that_it_passes(files: RemoteFiles, trouble: str) -> None:
                 return
 
 
-def check_that_it_is_said(files: RemoteFiles, trouble: str, staying: str = "") -> None:
-    """A fault that stays, or one lie, is an error behind right records, whenever it comes.
-
-    The pattern ``staying`` is what is said of a fault that stays, if not the words of HTTP.
-    """
+def check_that_it_is_said(files: RemoteFiles, trouble: str) -> None:
+    """A fault that stays, or one lie, is an error behind right records, whenever it comes."""
     if trouble in LIES:
         (fault, words), count = LIES[trouble], 1
     else:
-        (fault, words), count = (PASSING[trouble], staying or STAYING[trouble]), 1 << 60
+        (fault, words), count = (PASSING[trouble], STAYING[trouble]), 1 << 60
     digests = files.digests("lines.txt")
     # On a busy machine, what is not about time may take some.
     limits = ["--silence_timeout=1"]
