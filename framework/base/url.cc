@@ -28,6 +28,24 @@ bool IsSignature(std::string_view part) {
   });
 }
 
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool EndsWithHttp(std::string_view text) {
+  return EndsWith(text, "http") || EndsWith(text, "https");
+}
+
+// Whether a text ends with the scheme of a store that takes options. Its letters are the last
+// letters of many words, so no letter or digit may stand before it.
+bool EndsWithStore(std::string_view text) {
+  constexpr std::string_view kSchemes[] = {"gs", "abfs", "abfss", "hdfs"};
+  return std::any_of(std::begin(kSchemes), std::end(kSchemes), [&](std::string_view scheme) {
+    if (!EndsWith(text, scheme)) return false;
+    if (text.size() == scheme.size()) return true;
+    const char before = text[text.size() - scheme.size() - 1];
+    return !IsLetter(before) && !IsDigit(before);
+  });
+}
+
 }  // namespace
 
 std::string ObjectUrl(std::string_view url) {
@@ -57,9 +75,15 @@ size_t FindUrl(std::string_view text) {
   for (size_t at = 0; (at = text.find(kBehindScheme, at)) != std::string_view::npos;) {
     const std::string_view before = text.substr(0, at);
     at += kBehindScheme.size();
-    if (EndsWith(before, "http") || EndsWith(before, "https")) return at;
+    if (EndsWithHttp(before) || EndsWithStore(before)) return at;
   }
   return text.size();
+}
+
+size_t SizeOfShownUser(std::string_view before, std::string_view user) {
+  if (EndsWithHttp(before.substr(0, before.size() - kBehindScheme.size()))) return 0;
+  const size_t password = user.find(':');
+  return password == std::string_view::npos ? user.size() : password + 1;
 }
 
 size_t SizeOfBrokenUrl(std::string_view text) {

@@ -9,16 +9,20 @@
 
 namespace millhopper {
 
-// A path without the query and the fragment of an http:// or https:// URL. Its end is the extension
-// of a format, for example. Any other path is returned as it is.
+// URLs are those of HTTP servers (http://, https://) and of the stores that take options as a query
+// (gs://, abfs://, abfss://, hdfs://). Other paths with a scheme are names, all bytes of which
+// count.
+
+// A path without the query and the fragment of a URL. Its end is the extension of a format, for
+// example. Any other path is returned as it is.
 std::string_view WithoutQuery(std::string_view path);
 
 // A URL without what does not tell which object it is: a password, what signs a request (X-Amz-...,
 // X-Goog-...) and the fragment. Other parts of a query may say which object it is.
 std::string ObjectUrl(std::string_view url);
 
-// Where the first http:// or https:// URL of a text begins, behind the two slashes; the size of the
-// text if there is none. It takes no memory.
+// Where the first URL of a text begins, behind the two slashes; the size of the text if there is
+// none. It takes no memory.
 size_t FindUrl(std::string_view text);
 
 // The part of a path in which * ? [ are wildcards: of a URL what lies between its host and its
@@ -30,15 +34,21 @@ std::string_view PatternIn(std::string_view path);
 // port is no number. 0 for any other URL.
 size_t SizeOfBrokenUrl(std::string_view text);
 
+// How much may be shown of what stands before the @ of a URL's host: nothing for HTTP servers, and
+// for stores the name of a container or a user, which a password may follow. `before` is the text
+// up to the two slashes, with them.
+size_t SizeOfShownUser(std::string_view before, std::string_view user);
+
 // Calls put(std::string_view) for one piece of a text after another, without the secrets of the
 // URLs in it: "https://me:word@host/a.csv?sig=1" is shown as "https://...@host/a.csv?...", a broken
-// URL as "https://...". A URL ends before a blank. It takes no memory, so that the handler of a
-// signal may call it.
+// URL as "https://...", and "abfs://data:word@host/a" as "abfs://data:...@host/a". A URL ends
+// before a blank. It takes no memory, so that the handler of a signal may call it.
 template <typename Put>
 void PutWithoutSecrets(std::string_view text, const Put& put) {
   for (;;) {
     const size_t begin = FindUrl(text);
-    put(text.substr(0, begin));
+    const std::string_view before = text.substr(0, begin);
+    put(before);
     text.remove_prefix(begin);
     if (text.empty()) return;
     if (const size_t broken = SizeOfBrokenUrl(text); broken > 0) {
@@ -50,7 +60,9 @@ void PutWithoutSecrets(std::string_view text, const Put& put) {
     text.remove_prefix(url.size());
     const size_t at = url.substr(0, url.find_first_of("/?#")).rfind('@');
     if (at != std::string_view::npos) {
-      put("...");
+      const size_t shown = SizeOfShownUser(before, url.substr(0, at));
+      put(url.substr(0, shown));
+      if (shown < at) put("...");
       url.remove_prefix(at);
     }
     const size_t query = url.find_first_of("?#");

@@ -7,6 +7,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/url.h"
+#include "framework/io/request_carrier.h"
 
 namespace millhopper {
 namespace {
@@ -16,6 +17,7 @@ constexpr time_t kSettledSeconds = 2;
 
 // What has an access is no URL: all of it is the name.
 std::string NameOf(const HttpRequest& asked) {
+  if (asked.carrier != nullptr) return DigestOf({asked.carrier->Name()});
   if (asked.access == nullptr) return DigestOf({ObjectUrl(asked.url)});
   return DigestOf({asked.url, asked.access->Server()});
 }

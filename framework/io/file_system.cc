@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,8 @@ namespace millhopper {
 namespace {
 
 constexpr char kBehindScheme[] = "://";
+// Those of the plugin in readers/arrow.
+constexpr std::string_view kPluginSchemes[] = {"gs", "abfs", "abfss", "hdfs"};
 
 using Systems = std::map<std::string, std::unique_ptr<const FileSystem>, std::less<>>;
 
@@ -90,6 +93,13 @@ std::string UnknownSchemeHint(const std::string& path) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
   });
   if (!plausible || Registry().find(scheme) != Registry().end()) return "";
+  if (std::find(std::begin(kPluginSchemes), std::end(kPluginSchemes), scheme) !=
+      std::end(kPluginSchemes)) {
+    return StrCat(" (", scheme, kBehindScheme,
+                  " is read by a plugin: in Python install it by 'pip install "
+                  "millhopper[parquet]'; for commands tools/build_parquet_plugin builds it and "
+                  "--plugin=/absolute/FILE loads it)");
+  }
   return StrCat(" (it is taken for a local file: no file system is there for ", scheme,
                 kBehindScheme, ")");
 }

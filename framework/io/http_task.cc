@@ -7,7 +7,6 @@
 #include <cstring>
 #include <iterator>
 #include <new>
-#include <random>
 
 #include "framework/base/version.h"
 #include "framework/io/compression.h"
@@ -378,7 +377,7 @@ bool HttpTask::TryAgainOrFail() {
   ++failed_;
   const int most = is_probe() ? limits_.opening_tries : limits_.tries;
   if (failure_.passes && failed_ < most) {
-    const milliseconds pause = std::max(Pause(), failure_.at_least);
+    const milliseconds pause = std::max(limits_.PauseAfter(failed_), failure_.at_least);
     due_ = Clock::now() + pause;
     if (due_ < *deadline_) {
       if (request_.whole) received_ = 0;
@@ -389,21 +388,8 @@ bool HttpTask::TryAgainOrFail() {
       failure_.problem += StrCat(" and asked for a pause of ", failure_.at_least.count(), " ms");
     }
   }
-  const std::string what = is_probe() || request_.whole
-                               ? "cannot open: "
-                               : StrCat("cannot read bytes ", request_.offset, "-", last(), ": ");
-  const std::string tries = failed_ > 1 ? StrCat(" (", failed_, " tries)") : "";
-  Fail(Error(failure_.code, StrCat(what, failure_.problem, tries)));
+  SetFailed(failure_.code, failure_.problem, failed_);
   return false;
-}
-
-milliseconds HttpTask::Pause() {
-  static thread_local std::minstd_rand random(std::random_device{}());
-  milliseconds pause = limits_.first_pause;
-  for (int i = 1; i < failed_ && pause < limits_.longest_pause; ++i) pause *= 2;
-  pause = std::min(pause, limits_.longest_pause);
-  return milliseconds(
-      std::uniform_int_distribution<int64_t>(pause.count() / 2, pause.count())(random));
 }
 
 }  // namespace millhopper

@@ -99,9 +99,6 @@ class HttpTask final : public HttpTransfer {
   // Counts what the try has cost, once, before those who wait for its result have it.
   void CountTry();
   bool TryAgainOrFail();
-  // Between half of the present pause and all of it, so that many requests that have failed at once
-  // do not come back at once.
-  std::chrono::milliseconds Pause();
 
   const HttpLimits limits_;
   std::optional<Clock::time_point> deadline_;  // once the first try has begun

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <deque>
 #include <map>
+#include <random>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "framework/base/stop.h"
 #include "framework/io/http_stats.h"
 #include "framework/io/http_task.h"
+#include "framework/io/request_carrier.h"
 
 namespace millhopper {
 namespace {
@@ -292,14 +294,31 @@ const HttpLimits& HttpLimits::Get() { return limits_in_force; }
 
 void HttpLimits::Set(const HttpLimits& limits) { limits_in_force = limits; }
 
+milliseconds HttpLimits::PauseAfter(int failed) const {
+  static thread_local std::minstd_rand random(std::random_device{}());
+  milliseconds pause = first_pause;
+  for (int i = 1; i < failed && pause < longest_pause; ++i) pause *= 2;
+  pause = std::min(pause, longest_pause);
+  return milliseconds(
+      std::uniform_int_distribution<int64_t>(pause.count() / 2, pause.count())(random));
+}
+
 std::shared_ptr<const HttpTransfer> HttpTransfer::Start(HttpRequest request) {
+  if (request.carrier != nullptr) {
+    const std::shared_ptr<const RequestCarrier> carrier = request.carrier;
+    return carrier->Start(std::move(request));
+  }
   auto task = std::make_shared<HttpTask>(std::move(request));
   Transfers::Get().Start(task);
   return task;
 }
 
 void HttpTransfer::Cancel(std::shared_ptr<const HttpTransfer> transfer) {
-  Transfers::Get().Cancel(std::move(transfer));
+  if (const auto carrier = transfer->request().carrier; carrier != nullptr) {
+    carrier->Cancel(*transfer);
+  } else {
+    Transfers::Get().Cancel(std::move(transfer));
+  }
 }
 
 std::shared_ptr<const HttpTransfer> HttpTransfer::Run(HttpRequest request) {
@@ -318,12 +337,10 @@ void HttpTransfer::Wait() const {
   const bool has_waited = !ended_;
   const Clock::time_point begin = Clock::now();
   while (!ended_) {
-    if (request_.access != nullptr) {
-      lock.unlock();
-      request_.access->Renew();
-      lock.lock();
-      if (ended_) break;
-    }
+    lock.unlock();
+    Attend();
+    lock.lock();
+    if (ended_) break;
     when_ended_.wait_for(lock, kStopCheck);
     if (!ended_) CheckStop();
   }
@@ -334,6 +351,20 @@ void HttpTransfer::Wait() const {
     CountHttp(waited);
   }
   if (error_) throw Error(*error_);
+}
+
+void HttpTransfer::Attend() const {
+  if (request_.access != nullptr) request_.access->Renew();
+}
+
+void HttpTransfer::SetFailed(ErrorCode code, const std::string& problem, int tries) {
+  const uint64_t last = request_.offset + std::max<uint64_t>(request_.size, 1) - 1;
+  const std::string what = !request_.object || request_.whole
+                               ? "cannot open: "
+                               : StrCat("cannot read bytes ", request_.offset, "-", last, ": ");
+  const std::string several = tries > 1 ? StrCat(" (", tries, " tries)") : "";
+  SetEnded(Error(code, StrCat(what, problem, several))
+               .InFile(request_.url, static_cast<int64_t>(request_.offset)));
 }
 
 void HttpTransfer::SetEnded(const std::optional<Error>& error) {

@@ -22,6 +22,8 @@
 
 namespace millhopper {
 
+class RequestCarrier;
+
 // How many requests there are at once, and how patient they are.
 struct HttpLimits {
   size_t under_way = 64;                         // requests of the process at once
@@ -33,6 +35,10 @@ struct HttpLimits {
   int tries = 8;          // in succession that bring no byte
   int opening_tries = 4;  // the same for a request without an object, which opens one
 
+  // How long to wait after so many tries in succession: between half of a pause that grows and all
+  // of it, so that many requests that have failed at once do not come back at once.
+  std::chrono::milliseconds PauseAfter(int failed) const;
+
   static const HttpLimits& Get();
   // Call it only while no reader is at work.
   static void Set(const HttpLimits& limits);
@@ -42,7 +48,9 @@ struct HttpLimits {
 struct HttpRequest {
   std::string url;  // or the name of what is asked for, if `access` says where it is
   std::shared_ptr<const HttpAccess> access;  // null: the URL is all that is needed
-  std::optional<HttpLimits> limits;          // others than HttpLimits::Get()
+  // Who takes the request in libcurl's place, whatever `access` is (request_carrier.h); or null.
+  std::shared_ptr<const RequestCarrier> carrier;
+  std::optional<HttpLimits> limits;  // others than HttpLimits::Get()
   uint64_t offset = 0;
   // How many bytes. 0 asks for one, which is not kept.
   size_t size = 0;
@@ -92,11 +100,16 @@ class HttpTransfer {
 
  protected:
   explicit HttpTransfer(HttpRequest request) : request_(std::move(request)) {}
-  // Called once, after which nothing here changes.
+  // Threads that wait call it again and again: it does what the transfer needs and what may take
+  // long, such as getting credentials. Throws nothing but an error that interrupts.
+  virtual void Attend() const;
+  // One of these two is called once, after which nothing here changes.
   void SetEnded(const std::optional<Error>& error);
+  // The error says what was asked for and, if there were several, how many tries there were.
+  void SetFailed(ErrorCode code, const std::string& problem, int tries);
 
-  const HttpRequest request_;
-  std::string host_;  // of the last try
+  HttpRequest request_;  // only its buffer may change before the end
+  std::string host_;     // of the last try
   HttpObject object_;
   size_t received_ = 0;
   bool is_mixed_ = false;

@@ -35,7 +35,7 @@ class S3FileSystem final : public FileSystem {
 
   std::vector<FolderEntry> ListFolder(const std::string& path) const override {
     const S3Path folder = FolderOf(path);
-    S3Folder list = ListS3(path, folder);
+    NamesUnder list = ListS3(path, folder);
     if (list.keys.empty() && list.prefixes.empty()) {
       throw Error(ErrorCode::kIo, "no object of the bucket lies in this folder").InFile(path, -1);
     }
@@ -92,7 +92,7 @@ class S3FileSystem final : public FileSystem {
 
   // Whether anything lies in a folder.
   static bool HasNames(const std::string& path) {
-    const S3Folder list = ListS3(path, FolderOf(path), 1);
+    const NamesUnder list = ListS3(path, FolderOf(path), 1);
     return !list.keys.empty() || !list.prefixes.empty();
   }
 

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/io/s3_list.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/limits.h"
 #include "framework/base/memory.h"
 #include "framework/base/stop.h"
 #include "framework/io/http_transfers.h"
+#include "framework/io/name_pattern.h"
 #include "framework/io/s3_xml.h"
 
 namespace millhopper {
@@ -21,7 +19,6 @@ namespace {
 // A page has 1000 keys of at most 1024 bytes, each of which may be %XX.
 constexpr size_t kMostPageBytes = size_t{4} << 20;
 constexpr int kMostEmptyPages = 10'000;
-constexpr char kWildcards[] = "*?[";
 
 int DigitOf(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -54,24 +51,6 @@ std::string Decoded(const std::string& text) {
   return decoded;
 }
 
-// How much a list holds so far.
-class Amount {
- public:
-  // Throws kResourceLimit if a name more is too much.
-  void Add(const std::string& path, size_t bytes) {
-    ++names_;
-    bytes_ += bytes;
-    if (names_ <= kMaxListLength && bytes_ <= kMaxListBytes) return;
-    throw Error(ErrorCode::kResourceLimit, StrCat("the bucket has more than ", kMaxListLength,
-                                                  " names here, or they are longer than ",
-                                                  kMaxListBytes, " bytes; the pattern is too wide"))
-        .InFile(path, -1);
-  }
-
- private:
-  size_t names_ = 0, bytes_ = 0;
-};
-
 S3Page FetchPage(const std::string& path, const S3Path& prefix, int most,
                  const std::string& token) {
   // Sorted by names, as the signature wants it.
@@ -91,28 +70,6 @@ S3Page FetchPage(const std::string& path, const S3Path& prefix, int most,
   } catch (const Error& error) {
     throw error.InFile(path, -1);
   }
-}
-
-// The text for which a part of a pattern without wildcards stands.
-std::string Unescaped(const std::string& pattern) {
-  std::string text;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == '\\' && i + 1 < pattern.size()) ++i;
-    text += pattern[i];
-  }
-  return text;
-}
-
-// The position of the first wildcard that no backslash makes an ordinary character.
-size_t FirstWildcard(const std::string& pattern) {
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == '\\') {
-      ++i;
-    } else if (std::string(kWildcards).find(pattern[i]) != std::string::npos) {
-      return i;
-    }
-  }
-  return std::string::npos;
 }
 
 }  // namespace
@@ -141,9 +98,9 @@ S3Page ReadS3Page(std::string_view document) {
   return page;
 }
 
-S3Folder ListS3(const std::string& path, const S3Path& prefix, int most) {
-  S3Folder folder;
-  Amount amount;
+NamesUnder ListS3(const std::string& path, const S3Path& prefix, int most) {
+  NamesUnder folder;
+  ListAmount amount;
   int empty_pages = 0;
   std::string token;
   do {
@@ -191,38 +148,12 @@ S3Folder ListS3(const std::string& path, const S3Path& prefix, int most) {
 
 std::vector<std::string> MatchS3(const std::string& pattern) {
   const S3Path wanted = S3Path::Of(pattern);
-  // Names with a slash at the end of what is found so far, and the pattern of what comes behind.
-  std::vector<std::string> folders = {""};
-  std::string left = wanted.key;
-  for (;;) {
-    // The part of the pattern up to the slash behind its first wildcard is matched by one list.
-    const size_t wildcard = FirstWildcard(left);
-    const size_t slash = wildcard == std::string::npos ? wildcard : left.find('/', wildcard);
-    const bool is_last = slash == std::string::npos;
-    const std::string part = left.substr(0, slash);
-    const std::string begin = Unescaped(part.substr(0, wildcard));
-    std::vector<std::string> found;
-    Amount amount;
-    for (const std::string& folder : folders) {
-      S3Folder list = ListS3(pattern, {wanted.bucket, folder + begin});
-      for (std::string& name : is_last ? list.keys : list.prefixes) {
-        std::string behind = name.substr(folder.size());
-        if (!is_last) behind.pop_back();
-        const bool matches =
-            !behind.empty() && behind.back() != '/' &&
-            ::fnmatch(part.c_str(), behind.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
-        if (!matches) continue;
-        amount.Add(pattern, name.size());
-        found.push_back(std::move(name));
-      }
-    }
-    if (is_last) {
-      for (std::string& key : found) key = StrCat("s3://", wanted.bucket, "/", key);
-      return found;
-    }
-    folders = std::move(found);
-    left.erase(0, slash + 1);
-  }
+  std::vector<std::string> keys =
+      MatchNames(pattern, wanted.key, [&](const std::string& prefix, bool) {
+        return ListS3(pattern, {wanted.bucket, prefix});
+      });
+  for (std::string& key : keys) key = StrCat("s3://", wanted.bucket, "/", key);
+  return keys;
 }
 
 }  // namespace millhopper

@@ -86,6 +86,10 @@ TEST(FileSystem, SaysThatNobodyIsThereForAScheme) {
   ExpectError(ErrorCode::kIo, hint, [] { OpenFiles({"text:other://host/lines.txt"}, {}, {}, {}); });
   ExpectError(ErrorCode::kIo, hint, [] { ExpandFileNames({"other://host/*.txt"}); });
   EXPECT_EQ(UnknownSchemeHint("memory://a"), "");
+  for (const char* path : {"gs://a/b", "abfs://a/b", "abfss://a/b", "hdfs://a/b"}) {
+    EXPECT_THAT(UnknownSchemeHint(path), ::testing::HasSubstr("pip install millhopper[parquet]"));
+    EXPECT_THAT(UnknownSchemeHint(path), ::testing::HasSubstr("tools/build_parquet_plugin"));
+  }
   EXPECT_EQ(UnknownSchemeHint("a/b"), "");
   EXPECT_EQ(UnknownSchemeHint("not a scheme://b"), "");
 }

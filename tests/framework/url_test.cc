@@ -36,6 +36,16 @@ TEST(UrlTest, SecretsAreNotShown) {
       {"http://host:80/a@b", "http://host:80/a@b"},
       {"http://[::1]:80/a@b", "http://[::1]:80/a@b"},
       {"'http://host:80': cannot, http://host: x@y", "'http://host:80': cannot, http://host: x@y"},
+      {"gs://bucket/a.csv?sig=1", "gs://bucket/a.csv?..."},
+      {"csv:gs://anonymous@bucket/a", "csv:gs://anonymous@bucket/a"},
+      {"'gs://bucket: it", "'gs://bucket: it"},
+      {"abfs://data@me.dfs.core.windows.net/a?sig=1", "abfs://data@me.dfs.core.windows.net/a?..."},
+      {"abfss://data:word@me.dfs.core.windows.net/a", "abfss://data:...@me.dfs.core.windows.net/a"},
+      {"abfs://:word@me/a", "abfs://:...@me/a"},
+      {"abfs://data:wo/rd@me/a", "abfs://..."},
+      {"hdfs://me:word@name:8020/a?user=b", "hdfs://me:...@name:8020/a?..."},
+      {"args://me:word@host/a?b", "args://me:word@host/a?b"},
+      {"s3://bucket/a?b#c", "s3://bucket/a?b#c"},
       {"no http://a/b?c and no https://d@e", "no http://a/b?... and no https://...@e"},
   };
   for (const auto& [text, shown] : texts) {
@@ -49,6 +59,7 @@ TEST(UrlTest, SecretsAreNotShown) {
 TEST(UrlTest, AQueryIsNoPartOfTheName) {
   EXPECT_EQ(WithoutQuery("https://host/a.csv.gz?sig=1.b"), "https://host/a.csv.gz");
   EXPECT_EQ(WithoutQuery("https://host/a.csv#b"), "https://host/a.csv");
+  EXPECT_EQ(WithoutQuery("gs://bucket/a.csv?x=1.b"), "gs://bucket/a.csv");
   EXPECT_EQ(WithoutQuery("/data/a?.csv"), "/data/a?.csv");
   EXPECT_EQ(CompressionByName("https://host/a.csv.gz?sig=1"), &kGzip);
   EXPECT_EQ(CompressionByName("https://host/a?name=a.gz"), nullptr);
@@ -59,6 +70,7 @@ TEST(UrlTest, AQueryIsNoPartOfTheName) {
 TEST(UrlTest, WildcardsStandBehindTheHostAndBeforeTheQuery) {
   EXPECT_EQ(PatternIn("https://[::1]:80/a*?sig=*"), "/a*");
   EXPECT_EQ(PatternIn("https://host?sig=*"), "");
+  EXPECT_EQ(PatternIn("gs://bucket/a*?sig=*"), "/a*");
   EXPECT_EQ(PatternIn("https://"), "https://");
   EXPECT_EQ(PatternIn("/data/a?[b]"), "/data/a?[b]");
 }

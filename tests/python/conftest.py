@@ -70,6 +70,20 @@ def leaves_nothing_behind() -> Iterator[None]:
     assert held() == before, "threads, child processes, open descriptors"
 
 
+@pytest.fixture(scope="session")
+def parquet_plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plugin of readers/arrow, built against the Arrow of this interpreter's pyarrow."""
+    path = tmp_path_factory.mktemp("plugin") / "libmillhopper_parquet.so"
+    build = Path(__file__).resolve().parents[2] / "tools" / "build_parquet_plugin"
+    built = subprocess.run(
+        [build, "--python", sys.executable, "--output", path], capture_output=True, text=True
+    )
+    if built.returncode == 3:
+        pytest.skip(built.stderr)
+    assert built.returncode == 0, built.stderr
+    return path
+
+
 @pytest.fixture
 def pool() -> Iterator[None]:
     """Whatever a test sets, later tests work with as many threads as there are processors."""

@@ -112,13 +112,19 @@ def check_that_it_is_said(files: RemoteFiles, trouble: str) -> None:
             assert re.search(words, said), said
 
 
-def check_that_a_stop_does_not_wait(files: RemoteFiles) -> None:
+def check_that_a_stop_does_not_wait(files: RemoteFiles, *flags: str) -> None:
     """Not even for 64 requests under way, as many as there are. A file ``large`` has 256 MiB."""
     with FaultProxy(files.port) as proxy:
         # What is asked for ahead of need is as long as what has been read: 64 of these are ahead.
         proxy.spoil(Fault(end="stall"), 140)
         far = files.behind(proxy)
-        words = [BIN / "peek", "--digest", "--slots=uint8[1,1048576]", f"fixed:{far.url('large')}"]
+        words = [
+            BIN / "peek",
+            "--digest",
+            "--slots=uint8[1,1048576]",
+            f"fixed:{far.url('large')}",
+            *flags,
+        ]
         environment = {**os.environ, **far.environment}
         reader = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment)
         try:

@@ -25,7 +25,6 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 feather = pytest.importorskip("pyarrow.feather", reason="pyarrow is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 
-ROOT = Path(__file__).resolve().parents[2]
 DATA = os.environ.get("MILLHOPPER_TEST_DATA")
 FILES = sorted((Path(DATA) / "parquet").rglob("*.parquet")) if DATA else []
 GOOD = [path for path in FILES if path.parent.name != "bad_data"]
@@ -38,18 +37,9 @@ needs_data = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="session", autouse=True)
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("plugin") / "libmillhopper_parquet.so"
-    built = subprocess.run(
-        [ROOT / "tools" / "build_parquet_plugin", "--python", sys.executable, "--output", path],
-        capture_output=True,
-        text=True,
-    )
-    if built.returncode == 3:
-        pytest.skip(built.stderr)
-    assert built.returncode == 0, built.stderr
-    millhopper.load_plugin(path)
-    return path
+def plugin(parquet_plugin: Path) -> Path:
+    millhopper.load_plugin(parquet_plugin)
+    return parquet_plugin
 
 
 # ---- What a column is in a field and in Python ----

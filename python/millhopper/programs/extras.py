@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats of the package's extras: packages of their own, each with a plugin, loaded when needed.
+"""Formats and stores of the package's extras: packages of their own, loaded when needed.
 
 That such a package is installed (``pip install millhopper[parquet]``) is the user's permission to
 load its plugin. An import of Millhopper looks for none: the first program that names one of their
-formats does.
+formats, or a file in one of their stores, does.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ import re
 
 from millhopper import _core
 
-# Names of operators, formats before a colon, and extensions of file names.
+# Names of operators, formats before a colon, extensions of file names, and schemes of stores.
 _PARQUET = re.compile(
     rb"(?:parquet|arrow|feather)(?:_file_reader|:)|\.(?:parquet|pq|arrows?|ipc|feather)(?![\w.])"
+    rb"|(?<![0-9A-Za-z])(?:gs|abfss?|hdfs)://"
 )
 
 
 def load_extras(program: bytes | str) -> None:
-    """Loads the plugins of installed extras whose formats are named in a program, text or binary,
-    or in one of its texts.
+    """Loads the plugins of installed extras whose formats or stores are named in a program, text or
+    binary, or in one of its texts.
 
-    Without the package nothing happens, and the core says that it does not know the format.
+    Without the package nothing happens, and the core says that it does not know the format or the
+    store.
 
     Raises:
         ImportError: the package is installed, but what it needs is not; the message says what.

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files in stores that Arrow speaks to: gs:// (Google Cloud Storage), abfs:// and abfss:// (Azure)
+// and hdfs:// (Hadoop). They are read as objects of HTTP servers are.
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/io/file_system.h"
+#include "framework/io/http_file.h"
+#include "framework/io/name_pattern.h"
+#include "readers/arrow/arrow_object.h"
+#include "readers/arrow/arrow_store.h"
+
+namespace millhopper {
+namespace {
+
+class ArrowFileSystem : public FileSystem {
+ public:
+  std::unique_ptr<const File> Open(const std::string& path) const override {
+    return OpenHttpFile(ArrowRequest(path));
+  }
+
+  FileStatus Stat(const std::string& path) const override {
+    FileStatus status;
+    try {
+      if (StorePath::Of(path).key.empty()) {
+        status.kind = FileStatus::Kind::kDirectory;
+        return status;
+      }
+      status = StatHttpFile(ArrowRequest(path));
+      if (status.kind == FileStatus::Kind::kMissing && HasFolder(path)) {
+        status.kind = FileStatus::Kind::kDirectory;
+      }
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+      status.kind = FileStatus::Kind::kUnknown;
+      status.problem = ProblemOf(error);
+    }
+    return status;
+  }
+
+  std::vector<std::string> List(const std::string& pattern) const override {
+    const StorePath wanted = StorePath::Of(pattern);
+    std::vector<std::string> names =
+        MatchNames(pattern, wanted.key, [&](const std::string& prefix, bool with_folders) {
+          return ListArrow(pattern, prefix, with_folders);
+        });
+    for (std::string& name : names) name = wanted.With(name);
+    return names;
+  }
+
+  std::vector<FolderEntry> ListFolder(const std::string& path) const override {
+    std::string folder = StorePath::Of(path).key;
+    if (!folder.empty() && folder.back() != '/') folder += '/';
+    const NamesUnder names = ListArrow(path, folder, true);
+    if (names.keys.empty() && names.prefixes.empty()) {
+      throw Error(ErrorCode::kIo, "nothing in the store lies in this folder").InFile(path, -1);
+    }
+    std::vector<FolderEntry> entries;
+    for (const std::string& key : names.keys) {
+      entries.push_back({key.substr(folder.size()), FileStatus::Kind::kFile});
+    }
+    for (const std::string& prefix : names.prefixes) {
+      const size_t size = prefix.size() - folder.size() - 1;
+      if (size == 0) continue;  // of a key with two slashes one behind the other
+      entries.push_back({prefix.substr(folder.size(), size), FileStatus::Kind::kDirectory});
+    }
+    return entries;
+  }
+
+ private:
+  static bool HasFolder(const std::string& path) {
+    try {
+      return IsArrowFolder(path);
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+      return false;  // one may be allowed to read objects and not to list them
+    }
+  }
+};
+
+class GcsFileSystem final : public ArrowFileSystem {};
+class AbfsFileSystem final : public ArrowFileSystem {};
+class AbfssFileSystem final : public ArrowFileSystem {};
+class HdfsFileSystem final : public ArrowFileSystem {};
+
+REGISTER_FILE_SYSTEM(GcsFileSystem, "gs");
+REGISTER_FILE_SYSTEM(AbfsFileSystem, "abfs");
+REGISTER_FILE_SYSTEM(AbfssFileSystem, "abfss");
+REGISTER_FILE_SYSTEM(HdfsFileSystem, "hdfs");
+
+}  // namespace
+}  // namespace millhopper
