@@ -726,6 +726,29 @@ TEST(RecordIOCommand, WritesIndexes) {
   ExpectFailure({"index"}, 2, "no file is named");
 }
 
+// An index is for readers with the attributes that it was made with.
+TEST(RecordIOCommand, WritesIndexesByAttributes) {
+  const std::string path = NewFolder() + "/prices.csv";
+  WriteFile(path, "n;text\n1;'one\nline'\n2;two\n");
+  const auto length = [&](const std::string& delimiter) {
+    FormatArguments arguments;
+    arguments.attributes.Set("fields", std::vector<std::string>{"#0 bytes"});
+    arguments.attributes.Set("header", std::string("yes"));
+    arguments.attributes.Set("quote", std::string("'"));
+    arguments.attributes.Set("delimiter", delimiter);
+    FileReader reader(FindFileFormat("csv")->Make(arguments), FileEntry{path, ""});
+    return reader.PassLength();
+  };
+  const ChildResult result =
+      RunRecordIO({"index", "--attribute=delimiter=;", "--attribute=quote='", path});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, StrCat(path, ".mhi: 2 records, 1 chunk, 28 bytes\n"));
+  EXPECT_EQ(length(";"), 2u);
+  EXPECT_EQ(length(","), std::nullopt);
+  ExpectFailure({"index", "--attribute=delimeter=;", path}, 2, "did you mean 'delimiter'?");
+  ExpectFailure({"inspect", "--attribute=delimiter=;", path}, 2, "is a flag of write and index");
+}
+
 TEST(RecordIOCommand, SaysWhatIsWrongWithItsArguments) {
   const std::string folder = NewFolder();
   const std::string input = folder + "/a.recordio";
