@@ -211,7 +211,7 @@ TEST(RecordIOCommand, SetsAttributesOfTheFormat) {
   refused("delimiter", "an attribute is NAME=VALUE, such as delimiter=';'");
   refused("delimeter=;", "the format csv has no attribute 'delimeter'; did you mean 'delimiter'?");
   refused("header=perhaps", "attribute 'header' is \"perhaps\"");
-  refused("fields=a", "it is no text or int, which only programs can have");
+  refused("fields=a", "it is no text, int or bool, so that only programs can have it");
   ExpectFailure({"write", output, "--attribute=first_index=one", "libsvm:" + table.path()}, 2,
                 "'one' is no INT");
   const TempFile unknown("rows.dat", "1\n");
