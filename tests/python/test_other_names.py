@@ -26,7 +26,7 @@ READER = millhopper.Reader.from_arrays({"x": np.arange(6)})
         (READER, "shufle", "; did you mean 'shuffle'?"),
         (READER, "nothing_like_it", ""),
         (READER, "_repr_png_", ""),
-        (READER, "__array__", ""),
+        (READER, "__jax_array__", ""),
         (millhopper.Reader, "open_file", "; did you mean 'open_files'?"),
         (
             millhopper.Reader,
@@ -40,6 +40,15 @@ def test_an_unknown_name_is_answered_with_the_known_one(owner: Any, name: str, h
         getattr(owner, name)
     assert str(error.value).endswith(f" no attribute {name!r}{hint}")
     assert not hasattr(owner, name)
+
+
+def test_a_reader_is_no_array() -> None:
+    text = r"^a Reader is no array: a loop over it yields batches, .* reader\.keras\("
+    with pytest.raises(TypeError, match=text):
+        np.asarray(READER)
+    with pytest.raises(AttributeError, match=text):
+        _ = READER.shape
+    assert not hasattr(READER, "shape")
 
 
 @pytest.mark.parametrize(("owner", "name"), [(READER, "shufle"), (millhopper.Reader, "open_file")])

@@ -19,6 +19,7 @@ from millhopper.iterating.file_sources import FileSources
 from millhopper.iterating.grouping import GroupingMethods
 from millhopper.iterating.image_methods import ImageMethods
 from millhopper.iterating.memory_sources import MemorySources
+from millhopper.iterating.no_array import NoArray
 from millhopper.iterating.other_names import OtherNames, no_attribute, other_keywords
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.iterating.saving import SavingMethods
@@ -57,6 +58,7 @@ class Reader(
     TextMethods,
     CombiningMethods,
     SavingMethods,
+    NoArray,
     metaclass=OtherNames,
 ):
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
@@ -174,6 +176,8 @@ class Reader(
         inputs: str | Sequence[str],
         targets: str | Sequence[str] | None = None,
         weights: str | None = None,
+        *,
+        steps_per_epoch: int | None = None,
     ) -> KerasReader:
         """This reader for Keras: ``model.fit(reader.keras("image", "label"), epochs=3)``.
 
@@ -181,13 +185,17 @@ class Reader(
             inputs: the slot that the model gets, or several, as a dict by name.
             targets: the slot or slots that it is to predict; none for ``predict``.
             weights: the slot with the weights of the samples.
+            steps_per_epoch: how many batches ``fit`` takes in an epoch; by default all of a pass,
+                of which the number must be known: see ``len``. More than a pass has are those of
+                the next pass, too.
 
         Raises:
             ImportError: Keras is not installed.
+            TypeError, ValueError: ``steps_per_epoch`` is no positive integer.
         """
         from millhopper.iterating.keras import KerasReader
 
-        return KerasReader(self, inputs, targets, weights)
+        return KerasReader(self, inputs, targets, weights, steps_per_epoch)
 
     def __iter__(self) -> _core.Loop:
         """Begins the next pass: returns an iterator of ``Batch``, whose ``close()`` ends it early.
