@@ -546,7 +546,7 @@ class TableFormat final : public SearchedFormat {
       } else if (cell.empty()) {
         field.ThrowMissing(kEmptyCell);
       } else {
-        field.ReadAll(cell, place);
+        ReadCell(field, cell, place);
       }
       return rows->Pass(target.slot, 1);
     }
@@ -557,9 +557,18 @@ class TableFormat final : public SearchedFormat {
     }
     char* place = rows->Take(target.slot, count);
     ForEachValue(cell, field, [&](std::string_view value) {
-      field.ReadAll(value, place);
+      ReadCell(field, value, place);
       place += field.value_bytes();
     });
+  }
+
+  static void ReadCell(const Field& field, std::string_view text, char* place) {
+    try {
+      field.ReadAll(text, place);
+    } catch (const Error& error) {
+      if (error.interrupts() || field.IsNull(text)) throw;
+      throw error.WithMessage(StrCat(error.message(), OptionForText(field, std::string(text))));
+    }
   }
 
   // Calls value(text) for each value of a cell that has several.

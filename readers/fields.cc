@@ -419,9 +419,12 @@ DataType TypeNamed(const std::string& name) {
     if (name == ToString(type)) return type;
     names += StrCat(ToString(type), ", ");
   }
+  const bool is_time =
+      name.find("time") != std::string::npos || name.find("date") != std::string::npos;
   Throw(ErrorCode::kInvalidArgument, "'", Escaped(name), "' is no type; it is one of ", names,
         "each with its dims behind it ([] for a scalar), or for text bytes, for a list of texts "
-        "bytes[-1]");
+        "bytes[-1]",
+        is_time ? "; a date or time as text is int64[] decode=timestamp" : "");
 }
 
 template <typename T>

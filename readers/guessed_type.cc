@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "framework/base/error.h"
-#include "readers/fields.h"
 
 namespace millhopper {
 namespace {
@@ -113,6 +112,16 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
 
 std::string GuessedTimestampType(const std::vector<std::string>& texts) {
   return TimestampType({texts.begin(), texts.end()});
+}
+
+std::string OptionForText(const Field& field, const std::string& text) {
+  if (IsNullWord(text)) {
+    return StrCat("; null=", text, " behind the field says that it is no value");
+  }
+  const bool is_plain =
+      field.decode == Field::Decode::kNone && field.slot.dtype == DataType::kInt64;
+  const std::string time = is_plain ? GuessedTimestampType({text}) : "";
+  return time.empty() ? "" : StrCat("; ", time, " reads it");
 }
 
 bool IsTextType(const std::string& type) { return type.compare(0, 5, "bytes") == 0; }

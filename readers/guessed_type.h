@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "readers/fields.h"
+
 namespace millhopper {
 
 // The type of a field, and its options, that all cells of a column fit: "int64[] default=0" if some
@@ -15,6 +17,10 @@ std::string GuessedCellType(const std::vector<std::string>& cells);
 
 // "int64[] decode=timestamp" with the coarsest unit that all texts fit; empty if there is none.
 std::string GuessedTimestampType(const std::vector<std::string>& texts);
+
+// What an error about a text that is no value of a field can say: the option with which it is one,
+// "; null=NA behind the field says that it is no value", or "".
+std::string OptionForText(const Field& field, const std::string& text);
 
 // Whether it is bytes or a list of bytes.
 bool IsTextType(const std::string& type);

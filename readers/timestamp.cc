@@ -109,7 +109,7 @@ const char* TakeZone(Text* text, int64_t* ahead) {
   return nullptr;
 }
 
-// False if they are more than an int64 holds.
+// False, and *ticks is as it was, if they are more than an int64 holds.
 bool ToTicks(int64_t seconds, int64_t ticks_in_last, int64_t ticks_per_second, int64_t* ticks) {
   // Of times before 1970 the first tick of a second may be out of range where the last ones are
   // not.
@@ -117,8 +117,13 @@ bool ToTicks(int64_t seconds, int64_t ticks_in_last, int64_t ticks_per_second, i
     ++seconds;
     ticks_in_last -= ticks_per_second;
   }
-  return !__builtin_mul_overflow(seconds, ticks_per_second, ticks) &&
-         !__builtin_add_overflow(*ticks, ticks_in_last, ticks);
+  int64_t sum;
+  if (__builtin_mul_overflow(seconds, ticks_per_second, &sum) ||
+      __builtin_add_overflow(sum, ticks_in_last, &sum)) {
+    return false;
+  }
+  *ticks = sum;
+  return true;
 }
 
 }  // namespace

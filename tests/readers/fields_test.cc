@@ -85,7 +85,7 @@ TEST(Fields, AreRefusedByWhatIsWrong) {
       {"label float32[] hash=10", "hash= is for int32 and int64"},
       {"label int64[] hash=0", "hash=0 is no number of buckets"},
       {"label int32[] hash=3000000000", "is no number of buckets"},
-      {"label int64[] hash=10 base=16", "only one of base=, hash= and vocab="},
+      {"label int64[] hash=10 base=16", "only one of base=, hash=, vocab= and decode="},
       {"label int64[] scale=2", "scale= is for floats"},
       {"label float32[] scale=1/0", "divides by zero"},
       {"label float32[] scale=x", "is no number such as 0.5 or 1/255"},
@@ -105,6 +105,7 @@ TEST(Fields, AreRefusedByWhatIsWrong) {
       {"title bytes default=x", "bytes stay as they are"},
       {"title bytes decode=text", "bytes stay as they are"},
       {"title bytes[]", "is no type"},
+      {"seen datetime64[s]", "; a date or time as text is int64[] decode=timestamp"},
       {"title str[]", "or for text bytes, for a list of texts bytes[-1]"},
   };
   for (const auto& [entry, words] : wrong) {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from millhopper.base.integers import INT64_MAX, integer_within
 from millhopper.iterating.view import optional_module
+from millhopper.ragged import Ragged
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -93,5 +94,15 @@ def _part(batch: Batch, names: str | Sequence[str]) -> Any:
     if missing:
         raise ValueError(f"keras: there is no slot {missing[0]!r}; there are {sorted(batch)}")
     if isinstance(names, str):
-        return batch[names]
-    return {name: batch[name] for name in names}
+        return _array(batch, names)
+    return {name: _array(batch, name) for name in names}
+
+
+def _array(batch: Batch, name: str) -> Any:
+    if isinstance(batch[name], Ragged):
+        raise ValueError(
+            f"keras: slot {name!r} has sequences of different lengths, which Keras does not take;"
+            f" behind batch, pad_sequence(length, slot={name!r}) makes them as long as each other,"
+            " and padded_batch in place of batch does"
+        )
+    return batch[name]

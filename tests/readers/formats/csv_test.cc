@@ -158,6 +158,20 @@ TEST(Csv, KnowsTextsThatAreNoValue) {
   ExpectCsvError(content, {"c int64[-1] null=NA"}, "column #2 'c': 'NA' is no value");
 }
 
+TEST(Csv, TellsTheOptionWithWhichATextIsAValue) {
+  ExpectCsvError("n\n1\nNA\n", {"n int64[]"},
+                 "'NA' is no int64; null=NA behind the field says that it is no value");
+  ExpectCsvError("n\n1 NULL\n", {"n int64[-1]"},
+                 "'NULL' is no int64; null=NULL behind the field says that it is no value");
+  ExpectCsvError("t\n2024-01-31 12:00\n", {"t int64[]"},
+                 "is no int64; int64[] decode=timestamp reads it");
+  ExpectCsvError("t\nNULL\n", {"t int64[] decode=timestamp"}, "; null=NULL behind the field");
+  ExpectCsvError(
+      "t\nNULL\n", {"t int64[] null=NULL"},
+      "'NULL' is no value, as null= says (default= or missing=skip behind the field allow "
+      "that)");
+}
+
 TEST(Csv, HasASeparatorForEachField) {
   EXPECT_EQ(
       Csv("1|2,3;4,5 6\n", {"#0 int64[-1] separator=|", "#1 int64[2] separator=;", "#2 int64[-1]"}),
