@@ -302,11 +302,23 @@ def test_keras_is_told_how_many_batches_an_epoch_has(tmp_path: Path, keras: Any)
             reader.keras("x", steps_per_epoch=wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("keras")
+def test_keras_gets_no_sequences_of_different_lengths(tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("one\nthree\n")
+    lines = millhopper.Reader.open_files(tmp_path / "lines.txt", names=["line"]).batch(2)
+    with pytest.raises(
+        ValueError, match=r"^keras: slot 'line' has .* pad_sequence\(length, slot='li"
+    ):
+        lines.keras("line", steps_per_epoch=1)[0]
+
+
 def test_keras_says_what_it_takes_instead_of_a_reader(keras: Any) -> None:
     reader = millhopper.Reader.from_arrays({"x": np.zeros((4, 1)), "y": np.zeros(4)}).batch(2)
     model = keras.Sequential([keras.layers.Dense(1)])
     model.compile(loss="mse")
-    with pytest.raises(AttributeError, match=r"fit of Keras takes reader.keras\(\"inputs\", \"targ"):
+    with pytest.raises(
+        AttributeError, match=r"fit of Keras takes reader.keras\(\"inputs\", \"targ"
+    ):
         model.fit(reader)
 
 
