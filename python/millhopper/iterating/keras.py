@@ -59,7 +59,7 @@ class KerasReader(keras.utils.PyDataset):  # type: ignore[misc]
             return len(self._reader)
         except TypeError as error:
             raise TypeError(
-                f"keras: an epoch needs a number of batches: keras(..., steps_per_epoch=...); {error}"
+                f"keras: how long is an epoch? keras(..., steps_per_epoch=...); {error}"
             ) from None
 
     def __getitem__(self, index: int) -> Any:
