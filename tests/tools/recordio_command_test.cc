@@ -742,7 +742,7 @@ TEST(RecordIOCommand, WritesIndexesByAttributes) {
   const ChildResult result =
       RunRecordIO({"index", "--attribute=delimiter=;", "--attribute=quote='", path});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
-  EXPECT_EQ(result.output, StrCat(path, ".mhi: 2 records, 1 chunk, 28 bytes\n"));
+  EXPECT_EQ(result.output, StrCat(path, ".mhi: 2 records, 1 chunk, 26 bytes\n"));
   EXPECT_EQ(length(";"), 2u);
   EXPECT_EQ(length(","), std::nullopt);
   ExpectFailure({"index", "--attribute=delimeter=;", path}, 2, "did you mean 'delimiter'?");
