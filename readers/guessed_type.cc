@@ -118,6 +118,10 @@ std::string OptionForText(const Field& field, const std::string& text) {
   if (IsNullWord(text)) {
     return StrCat("; null=", text, " behind the field says that it is no value");
   }
+  const bool is_fraction = text.find('.') != std::string::npos && !NumberType({text}).empty();
+  if (is_fraction && !IsFloat(field.slot.dtype) && !field.from_text()) {
+    return "; float64[] reads it, and cast makes integers of that";
+  }
   const bool is_plain =
       field.decode == Field::Decode::kNone && field.slot.dtype == DataType::kInt64;
   const std::string time = is_plain ? GuessedTimestampType({text}) : "";

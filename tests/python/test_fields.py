@@ -64,7 +64,15 @@ def test_tables_of_text(tmp_path: Path) -> None:
     ]
     (batch,) = millhopper.Reader.open_files(path, fields=told).batch(3)
     assert batch["seen"].tolist() == [1706702405, 0, 1709164800]
-    assert batch["genres"].decode() == [["Crime", "Drama"], [], ["Drama"]]
+    assert [row.to_numpy().tolist() for row in batch["genres"]] == [
+        ["Crime", "Drama"],
+        [],
+        ["Drama"],
+    ]
+    with pytest.raises(TypeError, match="a loop over it yields a Ragged for each list of texts$"):
+        batch["genres"].to_numpy()
+    with pytest.raises(AttributeError, match="its values are an array, which has tolist"):
+        batch["genres"].tolist()
     milliseconds = {"at": "seen int64[] decode=timestamp unit=ms null=NULL missing=skip"}
     (batch,) = millhopper.Reader.open_files(path, fields=milliseconds).batch(3)
     assert batch["at"].astype("datetime64[ms]").astype(str).tolist() == [
@@ -95,7 +103,7 @@ def test_keywords_of_other_libraries_are_answered(rides: Path, keyword: str, mea
 def test_an_unknown_attribute_is_answered_with_those_of_the_format(rides: Path) -> None:
     with pytest.raises(
         millhopper.Error,
-        match=r"no attribute 'skiprows'; those of the files' format are \['fields', ",
+        match=r"no attribute 'skiprows'; .*; here they are comment, delimiter, fields, header, ",
     ):
         millhopper.Reader.open_files(rides, fields=["fare float32[]"], skiprows=1)
 

@@ -27,7 +27,6 @@ _TABLE_KEYWORDS = {
     "chunksize": "batch(batch_size) makes batches",
     "columns": _FIELDS,
     "dtype": _FIELDS,
-    "dtypes": _FIELDS,
     "na_values": _NULLS,
     "null_values": _NULLS,
     "nullstr": _NULLS,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 _FRAMES = (
-    "from_arrow(frame) reads what pandas, polars and DuckDB hold; from_arrays(dict(frame)) reads a "
-    "pandas.DataFrame without pyarrow"
+    "Reader.from_arrow(frame) reads what pandas, polars and DuckDB hold, and "
+    "Reader.from_arrays(dict(frame)) a pandas.DataFrame without pyarrow"
 )
-_FILES = 'open_files("x.csv", fields={...}) reads files of all formats'
+_FILES = 'Reader.open_files("x.csv", fields={...}) reads files of all formats'
 _BATCHES = "a loop over the reader yields numpy arrays, which tf.convert_to_tensor takes"
 
 # What tf.data, Grain, torch and webdataset call things that have another name here.

@@ -322,12 +322,11 @@ def _declared(
     names = [attribute.name for attribute in others]
     if name not in names:
         hint = did_you_mean(name, names)
-        if not hint and more:
-            hint = f"; those of the files' format are {[attribute.name for attribute in more]}"
-        elif not hint and schema.takes_more:
+        if not hint and schema.takes_more:
             hint = (
                 "; it has those of the files' format, too, which their names tell, or a format and "
-                "a colon before them, such as 'csv:prices.dat'"
+                "a colon before them, such as 'csv:prices.dat'; here they are "
+                f"{', '.join(attribute.name for attribute in more)}"
             )
         raise ValueError(f"operator {schema.type!r}: no attribute {name!r}{hint}")
     return others[names.index(name)]

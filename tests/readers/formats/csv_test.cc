@@ -165,6 +165,8 @@ TEST(Csv, TellsTheOptionWithWhichATextIsAValue) {
                  "'NULL' is no int64; null=NULL behind the field says that it is no value");
   ExpectCsvError("t\n2024-01-31 12:00\n", {"t int64[]"},
                  "is no int64; int64[] decode=timestamp reads it");
+  ExpectCsvError("n\n1.0\n", {"n int64[]"},
+                 "'1.0' is no int64; float64[] reads it, and cast makes integers of that");
   ExpectCsvError("t\nNULL\n", {"t int64[] decode=timestamp"}, "; null=NULL behind the field");
   ExpectCsvError(
       "t\nNULL\n", {"t int64[] null=NULL"},
