@@ -42,6 +42,12 @@ def test_an_unknown_name_is_answered_with_the_known_one(owner: Any, name: str, h
     assert not hasattr(owner, name)
 
 
+def test_what_is_repeated_ends() -> None:
+    assert len(READER.repeat(2)) == 12
+    with pytest.raises(TypeError, match="^repeat needs a count; .* each loop over a reader is its"):
+        READER.repeat()
+
+
 def test_a_reader_is_no_array() -> None:
     text = r"^a Reader is no array: a loop over it yields batches, .* reader\.keras\("
     with pytest.raises(TypeError, match=text):
