@@ -172,7 +172,9 @@ def test_layers_say_what_is_missing(tmp_path: Path) -> None:
     path = write(tmp_path / "a.recordio", 1)
     (tmp_path / "a.recordio.manifest.json").unlink()
     layers.open_files(str(path))
-    with pytest.raises(millhopper.Error, match="the slots of this reader must be") as caught:
+    with pytest.raises(
+        millhopper.Error, match="the slots of a record are not known: give shapes"
+    ) as caught:
         millhopper.Executor().run(millhopper.default_startup_program())
     assert caught.value.message.endswith(f"the first records of {path} have {ARGUMENTS}")
     # The same program as text is answered as texts declare slots.

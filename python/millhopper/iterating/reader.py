@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import html
 import inspect
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millhopper import _core
 from millhopper.base.integers import INT64_MAX, integer_within
+from millhopper.base.missing_slots import explain_missing_slots
 from millhopper.errors import Error
 from millhopper.iterating.calling import CallingMethods
 from millhopper.iterating.combining import CombiningMethods
@@ -30,19 +32,22 @@ if TYPE_CHECKING:
     from millhopper.iterating.keras import KerasReader
     from millhopper.iterating.torch import TorchReader
 
-# The core's error begins like this if slots are missing. The rest of it says how a program in text
-# declares them.
-_SLOTS_MISSING = "the slots of this reader must be declared"
-# Its error contains this if operators are to make slots whose dims it does not know in time.
+# A step of the core's errors ends like this if methods of Reader have made the program, and with
+# the line of the operator if it is text.
+_MADE_HERE = re.compile(r": operator \d+ of block \d+\)$")
+# The core's error contains this if operators are to make slots whose dims it does not know in time.
 _DIMS_MISSING = "must declare its type {"
+_WHAT_TO_WRITE = 'pass slots={"name": (dtype, dims), ...} where the reader is made'
 
 
 def _explain(error: Error) -> None:
     """Raises an error that says what to type in Python, if slots are missing."""
-    if error.message.startswith(_SLOTS_MISSING) or _DIMS_MISSING in error.message:
+    if any(_MADE_HERE.search(step) for step in error.context):
+        explain_missing_slots(error, _WHAT_TO_WRITE)
+    if _DIMS_MISSING in error.message:
         text = (
-            'the slots of a record are not known: pass slots={"name": (dtype, dims), ...} where'
-            " the reader is made, or in a program in text: " + error.message
+            f"the slots of a record are not known: {_WHAT_TO_WRITE}, or in a program in text: "
+            + error.message
         )
         steps = "".join(f"\n  {step}" for step in error.context)
         raise Error(text + steps, error.code, text, context=error.context) from None
