@@ -60,7 +60,8 @@ class FileSources(Chain):
         For example, of a table with a header::
 
             millhopper.Reader.open_files("rides-*.csv.gz",
-                                         fields={"fare": "float32[] missing=skip",
+                                         fields={"fare": "float32[] null=NA missing=skip",
+                                                 "start": "int64[] decode=timestamp",
                                                  "vendor": '"vendor id" int64[] hash=1000'})
 
         Args:
