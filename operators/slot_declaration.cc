@@ -41,6 +41,11 @@ std::string ProgramDeclaration(const std::vector<SlotSpec>& slots,
 
 std::string PythonDeclaration(const std::vector<SlotSpec>& slots,
                               const std::vector<std::string>& names) {
+  return StrCat(ReaderDeclaration(slots, names), ", in layers ", LayersDeclaration(slots, names));
+}
+
+std::string ReaderDeclaration(const std::vector<SlotSpec>& slots,
+                              const std::vector<std::string>& names) {
   std::string by_name;
   for (size_t i = 0; i < slots.size(); ++i) {
     const SlotSpec& slot = slots[i];
@@ -49,7 +54,7 @@ std::string PythonDeclaration(const std::vector<SlotSpec>& slots,
         StrCat(i == 0 ? "" : ", ", PythonText(name), ": (\"", ToString(slot.dtype), "\", ",
                ToString(slot.dims), slot.lod_level > 0 ? StrCat(", ", slot.lod_level) : "", ")");
   }
-  return StrCat("slots={", by_name, "}, in layers ", LayersDeclaration(slots, names));
+  return StrCat("slots={", by_name, "}");
 }
 
 std::string LayersDeclaration(const std::vector<SlotSpec>& slots, const std::vector<std::string>&) {
@@ -72,7 +77,7 @@ RunsLayers::~RunsLayers() { runs_layers = outer_; }
 
 Declaration DeclarationIn(const Program& program) {
   const bool is_text = program.OperatorPlace(0, 0).line > 0;
-  if (!is_text) return &PythonDeclaration;
+  if (!is_text) return &ReaderDeclaration;
   return runs_layers ? &LayersDeclaration : &ProgramDeclaration;
 }
 

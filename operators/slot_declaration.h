@@ -25,6 +25,10 @@ std::string ProgramDeclaration(const std::vector<SlotSpec>& slots,
 std::string PythonDeclaration(const std::vector<SlotSpec>& slots,
                               const std::vector<std::string>& names);
 
+// For Reader alone: 'slots={"x": ("uint8", [-1, 4], 1)}'.
+std::string ReaderDeclaration(const std::vector<SlotSpec>& slots,
+                              const std::vector<std::string>& names);
+
 // For layers alone: 'shapes=[[-1, 4]], dtypes=["uint8"], lod_levels=[1]'.
 std::string LayersDeclaration(const std::vector<SlotSpec>& slots,
                               const std::vector<std::string>& names);

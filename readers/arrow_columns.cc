@@ -48,6 +48,7 @@ ArrowFields::ArrowFields(std::vector<Field> fields)
   for (size_t i = 0; i < fields_.size(); ++i) {
     Require(fields_[i].decode != Field::Decode::kJson, "field '", Escaped(fields_[i].name),
             "': decode=json is not for columns");
+    RefuseCellOptions(fields_[i]);
     if (fields_[i].sequence) {
       variable_.push_back(i);
       continue;

@@ -97,7 +97,6 @@ ArrowPath::ArrowPath(const Field& field, const ArrowSchema& schema, const ArrowC
 }
 
 void ArrowPath::CheckType(const ArrowSchema& found) const {
-  const bool from_text = field_.names_things() || field_.decode == Field::Decode::kText;
   const std::string name = ArrowTypeName(found);
   const std::string declared = Declared(field_);
   if (value_.kind == ArrowKind::kOther) {
@@ -108,11 +107,14 @@ void ArrowPath::CheckType(const ArrowSchema& found) const {
   }
   const bool dictionary_of_lists = dictionary_ && IsList(dictionary_->kind);
   const bool is_text = IsText(value_.kind);
-  const bool fits = is_text ? field_.bytes || from_text : !field_.bytes && !from_text;
+  const bool fits =
+      is_text ? field_.bytes || field_.from_text() : !field_.bytes && !field_.from_text();
   if (dictionary_of_lists || (!fits && value_.kind != ArrowKind::kNull)) {
     Throw(ErrorCode::kDataLoss, "it is ", lists_ > 0 ? "a list of " : "", name, ", ", declared,
           " is declared",
-          is_text ? " (decode=text reads a number from text, hash= and vocab= number it)" : "");
+          is_text ? " (decode=text reads a number from text, decode=timestamp a date or time, "
+                    "hash= and vocab= number it)"
+                  : "");
   }
   if (value_.kind == ArrowKind::kDecimal && field_.base != 10) {
     Throw(ErrorCode::kDataLoss, "it is ", name, ", which is of base 10");

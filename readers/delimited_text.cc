@@ -11,6 +11,7 @@
 #include "framework/base/limits.h"
 #include "framework/io/byte_stream.h"
 #include "readers/field_rows.h"
+#include "readers/guessed_type.h"
 #include "readers/indexable_format.h"
 #include "readers/line_source.h"
 #include "readers/stream_source.h"
@@ -222,21 +223,6 @@ std::vector<std::string> CellsOf(std::string_view row, const TableSyntax& syntax
   return cells;
 }
 
-// Calls value(text) for each value of a cell that has several.
-template <typename Value>
-void ForEachValue(std::string_view cell, char separator, const Value& value) {
-  size_t begin = 0;
-  while (begin < cell.size()) {
-    if (cell[begin] == ' ' || cell[begin] == separator) {
-      ++begin;
-      continue;
-    }
-    const size_t end = std::min(cell.find(separator, begin), cell.size());
-    value(cell.substr(begin, end - begin));
-    begin = end;
-  }
-}
-
 // --- Columns ---
 
 // A field's columns, as numbers from 0 on.
@@ -393,8 +379,9 @@ class TableFormat final : public SearchedFormat {
           !columns || columns->count == 1 || (columns->count == field.values && !field.sequence),
           "field '", field.name, "': ", columns ? columns->count : 0,
           " columns do not give the values of ", ToString(field.slot));
-      Require(field.decode == Field::Decode::kNone, "field '", Escaped(field.name),
-              "': decode= is not for cells, which are text already");
+      Require(field.decode == Field::Decode::kNone || field.decode == Field::Decode::kTimestamp,
+              "field '", Escaped(field.name),
+              "': of decode=, cells take decode=timestamp alone; they are text already");
     }
     const auto& header = arguments.attributes.Get<std::string>("header");
     Require(!named || header != "no",
@@ -472,7 +459,7 @@ class TableFormat final : public SearchedFormat {
       const bool one_value = !field.sequence && (columns->count > 1 || field.values == 1);
       for (size_t i = 0; i < columns->count; ++i) {
         targets.push_back(
-            {columns->first + i, 1, slot, one_value, one_value && !field.names_things()});
+            {columns->first + i, 1, slot, one_value, one_value && field.can_read_cells()});
       }
     }
     std::stable_sort(targets.begin(), targets.end(), [](const Target& left, const Target& right) {
@@ -541,10 +528,14 @@ class TableFormat final : public SearchedFormat {
 
   void LoadCell(const Target& target, std::string_view cell, FieldRows* rows) const {
     const Field& field = fields_[target.slot];
+    if (!target.one_value && field.IsNull(cell)) {
+      if (field.missing != Field::Missing::kDefault) field.ThrowNull(cell);
+      return rows->AppendDefault(target.slot);
+    }
     if (field.bytes_list) {
       std::vector<std::string_view> values;
-      ForEachValue(cell, syntax_.separator,
-                   [&](std::string_view value) { values.push_back(value); });
+      ForEachValue(cell, field,
+                   [&](std::string_view value) { values.push_back(field.BytesOf(value)); });
       return rows->AppendBytes(target.slot, values);
     }
     if (field.bytes) return rows->AppendBytes(target.slot, cell);
@@ -555,20 +546,55 @@ class TableFormat final : public SearchedFormat {
       } else if (cell.empty()) {
         field.ThrowMissing(kEmptyCell);
       } else {
-        field.ReadAll(cell, place);
+        ReadCell(field, cell, place);
       }
       return rows->Pass(target.slot, 1);
     }
     size_t count = 0;
-    ForEachValue(cell, syntax_.separator, [&](std::string_view) { ++count; });
+    ForEachValue(cell, field, [&](std::string_view) { ++count; });
     if (count == 0 && (!field.sequence || field.has_default)) {
       return rows->AppendDefault(target.slot, kEmptyCell);
     }
     char* place = rows->Take(target.slot, count);
-    ForEachValue(cell, syntax_.separator, [&](std::string_view value) {
-      field.ReadAll(value, place);
+    ForEachValue(cell, field, [&](std::string_view value) {
+      ReadCell(field, value, place);
       place += field.value_bytes();
     });
+  }
+
+  static void ReadCell(const Field& field, std::string_view text, char* place) {
+    try {
+      field.ReadAll(text, place);
+    } catch (const Error& error) {
+      if (error.interrupts() || field.IsNull(text)) throw;
+      throw error.WithMessage(StrCat(error.message(), OptionForText(field, std::string(text))));
+    }
+  }
+
+  // Calls value(text) for each value of a cell that has several.
+  template <typename Value>
+  void ForEachValue(std::string_view cell, const Field& field, const Value& value) const {
+    const char separator = field.separator == 0 ? syntax_.separator : field.separator;
+    size_t begin = 0;
+    while (begin < cell.size()) {
+      if (cell[begin] == ' ' || cell[begin] == separator) {
+        ++begin;
+        continue;
+      }
+      const size_t end = std::min(cell.find(separator, begin), cell.size());
+      value(cell.substr(begin, end - begin));
+      begin = end;
+    }
+  }
+
+  // Whether a cell for several values, or for bytes, is empty or a null, or one of its values is
+  // missing.
+  bool LacksValues(std::string_view cell, const Field& field) const {
+    bool lacks = cell.empty() || field.IsNull(cell);
+    if (field.bytes && !field.bytes_list) return lacks;
+    ForEachValue(cell, field,
+                 [&](std::string_view value) { lacks = lacks || field.IsMissing(value); });
+    return lacks;
   }
 
   // Whether a field with missing=skip has no value in the row. False for a row that is wrong; Load
@@ -585,7 +611,7 @@ class TableFormat final : public SearchedFormat {
           for (; column <= next; ++column) {
             if (!cells.Next(&cell)) return false;
           }
-          if (target.one_value ? field.IsMissing(cell) : cell.empty()) return true;
+          if (target.one_value ? field.IsMissing(cell) : LacksValues(cell, field)) return true;
         }
       }
     } catch (const Error& error) {
@@ -627,24 +653,11 @@ std::vector<std::vector<std::string>> FirstRows(const std::string& path,
 // The type that fits all cells of a column from row `first` on.
 std::string TypeOfColumn(const std::vector<std::vector<std::string>>& rows, size_t first,
                          size_t column) {
-  static const std::vector<Field> numbers = ParseFields({"n int64[]", "n float32[]"});
-  bool integers = true, floats = true, empty = false;
-  char place[8];
+  std::vector<std::string> cells;
   for (size_t i = first; i < rows.size(); ++i) {
-    if (column >= rows[i].size()) continue;
-    const std::string& cell = rows[i][column];
-    if (cell.empty()) {
-      empty = true;
-      continue;
-    }
-    const auto is = [&](const Field& field) {
-      return field.Read(cell.data(), cell.data() + cell.size(), place) == cell.data() + cell.size();
-    };
-    integers = integers && is(numbers[0]);
-    floats = floats && is(numbers[1]);
+    if (column < rows[i].size()) cells.push_back(rows[i][column]);
   }
-  if (!floats && !integers) return "bytes";
-  return StrCat(integers ? "int64[]" : "float32[]", empty ? " default=0" : "");
+  return GuessedCellType(cells);
 }
 
 std::vector<std::string> GuessTableFields(const std::string& path, const AttributeMap& attributes) {
@@ -656,9 +669,9 @@ std::vector<std::string> GuessTableFields(const std::string& path, const Attribu
   if (header == "auto" && rows.size() > 1) {
     bool text_above_number = false, number_above = false;
     for (size_t column = 0; column < rows[0].size(); ++column) {
-      const bool text = TypeOfColumn({rows[0]}, 0, column) == "bytes";
+      const bool text = IsTextType(GuessedCellType({rows[0][column]}));
       number_above = number_above || !text;
-      text_above_number = text_above_number || (text && TypeOfColumn(rows, 1, column) != "bytes");
+      text_above_number = text_above_number || (text && !IsTextType(TypeOfColumn(rows, 1, column)));
     }
     has_header = text_above_number || !number_above;
   }

@@ -269,14 +269,15 @@ class Writer {
 
 // Throws unless values of this kind can become those of the field.
 void CheckKind(const Field& field, Kind kind) {
-  const bool from_text = field.names_things() || field.decode == Field::Decode::kText;
+  const bool from_text = field.from_text();
   const bool fits = kind == Kind::kBytes    ? field.bytes || from_text
                     : kind == Kind::kFloats ? IsFloat(field.slot.dtype) && !from_text
                                             : !field.bytes && !from_text;
   if (fits) return;
   Throw(ErrorCode::kDataLoss, "it holds ", NameOf(kind), ", ",
         field.bytes ? "bytes" : ToString(field.slot.dtype), " is declared",
-        kind == Kind::kBytes ? " (decode=text reads numbers from text, hash= and vocab= number it)"
+        kind == Kind::kBytes ? " (decode=text reads numbers from text, decode=timestamp dates and "
+                               "times, hash= and vocab= number it)"
                              : "");
 }
 
@@ -341,6 +342,7 @@ ExampleParser::ExampleParser(std::vector<Field> fields) : fields_(std::move(fiel
             Escaped(fields_[i].name), "'");
     Require(fields_[i].decode != Field::Decode::kJson, "field '", Escaped(fields_[i].name),
             "': decode=json is not for features");
+    RefuseCellOptions(fields_[i]);
   }
 }
 

@@ -14,7 +14,9 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/base/spelling.h"
 #include "readers/text_file.h"
+#include "readers/timestamp.h"
 
 namespace millhopper {
 namespace {
@@ -240,6 +242,14 @@ const char* ReadWord(const Field& field, const char* begin, const char* end, cha
   return end;
 }
 
+const char* ReadTimestamp(const Field& field, const char* begin, const char* end, char* place) {
+  const std::string_view text(begin, static_cast<size_t>(end - begin));
+  int64_t ticks;
+  if (ParseTimestamp(text, field.ticks_per_second, &ticks) != nullptr) return nullptr;
+  Put(ticks, place);
+  return end;
+}
+
 // A Field::CellsReader, with the reader of one value compiled into it.
 template <Field::Reader kRead, size_t kSize>
 size_t ReadCellsBy(const Field& field, const char** begin, const char* end, char delimiter,
@@ -276,6 +286,8 @@ void SetIntegerReader(Field* field) {
     field->read_ = ReadHash<T>;
   } else if (field->vocabulary != nullptr) {
     field->read_ = ReadWord<T>;
+  } else if (field->decode == Field::Decode::kTimestamp) {
+    field->read_ = ReadTimestamp;
   } else if (field->base == 10) {
     SetReader<ReadDecimal<T>, sizeof(T)>(field);
   } else if (field->base == 16) {
@@ -407,8 +419,12 @@ DataType TypeNamed(const std::string& name) {
     if (name == ToString(type)) return type;
     names += StrCat(ToString(type), ", ");
   }
+  const bool is_time =
+      name.find("time") != std::string::npos || name.find("date") != std::string::npos;
   Throw(ErrorCode::kInvalidArgument, "'", Escaped(name), "' is no type; it is one of ", names,
-        "each with its dims behind it ([] for a scalar), or bytes");
+        "each with its dims behind it ([] for a scalar), or for text bytes, for a list of texts "
+        "bytes[-1]",
+        is_time ? "; a date or time as text is int64[] decode=timestamp" : "");
 }
 
 template <typename T>
@@ -470,7 +486,28 @@ double ParseScale(const std::string& text) {
   return parts[0] / parts[1];
 }
 
-// Whether the option is one of the words; sets *value to the one that it is.
+// The texts between commas.
+std::vector<std::string> ParseNulls(const std::string& text) {
+  std::vector<std::string> nulls;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t comma = std::min(text.find(',', begin), text.size());
+    nulls.push_back(text.substr(begin, comma - begin));
+    Require(!nulls.back().empty(), "null=", Escaped(text),
+            " has an empty text among its own, which are such as NULL,NA; an empty cell is no "
+            "number anyway");
+    begin = comma + 1;
+  }
+  return nulls;
+}
+
+char ParseSeparator(const std::string& text) {
+  if (text == "\\t") return '\t';
+  Require(text.size() == 1 && text[0] != '\n' && text[0] != '\r', "separator=", Escaped(text),
+          " is not one character other than a line end");
+  return text[0];
+}
+
+// Sets *value to the meaning of the one of the words that the text is.
 template <typename T>
 void OneOf(const std::string& option, const std::string& text,
            const std::vector<std::pair<const char*, T>>& words, T* value) {
@@ -485,7 +522,22 @@ void OneOf(const std::string& option, const std::string& text,
   Throw(ErrorCode::kInvalidArgument, option, "=", Escaped(text), "; it is one of ", names);
 }
 
+// A null that reads as a number, such as nan, is seen before the number only where cells are read
+// one by one.
+void KeepNullsFromNumbers(Field* field) {
+  char place[8];
+  for (const std::string& null : field->nulls) {
+    const char* const end = null.data() + null.size();
+    if (field->read_cells_ != nullptr && field->Read(null.data(), end, place) == end) {
+      field->read_cells_ = nullptr;
+    }
+  }
+}
+
 Field ParseField(const std::string& entry) {
+  static const std::vector<std::string> kOptions = {"default", "missing",  "null",  "base",
+                                                    "hash",    "vocab",    "scale", "decode",
+                                                    "unit",    "separator"};
   Field field;
   Words words(entry);
   std::string word, default_text;
@@ -493,7 +545,7 @@ Field ParseField(const std::string& entry) {
           "an entry is \"name dtype[dims] option=value ...\", such as \"label int64[]\"; a scalar "
           "is int64[] or float32[], text is bytes");
   ParseType(word, &field);
-  bool missing_given = false;
+  bool missing_given = false, unit_given = false;
   while (words.Next(&word)) {
     const size_t equal = word.find('=');
     const std::string option = word.substr(0, equal);
@@ -533,20 +585,37 @@ Field ParseField(const std::string& entry) {
       Require(IsFloat(field.slot.dtype), "scale= is for floats");
     } else if (option == "decode") {
       OneOf<Field::Decode>(option, text,
-                           {{"text", Field::Decode::kText}, {"json", Field::Decode::kJson}},
+                           {{"text", Field::Decode::kText},
+                            {"timestamp", Field::Decode::kTimestamp},
+                            {"json", Field::Decode::kJson}},
                            &field.decode);
       Require(!field.bytes, "decode= is for numbers; bytes stay as they are");
+      Require(field.decode != Field::Decode::kTimestamp || field.slot.dtype == DataType::kInt64,
+              "decode=timestamp is for int64: seconds since 1970-01-01 UTC, or what unit= says");
+    } else if (option == "unit") {
+      OneOf<int64_t>(option, text,
+                     {{"s", 1}, {"ms", 1'000}, {"us", 1'000'000}, {"ns", 1'000'000'000}},
+                     &field.ticks_per_second);
+      unit_given = true;
+    } else if (option == "null") {
+      field.nulls = ParseNulls(text);
+    } else if (option == "separator") {
+      field.separator = ParseSeparator(text);
+      Require(field.bytes ? field.bytes_list : field.slot.dims != Dims{1},
+              "separator= is for several values, such as int64[-1] or bytes[-1]");
     } else {
-      Throw(ErrorCode::kInvalidArgument, "there is no option '", Escaped(option),
-            "'; there are default, missing, base, hash, vocab, scale, decode",
-            option == "separator" ? "; separator is an attribute beside fields, for all of them"
-                                  : "");
+      const std::string meant = DidYouMean(option, kOptions);
+      Throw(ErrorCode::kInvalidArgument, "there is no option '", Escaped(option), "'",
+            meant.empty() ? ";" : meant, " there are ", Listed(kOptions));
     }
   }
   Require(!field.bytes || !(field.names_things() || field.base != 10 || field.has_default),
-          "bytes stay as they are; of the options, missing= alone is for them");
-  Require((field.buckets > 0) + (field.vocabulary != nullptr) + (field.base != 10) <= 1,
-          "only one of base=, hash= and vocab= can be");
+          "bytes stay as they are; of the options, missing=, null= and separator= alone are for "
+          "them");
+  const bool is_time = field.decode == Field::Decode::kTimestamp;
+  Require((field.buckets > 0) + (field.vocabulary != nullptr) + (field.base != 10) + is_time <= 1,
+          "only one of base=, hash=, vocab= and decode=timestamp can be");
+  Require(is_time || !unit_given, "unit= is for decode=timestamp");
   if (field.has_default) {
     Require(!missing_given || field.missing == Field::Missing::kDefault,
             "default= is not used with another missing= than default");
@@ -554,25 +623,40 @@ Field ParseField(const std::string& entry) {
     Field plain = field;  // the default is a number, also of a field that names things
     plain.buckets = 0;
     plain.vocabulary = nullptr;
+    plain.nulls.clear();
+    plain.decode = Field::Decode::kNone;
     plain.scale = 1;
     plain.base = 10;
     SetReaders(&plain);
     plain.ReadAll(default_text, field.default_value_);
   }
   SetReaders(&field);
+  KeepNullsFromNumbers(&field);
   return field;
+}
+
+// Spaces around a number mean nothing.
+std::string_view WithoutSpaces(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
 }
 
 }  // namespace
 
 void Field::ReadAll(std::string_view text, char* place) const {
-  std::string_view value = text;
-  if (!names_things()) {
-    while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
-    while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
+  if (IsNull(text)) {
+    if (missing != Missing::kDefault) ThrowNull(text);
+    return WriteDefault(1, place);
   }
+  const std::string_view value = names_things() ? text : WithoutSpaces(text);
   const char* const end = value.data() + value.size();
   if (Read(value.data(), end, place) == end && (!value.empty() || names_things())) return;
+  if (decode == Decode::kTimestamp) {
+    int64_t ticks;
+    Throw(ErrorCode::kDataLoss, "'", Shown(text),
+          "' is no timestamp: ", ParseTimestamp(value, ticks_per_second, &ticks));
+  }
   Throw(ErrorCode::kDataLoss, "'", Shown(text), "' is no ", ToString(slot.dtype),
         base == 10 ? "" : StrCat(" of base ", base));
 }
@@ -606,7 +690,24 @@ void Field::ThrowMissing(const std::string& problem) const {
         bytes ? "missing=default" : "default=", " or missing=skip behind the field allow that)");
 }
 
+void Field::ThrowNull(std::string_view text) const {
+  ThrowMissing(StrCat("'", Shown(text), "' is no value, as null= says"));
+}
+
+std::string_view Field::BytesOf(std::string_view text) const {
+  if (!IsNull(text)) return text;
+  if (missing != Missing::kDefault) ThrowNull(text);
+  return {};
+}
+
+bool Field::IsNull(std::string_view text) const {
+  if (nulls.empty()) return false;
+  const std::string_view value = bytes || names_things() ? text : WithoutSpaces(text);
+  return std::find(nulls.begin(), nulls.end(), value) != nulls.end();
+}
+
 bool Field::IsMissing(std::string_view text) const {
+  if (IsNull(text)) return true;
   if (vocabulary != nullptr) return vocabulary->Find(text) < 0;
   return text.empty() && !bytes;
 }
@@ -642,11 +743,25 @@ std::vector<Field> RequiredFields(const AttributeMap& attributes) {
   return fields;
 }
 
+void RefuseCellOptions(const Field& field) {
+  Require(field.separator == 0, "field '", Escaped(field.name),
+          "': separator= is for the cells of csv and tsv");
+  Require(field.nulls.empty(), "field '", Escaped(field.name),
+          "': null= is for the texts of csv, tsv and jsonl");
+}
+
 std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields) {
   std::vector<SlotSpec> slots;
   slots.reserve(fields.size());
   for (const Field& field : fields) slots.push_back(field.slot);
   return slots;
+}
+
+std::string QuotedEntry(const std::string& entry) {
+  const char quote = entry.find('"') == std::string::npos ? '"' : '\'';
+  std::string text;
+  for (const char c : entry) text += c == '\\' ? "\\\\" : std::string(1, c);
+  return StrCat(quote, Escaped(text), quote);
 }
 
 std::string Listed(const std::vector<std::string>& names) {
@@ -672,7 +787,8 @@ AttributeSchema FieldsAttribute(const std::string& names) {
           "they are, bytes[-1] a list of such. Options: default=, missing=error|default|skip, "
           "base=16, hash=BUCKETS (XXH64 "
           "with seed 0, modulo BUCKETS), vocab=FILE (line numbers from 0 on), scale=1/255, "
-          "decode=text|json");
+          "decode=text|timestamp|json, unit=s|ms|us|ns of a timestamp, null=NULL,NA (texts that "
+          "are no value), separator=CHARACTER (between several values in a cell)");
 }
 
 }  // namespace millhopper

@@ -10,6 +10,8 @@
 //   "user id" int64[] hash=1000003    a name with spaces stands in quotes
 //   title bytes                       the bytes as they are: uint8 with one level of detail
 //   words bytes[-1]                   any number of such: uint8 with two levels of detail
+//   seen int64[] decode=timestamp     a date or a time as text: seconds since 1970, UTC
+//   age int64[] null=NA,NULL default=0 these texts are no value
 #ifndef MILLHOPPER_READERS_FIELDS_H_
 #define MILLHOPPER_READERS_FIELDS_H_
 
@@ -36,7 +38,7 @@ struct Field {
     kSkip,     // the record is left out
   };
   // How bytes become values: by the format itself, or read as text.
-  enum class Decode { kNone, kText, kJson };
+  enum class Decode { kNone, kText, kTimestamp, kJson };
 
   std::string name;  // as written, without quotes; the format says what it names
   SlotSpec slot;
@@ -51,9 +53,17 @@ struct Field {
   std::shared_ptr<const Vocabulary> vocabulary;  // text becomes its line number; null: it does not
   double scale = 1;                              // floats are multiplied by it
   Decode decode = Decode::kNone;
+  int64_t ticks_per_second = 1;    // of decode=timestamp
+  std::vector<std::string> nulls;  // texts that are no value; bytes and words are compared as they
+                                   // are, numbers without the spaces around them
+  char separator = 0;              // between several values in a cell; 0: the one of the format
 
   // Whether text becomes a number by what it is, not by what it says.
   bool names_things() const { return buckets > 0 || vocabulary != nullptr; }
+  // Whether text is what becomes a number, in a format that tells numbers from text.
+  bool from_text() const {
+    return names_things() || decode == Decode::kText || decode == Decode::kTimestamp;
+  }
   size_t value_bytes() const { return value_bytes_; }
 
   // Reads one value of text from `begin` on and writes it to `place`. Returns the end of what was
@@ -66,13 +76,16 @@ struct Field {
   // Reads up to n values from *begin on, one behind the other: a value ends at a delimiter or at
   // `end`, and is the default, if there is one, where nothing stands. Returns how many it has
   // written to `place`. *begin is then behind the delimiter of the last one, null if that ended at
-  // `end`. It stops at what is no value. For fields that name nothing.
+  // `end`. It stops at what is no value. Only if can_read_cells().
   size_t ReadCells(const char** begin, const char* end, char delimiter, size_t n,
                    char* place) const {
     return read_cells_(*this, begin, end, delimiter, n, place);
   }
-  // The same as Read for text that is one value, with spaces around it or not. Throws kDataLoss
-  // "'abc' is no int64".
+  // Not where all of a text must be seen to know its value.
+  bool can_read_cells() const { return read_cells_ != nullptr; }
+  // The same as Read for text that is one value, with spaces around it or not; the default for a
+  // null. Throws kDataLoss "'abc' is no int64", and what ThrowMissing throws for a null without a
+  // default.
   void ReadAll(std::string_view text, char* place) const;
   // Writes a number as a value. Throws kDataLoss if the type cannot hold it.
   void Write(int64_t number, char* place) const;
@@ -80,10 +93,17 @@ struct Field {
   void Write(double number, char* place) const;
   // Writes `n` values of the default.
   void WriteDefault(size_t n, char* place) const;
+  // The bytes that are the value of text: none for a null. Throws what ThrowMissing throws for a
+  // null without a default.
+  std::string_view BytesOf(std::string_view text) const;
+  // Whether text is one of the nulls.
+  bool IsNull(std::string_view text) const;
   // Whether text is no value for this field, so that `missing` says what to do.
   bool IsMissing(std::string_view text) const;
   // Throws kDataLoss: the problem, which is that there is no value, and the options that allow it.
   [[noreturn]] void ThrowMissing(const std::string& problem) const;
+  // The same for text that is a null.
+  [[noreturn]] void ThrowNull(std::string_view text) const;
 
   using Reader = const char* (*)(const Field&, const char* begin, const char* end, char* place);
   using CellsReader = size_t (*)(const Field&, const char** begin, const char* end, char delimiter,
@@ -103,7 +123,12 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& entries);
 // ParseFields for the attribute `fields` of a format that needs it: throws kInvalidArgument if it
 // is empty, too.
 std::vector<Field> RequiredFields(const AttributeMap& attributes);
+// Throws kInvalidArgument if the field has null= or separator=. For formats whose values are no
+// cells of text.
+void RefuseCellOptions(const Field& field);
 std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields);
+// The entry in quotes, to be pasted into a program and into Python.
+std::string QuotedEntry(const std::string& entry);
 // The names that there are, for an error about another one: "'a', 'b' and more".
 std::string Listed(const std::vector<std::string>& names);
 // Whether a record can be left out, so that formats must look into records before they list them.

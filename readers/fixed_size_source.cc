@@ -20,8 +20,12 @@ constexpr uint64_t kMostRecordsPerChunk = 64 << 10;
 
 }  // namespace
 
-FixedSizeSource::FixedSizeSource(std::vector<Column> columns, std::optional<uint64_t> count)
-    : columns_(std::move(columns)), count_(count), records_(count.value_or(UINT64_MAX)) {
+FixedSizeSource::FixedSizeSource(std::vector<Column> columns, std::optional<uint64_t> count,
+                                 Partial partial)
+    : columns_(std::move(columns)),
+      count_(count),
+      partial_(partial),
+      records_(count.value_or(UINT64_MAX)) {
   for (const Column& column : columns_) {
     begins_.push_back(column.stream->position());
     record_bytes_ += column.bytes;
@@ -176,6 +180,7 @@ uint64_t FixedSizeSource::BytesOf(size_t column, uint64_t enough) const {
 }
 
 void FixedSizeSource::CheckEnd() const {
+  if (!count_.has_value() && partial_ == Partial::kLeftOut) return;
   for (size_t i = 0; i < columns_.size(); ++i) {
     const ByteStream& stream = *columns_[i].stream;
     const size_t size = columns_[i].bytes;
@@ -191,7 +196,8 @@ void FixedSizeSource::CheckEnd() const {
       Fail(stream, end,
            StrCat("the file ends at ", stream.Describe(end), " in record ", whole,
                   ", of which it has ", bytes % size, " of ", size, " bytes",
-                  count_.has_value() ? StrCat("; its header promises ", *count_, " records") : ""));
+                  count_.has_value() ? StrCat("; its header promises ", *count_, " records")
+                                     : "; the attribute drop_last leaves such a rest out"));
     }
   }
 }

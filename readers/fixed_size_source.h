@@ -24,9 +24,14 @@ class FixedSizeSource final : public FileSource {
     size_t bytes;                        // of one record's piece
     bool in_place = true;                // the pieces are bytes of the file as they lie in it
   };
+  // What becomes of a record that a file has only the beginning of, at its end.
+  enum class Partial { kError, kLeftOut };
+
   // `count` is the number of records that the files declare; too few or too many bytes are an error
-  // after the whole records. Without it there must be one column, and its end ends the records.
-  FixedSizeSource(std::vector<Column> columns, std::optional<uint64_t> count);
+  // after the whole records. Without it there must be one column, and its end ends the records; the
+  // beginning of one more is an error, too, or left out.
+  FixedSizeSource(std::vector<Column> columns, std::optional<uint64_t> count,
+                  Partial partial = Partial::kError);
 
   bool Claim(Chunk* chunk) override;
   void Fetch(Chunk* chunk) const override;
@@ -50,6 +55,7 @@ class FixedSizeSource final : public FileSource {
 
   const std::vector<Column> columns_;
   const std::optional<uint64_t> count_;
+  const Partial partial_;
   std::vector<uint64_t> begins_;  // of the columns
   size_t record_bytes_ = 0;
   uint64_t records_per_chunk_ = 0;

@@ -12,6 +12,7 @@
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
 #include "readers/field_rows.h"
+#include "readers/guessed_type.h"
 #include "readers/text_file.h"
 
 namespace millhopper {
@@ -49,9 +50,10 @@ bool FindAny(dom::element record, const Field& field, dom::element* value) {
   return found.get(*value) == simdjson::SUCCESS;
 }
 
-// False if there is none, or it is null.
+// False if there is none, or it is null or a text that the field takes for that.
 bool Find(dom::element record, const Field& field, dom::element* value) {
-  return FindAny(record, field, value) && !value->is_null();
+  if (!FindAny(record, field, value) || value->is_null()) return false;
+  return value->type() != Type::STRING || !field.IsNull(value->get_string().value_unsafe());
 }
 
 const char* NameOf(Type type) {
@@ -76,16 +78,17 @@ const char* NameOf(Type type) {
   const char* hint = "";
   if (value.type() == Type::STRING) {
     text = StrCat(" '", Shown(value.get_string().value_unsafe()), "'");
-    hint = " (decode=text reads a number from text, hash= and vocab= number it)";
+    hint =
+        " (decode=text reads a number from text, decode=timestamp a date or time, hash= and "
+        "vocab= number it)";
   }
   Throw(ErrorCode::kDataLoss, "it is ", NameOf(value.type()), text, ", ",
         field.bytes ? "bytes" : ToString(field.slot), " is declared", hint);
 }
 
 void WriteValue(const Field& field, dom::element value, char* place) {
-  const bool from_text = field.names_things() || field.decode == Field::Decode::kText;
   const Type type = value.type();
-  if (from_text != (type == Type::STRING)) WrongType(field, value);
+  if (field.from_text() != (type == Type::STRING)) WrongType(field, value);
   switch (type) {
     case Type::STRING:
       return field.ReadAll(value.get_string().value_unsafe(), place);
@@ -159,7 +162,10 @@ std::string PointerStep(std::string_view key) {
 [[noreturn]] void NoValue(const Field& field, dom::element record) {
   constexpr size_t kMostKeys = 1000;
   dom::element value;
-  if (FindAny(record, field, &value)) field.ThrowMissing("it is null");
+  if (FindAny(record, field, &value)) {
+    if (value.type() == Type::STRING) field.ThrowNull(value.get_string().value_unsafe());
+    field.ThrowMissing("it is null");
+  }
   dom::object object;
   if (record.get_object().get(object) != simdjson::SUCCESS) {
     Throw(ErrorCode::kDataLoss, "the record has no value for it: it is ", NameOf(record.type()),
@@ -195,7 +201,7 @@ void LoadField(const Field& field, size_t slot, dom::element record, FieldRows* 
     thread_local std::vector<std::string_view> values;
     values.clear();
     const dom::array array = value.get_array().value_unsafe();
-    for (const dom::element text : array) values.push_back(TextOf(field, text));
+    for (const dom::element text : array) values.push_back(field.BytesOf(TextOf(field, text)));
     return rows->AppendBytes(slot, values);
   }
   if (!IsArray(value)) {
@@ -213,6 +219,17 @@ void LoadField(const Field& field, size_t slot, dom::element record, FieldRows* 
   WriteArray(field, array, &place);
 }
 
+// A number is never a null: it has no text that could be compared.
+void RequireNullsAreTexts(const Field& field) {
+  if (field.bytes || field.from_text()) return;
+  for (const std::string& null : field.nulls) {
+    char place[8];
+    const char* const end = null.data() + null.size();
+    Require(field.Read(null.data(), end, place) != end, "field '", Escaped(field.name),
+            "': null=", Escaped(null), " is a number; null= names texts, such as null=NA");
+  }
+}
+
 }  // namespace
 
 JsonParser::JsonParser(std::vector<Field> fields)
@@ -222,6 +239,9 @@ JsonParser::JsonParser(std::vector<Field> fields)
     Require(!field.name.empty(), "a field without a name");
     Require(field.decode != Field::Decode::kJson, "field '", Escaped(field.name),
             "': decode=json is not for what is JSON already");
+    Require(field.separator == 0, "field '", Escaped(field.name),
+            "': separator= is for cells of tables; several values are an array in JSON");
+    RequireNullsAreTexts(field);
   }
 }
 
@@ -264,6 +284,7 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
   struct Seen {
     bool bytes = false, floats = false, sequence = false, other = false, missing = false;
     size_t values = 0, times = 0;
+    std::vector<std::string> texts;
   };
   std::map<std::string, Seen> keys;
   const auto look = [](dom::element value, Seen* seen, const auto& look_again) -> void {
@@ -281,6 +302,7 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
       }
       case Type::STRING:
         seen->bytes = true;
+        seen->texts.emplace_back(value.get_string().value_unsafe());
         break;
       case Type::UINT64:
       case Type::DOUBLE:
@@ -326,12 +348,14 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
                              : seen.values == 0 ? "[]"
                                                 : StrCat("[", seen.values, "]");
     const bool missing = seen.missing || seen.times < records.size();
-    fields.push_back(StrCat(quoted ? "\"" + key + "\"" : key, " ",
-                            seen.bytes && dims != "[]" ? "bytes[-1]"
-                            : seen.bytes               ? "bytes"
-                            : seen.floats              ? "float32" + dims
-                                                       : "int64" + dims,
-                            missing ? seen.bytes ? " missing=default" : " default=0" : ""));
+    std::string type = !seen.bytes    ? (seen.floats ? "float32" : "int64") + dims
+                       : dims != "[]" ? "bytes[-1]"
+                                      : GuessedTimestampType(seen.texts);
+    if (type.empty()) type = "bytes";
+    fields.push_back(StrCat(quoted ? "\"" + key + "\"" : key, " ", type,
+                            !missing           ? ""
+                            : IsTextType(type) ? " missing=default"
+                                               : " default=0"));
   }
   return fields;
 }

@@ -197,7 +197,7 @@ MdsEncoding ArrayEncoding(std::string_view type, std::string_view shape, bool* k
 
 bool TakesText(const Field& field, Kind kind) {
   if (kind == Kind::kNumber) return true;
-  return kind == Kind::kText && (field.decode == Field::Decode::kText || field.names_things());
+  return kind == Kind::kText && field.from_text();
 }
 
 // Throws unless values of the encoding can become those of the field.
@@ -216,7 +216,7 @@ void CheckFits(const Field& field, const MdsColumn& column, Kind kind) {
     case Kind::kText:
     case Kind::kNumber:
       if (!field.bytes && !TakesText(field, kind)) {
-        refuse("so it is bytes, or a number with decode=text, hash= or vocab=");
+        refuse("so it is bytes, or a number with decode=text, decode=timestamp, hash= or vocab=");
       }
       return;
     default:

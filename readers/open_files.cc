@@ -6,6 +6,7 @@
 #include "framework/base/error.h"
 #include "framework/io/file_system.h"
 #include "framework/reader/file_reader.h"
+#include "readers/fields.h"
 #include "readers/file_list.h"
 #include "readers/random_chunks_reader.h"
 #include "readers/random_order_reader.h"
@@ -37,8 +38,7 @@ std::string FittingFields(const FormatSchema* schema, const FormatArguments& arg
   std::string list;
   try {
     for (const std::string& entry : schema->guess_fields(path, schema->WithDefaults(given))) {
-      const char quote = entry.find('"') == std::string::npos ? '"' : '\'';
-      list += StrCat(list.empty() ? "" : ", ", quote, Escaped(entry), quote);
+      list += StrCat(list.empty() ? "" : ", ", QuotedEntry(entry));
     }
   } catch (const Error& error) {
     if (error.interrupts()) throw;

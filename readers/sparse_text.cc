@@ -40,7 +40,9 @@ const char* SeenNumbers::type() const { return int64_ ? "int64" : uint64_ ? "uin
 SparseTextFormat::SparseTextFormat(const FormatArguments& arguments, std::vector<Field> fields)
     : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
       fields_(std::move(fields)),
-      skips_(AnySkips(fields_)) {}
+      skips_(AnySkips(fields_)) {
+  for (const Field& field : fields_) RefuseCellOptions(field);
+}
 
 std::unique_ptr<IndexableSource> SparseTextFormat::OpenWithoutIndex(const FileEntry& file) {
   return MakeLineSource(std::make_unique<ByteStream>(file.path, file.buffer_type),

@@ -43,8 +43,12 @@ Attribute ValueOf(const Attribute& like, const std::string& text) {
           return text == "\\t" ? std::string("\t") : text;
         } else if constexpr (std::is_same_v<T, int32_t>) {
           return NumberOf(text);
+        } else if constexpr (std::is_same_v<T, bool>) {
+          Require(text == "true" || text == "false", "'", Escaped(text), "' is not true or false");
+          return text == "true";
         } else {
-          Throw(ErrorCode::kInvalidArgument, "it is no text or int, which only programs can have");
+          Throw(ErrorCode::kInvalidArgument,
+                "it is no text, int or bool, so that only programs can have it");
         }
       },
       like);
@@ -82,6 +86,9 @@ void SetAttributes(const AttributeMap& attributes, proto::OpDesc* op) {
           } else if constexpr (std::is_same_v<T, int32_t>) {
             attribute->set_type(proto::INT);
             attribute->set_i(value);
+          } else if constexpr (std::is_same_v<T, bool>) {
+            attribute->set_type(proto::BOOLEAN);
+            attribute->set_b(value);
           }
         },
         given);

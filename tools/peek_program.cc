@@ -26,8 +26,7 @@ using Strings = std::vector<std::string>;
 void PrintFields(const Strings& fields, std::ostream* out) {
   *out << "fields that fit the first records:\n";
   for (size_t i = 0; i < fields.size(); ++i) {
-    const char quote = fields[i].find('"') == std::string::npos ? '"' : '\'';
-    *out << (i == 0 ? "  [" : "   ") << quote << Escaped(fields[i]) << quote
+    *out << (i == 0 ? "  [" : "   ") << QuotedEntry(fields[i])
          << (i + 1 == fields.size() ? "]\n" : ",\n");
   }
 }

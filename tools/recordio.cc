@@ -87,7 +87,8 @@ CommandHelp Help() {
       "  recordio write --output=points.recordio --slots='float32[1,2] int64[1,1]' fixed:points\n"
       "  recordio write --output=again.recordio --dialect=go --chunk_bytes=32MiB old.recordio\n"
       "  recordio verify 'train-*.recordio'\n"
-      "  recordio index 'train-*.tfrecord'\n";
+      "  recordio index 'train-*.tfrecord'\n"
+      "  recordio index --attribute='delimiter=;' prices.csv\n";
   return help;
 }
 
@@ -96,10 +97,9 @@ void CheckFlagsOf(const std::string& action, const Arguments& arguments) {
   const std::vector<std::string> write = {"write"}, head = {"head"};
   const std::vector<std::string> both = {"write", "index"};
   const std::map<std::string, std::vector<std::string>> actions = {
-      {"slots", write},   {"attribute", write},  {"label_filename", write},
-      {"output", write},  {"shards", write},     {"content", write},
-      {"dialect", write}, {"compressor", write}, {"chunk_bytes", write},
-      {"field", both},    {"force", both},       {"count", head},
+      {"slots", write},       {"attribute", both}, {"label_filename", write}, {"output", write},
+      {"shards", write},      {"content", write},  {"dialect", write},        {"compressor", write},
+      {"chunk_bytes", write}, {"field", both},     {"force", both},           {"count", head},
       {"bytes", head}};
   for (const auto& [flag, of] : actions) {
     if (!IsGiven(flag) && arguments.all(flag).empty()) continue;
@@ -118,7 +118,9 @@ int RunRecordIO(const Arguments& arguments) {
       {"inspect", &InspectRecordIO},
       {"verify", &VerifyRecordIO},
       {"head", &HeadOfRecordIO},
-      {"index", [&](const auto& files) { return IndexFiles(files, arguments.all("field")); }}};
+      {"index", [&](const auto& files) {
+         return IndexFiles(files, arguments.all("field"), arguments.all("attribute"));
+       }}};
   Require(!arguments.words.empty(),
           "say what to do: write, inspect, verify, head or index "
           "(--help tells more)");

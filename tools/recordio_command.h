@@ -12,7 +12,8 @@ namespace millhopper {
 // `fields` are the entries of --field, `attributes` those of --attribute.
 int WriteRecordIO(const std::vector<std::string>& patterns, const std::vector<std::string>& fields,
                   const std::vector<std::string>& attributes);
-int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::string>& fields);
+int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::string>& fields,
+               const std::vector<std::string>& attributes);
 int InspectRecordIO(const std::vector<std::string>& patterns);
 int VerifyRecordIO(const std::vector<std::string>& patterns);
 int HeadOfRecordIO(const std::vector<std::string>& patterns);

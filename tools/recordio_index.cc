@@ -17,6 +17,7 @@
 #include "readers/indexable_format.h"
 #include "tools/amounts.h"
 #include "tools/command.h"
+#include "tools/format_attributes.h"
 #include "tools/json_line.h"
 #include "tools/recordio_command.h"
 #include "tools/recordio_files.h"
@@ -30,8 +31,10 @@ namespace {
 // Which fields it has matters for a header only, so those that fit are guessed where the format
 // needs some and none are given.
 std::unique_ptr<FileFormat> FormatFor(const FormatSchema& schema, const std::string& path,
-                                      const std::vector<std::string>& fields) {
+                                      const std::vector<std::string>& fields,
+                                      const std::vector<std::string>& attributes) {
   FormatArguments arguments;
+  arguments.attributes = AttributesOfFlags(schema, attributes);
   if (!fields.empty()) arguments.attributes.Set("fields", fields);
   if (schema.tag == "recordio") arguments.attributes.Set("content", std::string("bytes"));
   try {
@@ -48,13 +51,13 @@ std::unique_ptr<FileFormat> FormatFor(const FormatSchema& schema, const std::str
 }
 
 ChunkIndex MakeIndex(const FormatChoice& choice, const std::vector<std::string>& fields,
-                     std::atomic<uint64_t>* bytes) {
+                     const std::vector<std::string>& attributes, std::atomic<uint64_t>* bytes) {
   const std::string& path = choice.path;
   Require(MayHaveIndex(path), Escaped(path),
           ": an index lies beside its file, so only files on local disks can have one");
   if (choice.schema == nullptr) RefuseFolder(path);
   const FormatSchema& schema = choice.schema == nullptr ? FormatByContent(path) : *choice.schema;
-  const std::unique_ptr<FileFormat> format = FormatFor(schema, path, fields);
+  const std::unique_ptr<FileFormat> format = FormatFor(schema, path, fields, attributes);
   auto* const indexable = dynamic_cast<IndexableFormat*>(format.get());
   Require(indexable != nullptr, Escaped(path), ": there is no index for files of the format ",
           schema.tag,
@@ -89,7 +92,8 @@ void Print(const std::string& path, const std::string& index_path, const ChunkIn
 
 }  // namespace
 
-int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::string>& fields) {
+int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::string>& fields,
+               const std::vector<std::string>& attributes) {
   const std::vector<std::string> names = ExpandFileNames(patterns);
   std::atomic<uint64_t> bytes{0};
   const Progress progress(StatusLine::IsShown() ? BytesOf(names) : 0);
@@ -98,7 +102,7 @@ int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::
     return progress.Line(done, HumanBytes(done));
   });
   return VisitFiles(names, [&](const FormatChoice& choice) {
-    const ChunkIndex index = MakeIndex(choice, fields, &bytes);
+    const ChunkIndex index = MakeIndex(choice, fields, attributes, &bytes);
     OutputFile output(IndexPathOf(choice.path), RulesFor(IndexPathOf(choice.path)));
     output.Write(index.ToBytes());
     output.Publish();

@@ -75,8 +75,9 @@ DEFINE_string(
     "after a slot means one level of detail: 'uint8[-1]:1'. The format fixed needs this flag");
 
 DEFINE_string(attribute, "",
-              "write: NAME=VALUE: an attribute of the format of the files, such as 'delimiter=;' "
-              "(executor --list_formats tells them), may be repeated");
+              "write, index: NAME=VALUE: an attribute of the format of the files, such as "
+              "'delimiter=;' (executor --list_formats tells them), may be repeated. The index is "
+              "for readers with the same");
 DEFINE_string(field, "",
               "write: for inputs of a format with fields: \"name dtype[dims] option=value ...\", "
               "may be repeated; peek prints some that fit a file. index: only whether they name "

@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kLongestWord = 100;  // longer words are not typed by hand
 constexpr size_t kLongestEnded = 32;
 constexpr size_t kLeastBeginning = 6;       // letters that two words share by intent
+constexpr size_t kLeastShortened = 3;       // letters of a word that is a longer one's beginning
 constexpr uint64_t kMostSteps = 100000000;  // of comparing words: a fraction of a second
 
 // The steps that the innermost SpellingLimit still allows.
@@ -77,13 +78,18 @@ std::string NearestWord(const std::string& word, const std::vector<std::string>&
   WordSearch search(word);
   for (const std::string& candidate : candidates) search.Try(candidate);
   if (!search.found().empty()) return search.found();
-  // Another ending of the same word: "persistent" for "persistable".
+  if (word.size() > kLongestEnded) return "";
+  const auto beginning_with = [&](size_t letters) -> std::string {
+    for (const std::string& candidate : candidates) {
+      if (candidate.compare(0, letters, word, 0, letters) == 0) return candidate;
+    }
+    return "";
+  };
+  // A word that was cut short, "sep" for "separator", or has another ending, "persistent" for
+  // "persistable".
+  const std::string longer = word.size() < kLeastShortened ? "" : beginning_with(word.size());
   const size_t beginning = word.size() - word.size() / 3;
-  if (beginning < kLeastBeginning || word.size() > kLongestEnded) return "";
-  for (const std::string& candidate : candidates) {
-    if (candidate.compare(0, beginning, word, 0, beginning) == 0) return candidate;
-  }
-  return "";
+  return !longer.empty() || beginning < kLeastBeginning ? longer : beginning_with(beginning);
 }
 
 std::string DidYouMean(const std::string& nearest) {

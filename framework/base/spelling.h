@@ -44,7 +44,8 @@ class SpellingLimit {
   uint64_t* const before_;
 };
 
-// What a WordSearch finds among these, or else the first that begins with two thirds of the word.
+// What a WordSearch finds among these, or else the first that begins with the word, or with two
+// thirds of it.
 std::string NearestWord(const std::string& word, const std::vector<std::string>& candidates);
 // "; did you mean 'buffer_size'?" or "", if nothing was found.
 std::string DidYouMean(const std::string& nearest);

@@ -70,9 +70,12 @@ DataType TypeOf(const py::dtype& dtype) {
   for (const DataType type : kDataTypes) {
     if (!swapped && name == ToString(type)) return type;
   }
-  Throw(ErrorCode::kInvalidArgument, "values of ", py::repr(dtype).cast<std::string>(),
-        " are none of Millhopper's: bool, int8 to int64, uint8 to uint64, float16 to float64, "
-        "bfloat16");
+  const bool is_time = dtype.kind() == 'M';
+  Throw(
+      ErrorCode::kInvalidArgument, "values of ", py::repr(dtype).cast<std::string>(),
+      " are none of Millhopper's: bool, int8 to int64, uint8 to uint64, float16 to float64, "
+      "bfloat16",
+      is_time ? "; array.astype('datetime64[s]').astype('int64') has the seconds since 1970" : "");
 }
 
 py::array ToArray(const LoDTensor& tensor) {

@@ -69,7 +69,11 @@ class Ragged:
             TypeError: the values are not uint8, or there are several levels.
         """
         if self.values.dtype != np.uint8 or len(self.offsets) != 1:
-            raise TypeError(f"{self!r} is no text: that is uint8 with one level of offsets")
+            each = len(self.offsets) > 1 and self.values.dtype == np.uint8
+            raise TypeError(
+                f"{self!r} is no text: that is uint8 with one level of offsets"
+                + ("; a loop over it yields a Ragged for each list of texts" if each else "")
+            )
         whole = self.values.tobytes()
         at = self.offsets[0].tolist()
         return [whole[begin:end] for begin, end in zip(at, at[1:])]
@@ -108,7 +112,11 @@ class Ragged:
         return np.array([sequence.decode(encoding) for sequence in sequences], np.str_)
 
     def __getattr__(self, name: str) -> NoReturn:
-        hint = f"; decode() makes a text of it, which has {name}" if hasattr(str, name) else ""
+        hint = ""
+        if hasattr(str, name):
+            hint = f"; decode() makes a text of it, which has {name}"
+        elif hasattr(np.ndarray, name):
+            hint = f"; its values are an array, which has {name}, and so is each sequence in it"
         raise AttributeError(f"'Ragged' object has no attribute {name!r}{hint}")
 
     def __repr__(self) -> str:

@@ -26,7 +26,9 @@ struct Field {
 class FixedFormat final : public FileFormat {
  public:
   explicit FixedFormat(const FormatArguments& arguments)
-      : FileFormat(AgreeOnSlots(arguments.declared, {})) {
+      : FileFormat(AgreeOnSlots(arguments.declared, {})),
+        partial_(arguments.attributes.Get<bool>("drop_last") ? FixedSizeSource::Partial::kLeftOut
+                                                             : FixedSizeSource::Partial::kError) {
     for (size_t i = 0; i < slots().size(); ++i) AddField(i, slots()[i]);
     Require(record_bytes_ > 0, "the declared slots have no bytes at all");
   }
@@ -34,7 +36,7 @@ class FixedFormat final : public FileFormat {
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     std::vector<FixedSizeSource::Column> columns;
     columns.push_back({std::make_unique<ByteStream>(file.path, file.buffer_type), record_bytes_});
-    return std::make_unique<FixedSizeSource>(std::move(columns), std::nullopt);
+    return std::make_unique<FixedSizeSource>(std::move(columns), std::nullopt, partial_);
   }
 
   // The size of a compressed file does not tell its number of records.
@@ -87,13 +89,17 @@ class FixedFormat final : public FileFormat {
           int{static_cast<unsigned char>(bytes[FirstOtherThanBool(bytes)])});
   }
 
+  const FixedSizeSource::Partial partial_;
   std::vector<Field> fields_;
   size_t record_bytes_ = 0;
 };
 
 FormatSchema Schema() {
-  return FormatSchema(
-      "binary records of one size, cut by the declared slots; plain, gzip, zstd, lz4");
+  return std::move(
+      FormatSchema("binary records of one size, cut by the declared slots; plain, gzip, zstd, lz4")
+          .Attr({"drop_last", false,
+                 "whether a last record that is not whole is left out; else it is an error behind "
+                 "the whole ones"}));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

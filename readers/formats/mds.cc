@@ -326,6 +326,7 @@ class MdsFormat final : public FileFormat {
               "field '", Escaped(field.name),
               "': every sample has every column, so missing=skip leaves none out, and decode=json "
               "is not for columns");
+      RefuseCellOptions(field);
     }
   }
 

@@ -410,6 +410,7 @@ class ImagesFormat final : public MxnetFormat {
     Require(field.missing == Field::Missing::kError && !field.names_things() &&
                 field.decode == Field::Decode::kNone,
             where, "a record has it always, and not as text");
+    RefuseCellOptions(field);
     Require(name == "label" || field.bytes || (!field.sequence && field.values == 1), where,
             "it is one number");
   }

@@ -173,10 +173,11 @@ class MemberParser {
             "': decode=json needs the name of a value in it, such as '", Escaped(name),
             ":label' or '", Escaped(name), ":/boxes/0'");
     Require(
-        field.bytes || field.decode == Field::Decode::kText || field.names_things(), "field '",
-        Escaped(name), "': a file is bytes, so write ", Escaped(name),
+        field.bytes || field.from_text(), "field '", Escaped(name), "': a file is bytes, so write ",
+        Escaped(name),
         " bytes; or decode=text behind a number that stands there as text; a value in a file of "
         "JSON is json:label or json:/boxes/0");
+    RefuseCellOptions(field);
     part.slots.push_back(slot);
   }
 

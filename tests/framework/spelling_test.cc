@@ -20,6 +20,9 @@ TEST(NearestWord, FindsWhatSomebodyMeantToType) {
   EXPECT_EQ(NearestWord("x", words), "X");
   EXPECT_EQ(NearestWord("learning_rate", words), "");
   EXPECT_EQ(NearestWord("seed", {}), "");
+  EXPECT_EQ(NearestWord("sed", {"separator", "sedate", "seed"}), "seed");
+  EXPECT_EQ(NearestWord("sep", {"delimiter", "separator"}), "separator");
+  EXPECT_EQ(NearestWord("se", {"delimiter", "separator"}), "");
   EXPECT_EQ(NearestWord(std::string(200, 'a'), {std::string(199, 'a')}), "");
 }
 

@@ -11,6 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {"csv", {"#0 uint8[]"}, {{"header", std::string("yes")}}},
       {"tsv", {"#0 int64[] base=16", "#1-#2 float64[2] default=0", "#1 int64[] hash=10"}},
       {"csv", {"#0 int16[]", "#0 bytes"}, {{"quote", std::string()}}},
+      {"csv",
+       {"#0 int64[] decode=timestamp unit=ns null=NA default=0",
+        "#1 bytes[-1] separator=| null=NA missing=skip"}},
   };
   millhopper::FuzzFields(*settings, data, size);
   return 0;

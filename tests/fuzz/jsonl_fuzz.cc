@@ -9,6 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {"jsonl", {"a float32[2,2]", "b int8[-1,2] missing=default"}},
       {"jsonl", {"a bytes[-1] missing=skip", "/b/0 int64[] decode=text default=1"}},
       {"jsonl", {"/0 bool[]", "/1 int64[] hash=10"}},
+      {"jsonl", {"a int64[-1] decode=timestamp null=NA default=0", "d bytes null=NA missing=skip"}},
   };
   millhopper::FuzzFields(*settings, data, size);
   return 0;

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,21 @@ PROGRAM = """blocks {
   vars { name: "x" %s: true type { type: LOD_TENSOR lod_tensor { tensor { data_type: %s } } } }
 }
 """
+
+
+WITHOUT_SLOTS = """blocks {
+  idx: 0 parent_idx: -1 vars { name: "files" persistable: true type { type: READER } }
+  ops { type: "open_files" outputs { parameter: "Out" arguments: "files" }
+        attrs { name: "file_names" strings: "fixed:lines.txt" } }
+}
+"""
+
+
+def run_layers(make: Callable[[], object]) -> None:
+    millhopper.new_programs()
+    with millhopper.scope_guard(millhopper.Scope()):
+        make()
+        millhopper.Executor().run(millhopper.default_startup_program())
 
 
 def program(data_type: str = "FP32", persistable: str = "persistable") -> millhopper.Reader:
@@ -55,6 +71,8 @@ def test_what_is_answered(
         **vars(millhopper),
         "lines": millhopper.Reader.open_files(str(tmp_path / "lines.txt"), names=["line"]),
         "program": program,
+        "run_layers": run_layers,
+        "WITHOUT_SLOTS": WITHOUT_SLOTS,
         "without_library": without_library,
     }
     with pytest.raises((millhopper.Error, ImportError, TypeError, ValueError)) as caught:

@@ -49,11 +49,70 @@ def test_errors_name_line_and_column(rides: Path) -> None:
         list(millhopper.Reader.open_files(rides, fields=["fare int65[]"]))
 
 
+def test_tables_of_text(tmp_path: Path) -> None:
+    path = tmp_path / "films.csv"
+    path.write_text(
+        "id,genres,seen\n1,Crime|Drama,2024-01-31 12:00:05\n2,,NULL\n3,Drama,2024-02-29\n"
+    )
+    with pytest.raises(millhopper.Error, match="these fit") as caught:
+        list(millhopper.Reader.open_files(path))
+    told = ast.literal_eval(caught.value.message.partition(": fields: ")[2])
+    assert told == [
+        "id int64[]",
+        "genres bytes[-1] separator=|",
+        "seen int64[] decode=timestamp null=NULL default=0",
+    ]
+    (batch,) = millhopper.Reader.open_files(path, fields=told).batch(3)
+    assert batch["seen"].tolist() == [1706702405, 0, 1709164800]
+    assert [row.to_numpy().tolist() for row in batch["genres"]] == [
+        ["Crime", "Drama"],
+        [],
+        ["Drama"],
+    ]
+    with pytest.raises(TypeError, match="a loop over it yields a Ragged for each list of texts$"):
+        batch["genres"].to_numpy()
+    with pytest.raises(AttributeError, match="its values are an array, which has tolist"):
+        batch["genres"].tolist()
+    milliseconds = {"at": "seen int64[] decode=timestamp unit=ms null=NULL missing=skip"}
+    (batch,) = millhopper.Reader.open_files(path, fields=milliseconds).batch(3)
+    assert batch["at"].astype("datetime64[ms]").astype(str).tolist() == [
+        "2024-01-31T12:00:05.000",
+        "2024-02-29T00:00:00.000",
+    ]
+
+
+def test_pasted_backslashes_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "dump.tsv"
+    path.write_text("1\n\\N\n3\n")
+    with pytest.raises(millhopper.Error, match="these fit") as caught:
+        list(millhopper.Reader.open_files(path))
+    told = ast.literal_eval(caught.value.message.partition(": fields: ")[2])
+    (batch,) = millhopper.Reader.open_files(path, fields=told).batch(3)
+    assert told == ["#0 int64[] null=\\N default=0"] and batch["#0"].tolist() == [1, 0, 3]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "meant"),
+    [("sep", "delimiter is"), ("na_values", "null=NA"), ("parse_dates", "decode=timestamp")],
+)
+def test_keywords_of_other_libraries_are_answered(rides: Path, keyword: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=rf"^open_files\(\) has no keyword {keyword}; {meant}"):
+        millhopper.Reader.open_files(rides, fields=["fare float32[]"], **{keyword: "x"})
+
+
+def test_an_unknown_attribute_is_answered_with_those_of_the_format(rides: Path) -> None:
+    with pytest.raises(
+        millhopper.Error,
+        match=r"no attribute 'skiprows'; .*; here they are comment, delimiter, fields, header, ",
+    ):
+        millhopper.Reader.open_files(rides, fields=["fare float32[]"], skiprows=1)
+
+
 def test_fields_that_fit_are_told(rides: Path, tmp_path: Path) -> None:
     with pytest.raises(millhopper.Error, match="these fit .*rides.csv: fields: ") as caught:
         list(millhopper.Reader.open_files(rides))
     told = caught.value.message.partition(": fields: ")[2]
-    assert told == """['"vendor id" int64[]', "fare float32[] default=0", "stops bytes"]"""
+    assert told == """['"vendor id" int64[]', "fare float32[] default=0", "stops int64[-1]"]"""
     (batch,) = millhopper.Reader.open_files(rides, fields=ast.literal_eval(told)).batch(3)
     assert batch["fare"].tolist() == [2.5, 0, 4]
     np.savez(tmp_path / "two.npz", x=np.zeros((4, 3), np.float32), y=np.arange(4))

@@ -69,8 +69,7 @@ def test_wrong_slots_are_answered_with_the_right_ones(tmp_path: Path) -> None:
         list(reader)
     assert caught.value.message.endswith(
         'a record of 2 tensors, but 1 slot is declared; the record has slots={"slot0": ("float32", '
-        '[1, 3]), "slot1": ("int64", [1, 1])}, in layers shapes=[[1, 3], [1, 1]], '
-        'dtypes=["float32", "int64"]'
+        '[1, 3]), "slot1": ("int64", [1, 1])}'
     )
 
 
@@ -80,6 +79,5 @@ def test_undeclared_slots_are_answered_with_those_of_the_first_records(tmp_path:
         list(millhopper.Reader.open_files(path))
     assert caught.value.message.endswith(
         f"no manifest tells them; the first records of {path} have "
-        'slots={"slot0": ("float32", [1, 3]), "slot1": ("int64", [1, 1])}, in layers '
-        'shapes=[[1, 3], [1, 1]], dtypes=["float32", "int64"]'
+        'slots={"slot0": ("float32", [1, 3]), "slot1": ("int64", [1, 1])}'
     )

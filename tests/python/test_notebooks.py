@@ -7,6 +7,7 @@ import base64
 import re
 import struct
 import zlib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -197,10 +198,17 @@ def test_names_that_are_none_are_refused() -> None:
     assert "2 names for a reader of 1 slots" in view and "create_index_reader" in view
 
 
-def test_keras_fits_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch", reason="PyTorch, Keras's backend here, is not installed")
-    monkeypatch.setenv("KERAS_BACKEND", "torch")
-    keras = pytest.importorskip("keras", reason="Keras is not installed")
+@pytest.fixture
+def keras(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Keras, on PyTorch or JAX."""
+    backends = [name for name in ("torch", "jax") if find_spec(name) is not None]
+    if not backends:
+        pytest.skip("neither PyTorch nor JAX, Keras's backends here, is installed")
+    monkeypatch.setenv("KERAS_BACKEND", backends[0])
+    return pytest.importorskip("keras", reason="Keras is not installed")
+
+
+def test_keras_fits_a_reader(keras: Any) -> None:
     x = np.random.default_rng(0).normal(size=(96, 3)).astype(np.float32)
     reader = millhopper.Reader.from_arrays({"x": x, "y": x @ np.float32([[1], [2], [3]])})
     model = keras.Sequential([keras.layers.Dense(1, use_bias=False)])
@@ -228,16 +236,15 @@ def test_texts_of_a_batch_are_shown(tmp_path: Path) -> None:
     assert "<td>1 sequences of uint8 []</td><td></td>" in millhopper.show(batch)._repr_html_()
 
 
+@pytest.mark.usefixtures("keras")
 def test_keras_says_which_slots_there_are() -> None:
-    pytest.importorskip("keras", reason="Keras is not installed")
     batches = millhopper.Reader.from_arrays({"x": IMAGES, "y": np.arange(3)}).keras("X", "y")
     with pytest.raises(ValueError, match=r"there is no slot 'X'; there are \['x', 'y'\]"):
         batches[0]
 
 
+@pytest.mark.usefixtures("keras")
 def test_an_epoch_of_keras_is_a_pass() -> None:
-    pytest.importorskip("torch", reason="PyTorch, Keras's backend here, is not installed")
-    pytest.importorskip("keras", reason="Keras is not installed")
     reader = millhopper.Reader.from_arrays({"x": np.arange(100)}, shuffle=True).batch(10)
     batches = reader.keras("x")
     for _ in range(2):
@@ -248,10 +255,9 @@ def test_an_epoch_of_keras_is_a_pass() -> None:
         batches.on_epoch_end()
 
 
-def test_keras_gets_the_batches_of_an_epoch_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch", reason="PyTorch, Keras's backend here, is not installed")
-    monkeypatch.setenv("KERAS_BACKEND", "torch")
-    keras = pytest.importorskip("keras", reason="Keras is not installed")
+def test_keras_gets_the_batches_of_an_epoch_in_order(keras: Any) -> None:
+    if keras.backend.backend() != "torch":
+        pytest.skip("a step of Keras's other backends is a function of tensors alone")
     seen: list[int] = []
 
     class Model(keras.Model):  # type: ignore[misc]
@@ -272,12 +278,50 @@ def test_keras_gets_the_batches_of_an_epoch_in_order(monkeypatch: pytest.MonkeyP
         seen.clear()
 
 
+@pytest.mark.usefixtures("keras")
 def test_keras_is_told_that_a_reader_is_empty() -> None:
-    pytest.importorskip("torch", reason="PyTorch, Keras's backend here, is not installed")
-    pytest.importorskip("keras", reason="Keras is not installed")
     empty = millhopper.Reader.from_arrays({"x": np.arange(0)}).batch(10).keras("x")
     with pytest.raises(IndexError, match="^there is no batch 0: a pass of .* is empty$"):
         empty[0]
+
+
+def test_keras_is_told_how_many_batches_an_epoch_has(tmp_path: Path, keras: Any) -> None:
+    (tmp_path / "rows.csv").write_text("x,y\n" + "1,2\n" * 40)
+    fields = {"x": "float32[]", "y": "float32[]"}
+    reader = millhopper.Reader.open_files(tmp_path / "rows.csv", fields=fields).batch(10)
+    model = keras.Sequential([keras.layers.Lambda(lambda x: x)])
+    model.compile(loss="mse")
+    with pytest.raises(
+        TypeError, match=r"^keras: how long is an epoch\? keras\(\.\.\., steps_per_ep"
+    ):
+        model.fit(reader.keras("x", "y"), verbose=0)
+    batches = reader.keras("x", "y", steps_per_epoch=6)  # of a pass and a half
+    assert len(batches) == 6
+    history = model.fit(batches, epochs=2, verbose=0)
+    assert history.history["loss"] == [1, 1]
+    for wrong, kind in (0, ValueError), (1.5, TypeError):
+        with pytest.raises(kind, match="^steps_per_epoch "):
+            reader.keras("x", steps_per_epoch=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("keras")
+def test_keras_gets_no_sequences_of_different_lengths(tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("one\nthree\n")
+    lines = millhopper.Reader.open_files(tmp_path / "lines.txt", names=["line"]).batch(2)
+    with pytest.raises(
+        ValueError, match=r"^keras: slot 'line' has .* pad_sequence\(length, slot='li"
+    ):
+        lines.keras("line", steps_per_epoch=1)[0]
+
+
+def test_keras_says_what_it_takes_instead_of_a_reader(keras: Any) -> None:
+    reader = millhopper.Reader.from_arrays({"x": np.zeros((4, 1)), "y": np.zeros(4)}).batch(2)
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile(loss="mse")
+    with pytest.raises(
+        AttributeError, match=r"fit of Keras takes reader.keras\(\"inputs\", \"targ"
+    ):
+        model.fit(reader)
 
 
 def test_ctrl_c_in_the_kernel() -> None:

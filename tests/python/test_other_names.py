@@ -26,7 +26,7 @@ READER = millhopper.Reader.from_arrays({"x": np.arange(6)})
         (READER, "shufle", "; did you mean 'shuffle'?"),
         (READER, "nothing_like_it", ""),
         (READER, "_repr_png_", ""),
-        (READER, "__array__", ""),
+        (READER, "__jax_array__", ""),
         (millhopper.Reader, "open_file", "; did you mean 'open_files'?"),
         (
             millhopper.Reader,
@@ -40,6 +40,21 @@ def test_an_unknown_name_is_answered_with_the_known_one(owner: Any, name: str, h
         getattr(owner, name)
     assert str(error.value).endswith(f" no attribute {name!r}{hint}")
     assert not hasattr(owner, name)
+
+
+def test_what_is_repeated_ends() -> None:
+    assert len(READER.repeat(2)) == 12
+    with pytest.raises(TypeError, match="^repeat needs a count; .* each loop over a reader is its"):
+        READER.repeat()
+
+
+def test_a_reader_is_no_array() -> None:
+    text = r"^a Reader is no array: a loop over it yields batches, .* reader\.keras\("
+    with pytest.raises(TypeError, match=text):
+        np.asarray(READER)
+    with pytest.raises(AttributeError, match=text):
+        _ = READER.shape
+    assert not hasattr(READER, "shape")
 
 
 @pytest.mark.parametrize(("owner", "name"), [(READER, "shufle"), (millhopper.Reader, "open_file")])
@@ -74,7 +89,7 @@ def test_hints_name_what_there_is() -> None:
                 there = getattr(millhopper, owner)
             elif owner == "millhopper":
                 there = millhopper
-            known = hasattr(there, method) or method in ("enumerate", "to")
+            known = hasattr(there, method) or method in ("dict", "enumerate", "to")
             assert known, (name, hint)
 
 

@@ -73,7 +73,10 @@ TEST(Fields, AreRefusedByWhatIsWrong) {
       {"label float32[4294967296,4294967296]", ""},
       {"\"label int64[]", "a quote is not closed"},
       {"label int64[] default", "'default' is no option=value"},
-      {"label int64[] defualt=1", "there is no option 'defualt'; there are default, missing"},
+      {"label int64[] defualt=1",
+       "there is no option 'defualt'; did you mean 'default'? there are"},
+      {"label int64[] sep=|", "there is no option 'sep'; did you mean 'separator'?"},
+      {"label int64[] quux=1", "there is no option 'quux'; there are 'default', 'missing', 'null'"},
       {"label int64[] default=x", "'x' is no int64"},
       {"label int64[] missing=never", "missing=never; it is one of error, default, skip"},
       {"label int64[] missing=skip default=1", "default= is not used with another missing="},
@@ -82,14 +85,28 @@ TEST(Fields, AreRefusedByWhatIsWrong) {
       {"label float32[] hash=10", "hash= is for int32 and int64"},
       {"label int64[] hash=0", "hash=0 is no number of buckets"},
       {"label int32[] hash=3000000000", "is no number of buckets"},
-      {"label int64[] hash=10 base=16", "only one of base=, hash= and vocab="},
+      {"label int64[] hash=10 base=16", "only one of base=, hash=, vocab= and decode="},
       {"label int64[] scale=2", "scale= is for floats"},
       {"label float32[] scale=1/0", "divides by zero"},
       {"label float32[] scale=x", "is no number such as 0.5 or 1/255"},
-      {"label int64[] decode=xml", "it is one of text, json"},
+      {"label int64[] decode=xml", "it is one of text, timestamp, json"},
+      {"time float64[] decode=timestamp",
+       "decode=timestamp is for int64: seconds since 1970-01-01"},
+      {"time int64[] decode=timestamp unit=h", "unit=h; it is one of s, ms, us, ns"},
+      {"time int64[] decode=timestamp hash=7", "only one of base=, hash=, vocab= and decode="},
+      {"time int64[] unit=ms", "unit= is for decode=timestamp"},
+      {"time int64[] decode=timestamp default=x", "'x' is no int64"},
+      {"label int64[] null=", "has an empty text among its own"},
+      {"label int64[] null=NA,", "has an empty text among its own"},
+      {"label int64[] separator=|", "separator= is for several values, such as int64[-1]"},
+      {"title bytes separator=|", "separator= is for several values, such as int64[-1]"},
+      {"label int64[-1] separator=||", "separator=|| is not one character"},
+      {"label int64[-1] separator=", "separator= is not one character"},
       {"title bytes default=x", "bytes stay as they are"},
       {"title bytes decode=text", "bytes stay as they are"},
       {"title bytes[]", "is no type"},
+      {"seen datetime64[s]", "; a date or time as text is int64[] decode=timestamp"},
+      {"title str[]", "or for text bytes, for a list of texts bytes[-1]"},
   };
   for (const auto& [entry, words] : wrong) {
     SCOPED_TRACE(entry);
@@ -127,6 +144,52 @@ TEST(Fields, ReadNumbersFromText) {
   EXPECT_EQ(FromText<float>("x float32[]", "-inf"), -HUGE_VALF);
   EXPECT_EQ(FromText<bool>("x bool[]", "True"), true);
   EXPECT_EQ(FromText<bool>("x bool[]", "0"), false);
+}
+
+TEST(Fields, ReadTimestamps) {
+  const std::string entry = "t int64[] decode=timestamp";
+  EXPECT_EQ(FromText<int64_t>(entry, "2024-01-31 12:00:05"), 1706702405);
+  EXPECT_EQ(FromText<int64_t>(entry, " 2024-01-31 "), 1706659200);
+  EXPECT_EQ(FromText<int64_t>(entry + " unit=ms", "2024-01-31T12:00:05.25Z"), 1706702405250);
+  EXPECT_EQ(FromText<int64_t>(entry + " unit=us", "2024-01-31"), 1706659200000000);
+  EXPECT_EQ(FromText<int64_t>(entry + " unit=ns", "2024-01-31"), 1706659200000000000);
+  ExpectError(ErrorCode::kDataLoss, "'31.1.2024' is no timestamp: it is none of the forms",
+              [&] { FromText<int64_t>(entry, "31.1.2024"); });
+  ExpectError(ErrorCode::kDataLoss, "'' is no timestamp", [&] { FromText<int64_t>(entry, ""); });
+  EXPECT_TRUE(One(entry).from_text());
+}
+
+TEST(Fields, KnowTextsThatAreNoValue) {
+  const std::string entry = "x int64[] null=NULL,\\N";
+  for (const char* const text : {"NULL", " NULL ", "\\N"}) {
+    EXPECT_TRUE(One(entry).IsMissing(text)) << text;
+    EXPECT_EQ(FromText<int64_t>(entry + " default=-7", text), -7) << text;
+    ExpectError(ErrorCode::kDataLoss, " is no value, as null= says (default= or missing=skip",
+                [&] { FromText<int64_t>(entry, text); });
+  }
+  for (const char* const text : {"null", "N", "NULL,\\N"}) EXPECT_FALSE(One(entry).IsNull(text));
+  EXPECT_EQ(FromText<int64_t>("x int64[] hash=10 null=NA default=-1", "NA"), -1);
+  EXPECT_FALSE(One("x int64[] hash=10 null=NA").IsNull(" NA"));
+  EXPECT_EQ(FromText<float>("x float32[] null=nan missing=default", "nan"), 0);
+  EXPECT_EQ(FromText<int64_t>("t int64[] decode=timestamp null=\"0000-00-00 00:00\" default=0",
+                              "0000-00-00 00:00"),
+            0);
+  EXPECT_EQ(One("x bytes null=NA missing=default").BytesOf("NA"), "");
+  EXPECT_EQ(One("x bytes null=NA").BytesOf(" NA"), " NA");
+  ExpectError(ErrorCode::kDataLoss, "(missing=default or missing=skip behind the field",
+              [&] { One("x bytes null=NA").BytesOf("NA"); });
+}
+
+TEST(Fields, AreQuotedForPrograms) {
+  EXPECT_EQ(QuotedEntry("x int64[] null=\\N"), "\"x int64[] null=\\\\N\"");
+  EXPECT_EQ(QuotedEntry("\"user id\" int64[]"), "'\"user id\" int64[]'");
+}
+
+TEST(Fields, ReadCellsOneByOneWhereANullIsANumber) {
+  EXPECT_TRUE(One("x float32[] null=NA default=0").can_read_cells());
+  EXPECT_FALSE(One("x float32[] null=NA,nan default=0").can_read_cells());
+  EXPECT_FALSE(One("x int64[] null=-1 default=0").can_read_cells());
+  EXPECT_FALSE(One("x int64[] decode=timestamp").can_read_cells());
 }
 
 // Numbers are read eight bytes at a time. Each byte stands behind each number of digits.

@@ -148,6 +148,17 @@ TEST(PeekAtFiles, SetsAttributesOfTheFormat) {
                               0),
             0u)
       << rows.output;
+  const TempFile bytes("bytes", "abc");
+  const std::vector<std::string> pairs = {"tools/peek", "--slots=uint8[1,2]", "--json",
+                                          "fixed:" + bytes.path()};
+  std::vector<std::string> whole = pairs;
+  whole.push_back("--attribute=drop_last=true");
+  EXPECT_EQ(RunChild(pairs).exit_code, 3);
+  const ChildResult pair = RunChild(whole);
+  EXPECT_EQ(pair.exit_code, 0) << pair.errors;
+  EXPECT_NE(pair.output.find("\"data\":[97,98]"), std::string::npos) << pair.output;
+  whole.back() = "--attribute=drop_last=yes";
+  EXPECT_NE(RunChild(whole).errors.find("'yes' is not true or false"), std::string::npos);
   const TempFile values("values.libsvm", "1 0:0.5\n");
   const ChildResult zero = RunChild({"tools/peek", "--attribute=first_index=0",
                                      "--field=dense float32[2]", "--json", values.path()});

@@ -211,7 +211,7 @@ TEST(RecordIOCommand, SetsAttributesOfTheFormat) {
   refused("delimiter", "an attribute is NAME=VALUE, such as delimiter=';'");
   refused("delimeter=;", "the format csv has no attribute 'delimeter'; did you mean 'delimiter'?");
   refused("header=perhaps", "attribute 'header' is \"perhaps\"");
-  refused("fields=a", "it is no text or int, which only programs can have");
+  refused("fields=a", "it is no text, int or bool, so that only programs can have it");
   ExpectFailure({"write", output, "--attribute=first_index=one", "libsvm:" + table.path()}, 2,
                 "'one' is no INT");
   const TempFile unknown("rows.dat", "1\n");
@@ -724,6 +724,29 @@ TEST(RecordIOCommand, WritesIndexes) {
   ExpectFailure({"index", "fixed:" + text}, 2, "no index for files of the format fixed");
   ExpectFailure({"index", "idx:" + text}, 2, "no index for files of the format idx");
   ExpectFailure({"index"}, 2, "no file is named");
+}
+
+// An index is for readers with the attributes that it was made with.
+TEST(RecordIOCommand, WritesIndexesByAttributes) {
+  const std::string path = NewFolder() + "/prices.csv";
+  WriteFile(path, "n;text\n1;'one\nline'\n2;two\n");
+  const auto length = [&](const std::string& delimiter) {
+    FormatArguments arguments;
+    arguments.attributes.Set("fields", std::vector<std::string>{"#0 bytes"});
+    arguments.attributes.Set("header", std::string("yes"));
+    arguments.attributes.Set("quote", std::string("'"));
+    arguments.attributes.Set("delimiter", delimiter);
+    FileReader reader(FindFileFormat("csv")->Make(arguments), FileEntry{path, ""});
+    return reader.PassLength();
+  };
+  const ChildResult result =
+      RunRecordIO({"index", "--attribute=delimiter=;", "--attribute=quote='", path});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, StrCat(path, ".mhi: 2 records, 1 chunk, 26 bytes\n"));
+  EXPECT_EQ(length(";"), 2u);
+  EXPECT_EQ(length(","), std::nullopt);
+  ExpectFailure({"index", "--attribute=delimeter=;", path}, 2, "did you mean 'delimiter'?");
+  ExpectFailure({"inspect", "--attribute=delimiter=;", path}, 2, "is a flag of write and index");
 }
 
 TEST(RecordIOCommand, SaysWhatIsWrongWithItsArguments) {

@@ -81,8 +81,10 @@ class Chain:
         try:
             self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
         except Error as error:
-            # A path has no braces, as every program in text has, and is no longer than this.
-            if b"{" in self._program or len(self._program) > 4096:
+            # A path has no braces, as every program in text has, is no longer than this, and has
+            # no control characters, as every binary program has.
+            text = self._program
+            if b"{" in text or len(text) > 4096 or any(byte < 32 for byte in text):
                 raise
             hint = f"{program!r} is no program; Reader.open_files(...) reads files"
             raise Error(f"{error.message}\n{hint}", error.code, context=error.context) from None

@@ -15,6 +15,7 @@ from millhopper.errors import Error
 from millhopper.iterating.dataset_batches import Numbers, batched, samples_of
 from millhopper.iterating.iterated_samples import IteratedSamples
 from millhopper.iterating.memory_sources import Dataset, indices
+from millhopper.iterating.no_array import NoArray
 from millhopper.iterating.reader import Reader
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.iterating.saved_state import checked_state, new_state, number_in, position_in
@@ -41,7 +42,7 @@ _ITERATED = {
 _EVEN = ("pad", "drop", "none")
 
 
-class DataLoader(StateInJson):
+class DataLoader(StateInJson, NoArray):
     """Batches of torch tensors, with the keywords of ``torch.utils.data.DataLoader``.
 
     ::

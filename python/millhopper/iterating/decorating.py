@@ -30,11 +30,19 @@ class DecoratingMethods(Chain):
         """Makes one pass of ``pass_num`` passes, each in its own order."""
         return self.decorate("create_multi_pass_reader", name=name, pass_num=pass_num)
 
-    def repeat(self, count: int, *, name: str = "") -> Reader:
+    def repeat(self, count: int | None = None, *, name: str = "") -> Reader:
         """``multi_pass`` by the name that other libraries give it.
 
         Source: tf.data.Dataset.repeat.
+
+        Raises:
+            TypeError: ``count`` is not given: there are no endless readers of files.
         """
+        if count is None:
+            raise TypeError(
+                "repeat needs a count; without an end there is a loop around the loop, because each"
+                " loop over a reader is its next pass"
+            )
         return self.multi_pass(count, name=name)
 
     def shard(

@@ -12,16 +12,38 @@ from millhopper.base.paths import Path
 from millhopper.errors import Error
 from millhopper.iterating.chain import Chain
 from millhopper.iterating.fields import Fields, field_entries
+from millhopper.iterating.other_names import other_keywords
 from millhopper.iterating.slots import Slot, named
 
 if TYPE_CHECKING:
     from millhopper.iterating.reader import Reader
 
 
+_NULLS = "null=NA,NULL behind a field names the texts that are no value there"
+_FIELDS = 'fields={"slot": "column int64[]", ...} names the columns, and their types'
+
+# What pandas, polars and DuckDB call what fields and formats have.
+_TABLE_KEYWORDS = {
+    "chunksize": "batch(batch_size) makes batches",
+    "columns": _FIELDS,
+    "dtype": _FIELDS,
+    "na_values": _NULLS,
+    "null_values": _NULLS,
+    "nullstr": _NULLS,
+    "nrows": "take(count) ends after the first ones",
+    "parse_dates": "decode=timestamp behind a field of int64[] reads dates and times",
+    "schema": _FIELDS,
+    "sep": "delimiter is the character between cells; separator the one between values in a cell",
+    "try_parse_dates": "decode=timestamp behind a field of int64[] reads dates and times",
+    "usecols": _FIELDS,
+}
+
+
 class FileSources(Chain):
     """What Reader can read of files."""
 
     @classmethod
+    @other_keywords(**_TABLE_KEYWORDS)
     def open_files(
         cls,
         files: Path | Iterable[Path],
@@ -38,7 +60,8 @@ class FileSources(Chain):
         For example, of a table with a header::
 
             millhopper.Reader.open_files("rides-*.csv.gz",
-                                         fields={"fare": "float32[] missing=skip",
+                                         fields={"fare": "float32[] null=NA missing=skip",
+                                                 "start": "int64[] decode=timestamp",
                                                  "vendor": '"vendor id" int64[] hash=1000'})
 
         Args:

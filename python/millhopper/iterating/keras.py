@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from millhopper.base.integers import INT64_MAX, integer_within
 from millhopper.iterating.view import optional_module
+from millhopper.ragged import Ragged
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -24,18 +26,41 @@ class KerasReader(keras.utils.PyDataset):  # type: ignore[misc]
     """The passes of a reader for ``fit``, ``evaluate`` and ``predict``: an epoch is a pass.
 
     Batches come in the reader's order, whatever the number that Keras asks for. Each epoch begins a
-    pass, also where ``steps_per_epoch`` has ended the one before within it. ``len`` is that of the
-    reader, which must be known.
+    pass, also where ``steps_per_epoch`` has ended the one before within it.
     """
 
-    def __init__(self, reader: Reader, inputs: Names, targets: Names, weights: Names) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        inputs: Names,
+        targets: Names,
+        weights: Names,
+        steps_per_epoch: int | None,
+    ) -> None:
         super().__init__(workers=1, use_multiprocessing=False)
         self._reader = reader
         self._parts = [inputs, targets, weights]
+        self._steps = (
+            None
+            if steps_per_epoch is None
+            else integer_within("steps_per_epoch", steps_per_epoch, 1, INT64_MAX)
+        )
         self._loop: Iterator[Batch] | None = None
 
     def __len__(self) -> int:
-        return len(self._reader)
+        """How many batches an epoch has: ``steps_per_epoch``, or those of a pass.
+
+        Raises:
+            TypeError: neither is known.
+        """
+        if self._steps is not None:
+            return self._steps
+        try:
+            return len(self._reader)
+        except TypeError as error:
+            raise TypeError(
+                f"keras: how long is an epoch? keras(..., steps_per_epoch=...); {error}"
+            ) from None
 
     def __getitem__(self, index: int) -> Any:
         """The next batch; behind the last one, the first of the next pass.
@@ -69,5 +94,15 @@ def _part(batch: Batch, names: str | Sequence[str]) -> Any:
     if missing:
         raise ValueError(f"keras: there is no slot {missing[0]!r}; there are {sorted(batch)}")
     if isinstance(names, str):
-        return batch[names]
-    return {name: batch[name] for name in names}
+        return _array(batch, names)
+    return {name: _array(batch, name) for name in names}
+
+
+def _array(batch: Batch, name: str) -> Any:
+    if isinstance(batch[name], Ragged):
+        raise ValueError(
+            f"keras: slot {name!r} has sequences of different lengths, which Keras does not take;"
+            f" behind batch, pad_sequence(length, slot={name!r}) makes them as long as each other,"
+            " and padded_batch in place of batch does"
+        )
+    return batch[name]

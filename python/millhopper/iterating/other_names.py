@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
+_FRAMES = (
+    "Reader.from_arrow(frame) reads what pandas, polars and DuckDB hold, and "
+    "Reader.from_arrays(dict(frame)) a pandas.DataFrame without pyarrow"
+)
+_FILES = 'Reader.open_files("x.csv", fields={...}) reads files of all formats'
 _BATCHES = "a loop over the reader yields numpy arrays, which tf.convert_to_tensor takes"
 
 # What tf.data, Grain, torch and webdataset call things that have another name here.
@@ -22,9 +27,16 @@ _NAMES = {
     "decode": 'decode_image("slot") decodes images',
     "enumerate": "enumerate(reader) counts",
     "filter_fn": "filter(function) leaves elements out",
+    "from_csv": _FILES,
+    "from_dataframe": _FRAMES,
+    "from_files": _FILES,
     "from_generator": "io.PyReader and layers.py_reader take what a generator yields; "
     "Reader.from_dataset reads what has __len__ and __getitem__",
+    "from_json": _FILES,
     "from_list": "Reader.from_dataset(list) reads it",
+    "from_pandas": _FRAMES,
+    "from_parquet": _FILES,
+    "from_polars": _FRAMES,
     "from_source": "Reader.from_dataset(source) reads what has __len__ and __getitem__",
     "from_tensor_slices": 'Reader.from_arrays({"x": array, ...}) reads arrays by their rows',
     "head": "take(count) ends after the first ones",
@@ -35,6 +47,9 @@ _NAMES = {
     "padded": "padded_batch(batch_size) pads to the longest",
     "prefetch": "double_buffer() works ahead",
     "random_map": "map(function) calls it; millhopper.current_record() tells pass and sample",
+    "read_csv": _FILES,
+    "read_json": _FILES,
+    "read_parquet": _FILES,
     "remove_columns": 'select("slot", ...) keeps those that it names',
     "rename": "names=[...] or a dict of fields names slots where the reader is made",
     "seed": "shuffle(n, seed=...) has a seed, and so has the source, such as open_files(seed=...)",

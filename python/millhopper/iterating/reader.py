@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import html
 import inspect
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millhopper import _core
 from millhopper.base.integers import INT64_MAX, integer_within
+from millhopper.base.missing_slots import explain_missing_slots
 from millhopper.errors import Error
 from millhopper.iterating.calling import CallingMethods
 from millhopper.iterating.combining import CombiningMethods
@@ -19,6 +21,7 @@ from millhopper.iterating.file_sources import FileSources
 from millhopper.iterating.grouping import GroupingMethods
 from millhopper.iterating.image_methods import ImageMethods
 from millhopper.iterating.memory_sources import MemorySources
+from millhopper.iterating.no_array import NoArray
 from millhopper.iterating.other_names import OtherNames, no_attribute, other_keywords
 from millhopper.iterating.reader_stats import ReaderStats
 from millhopper.iterating.saving import SavingMethods
@@ -29,19 +32,22 @@ if TYPE_CHECKING:
     from millhopper.iterating.keras import KerasReader
     from millhopper.iterating.torch import TorchReader
 
-# The core's error begins like this if slots are missing. The rest of it says how a program in text
-# declares them.
-_SLOTS_MISSING = "the slots of this reader must be declared"
-# Its error contains this if operators are to make slots whose dims it does not know in time.
+# A step of the core's errors ends like this if methods of Reader have made the program, and with
+# the line of the operator if it is text.
+_MADE_HERE = re.compile(r": operator \d+ of block \d+\)$")
+# The core's error contains this if operators are to make slots whose dims it does not know in time.
 _DIMS_MISSING = "must declare its type {"
+_WHAT_TO_WRITE = 'pass slots={"name": (dtype, dims), ...} where the reader is made'
 
 
 def _explain(error: Error) -> None:
     """Raises an error that says what to type in Python, if slots are missing."""
-    if error.message.startswith(_SLOTS_MISSING) or _DIMS_MISSING in error.message:
+    if any(_MADE_HERE.search(step) for step in error.context):
+        explain_missing_slots(error, _WHAT_TO_WRITE)
+    if _DIMS_MISSING in error.message:
         text = (
-            'the slots of a record are not known: pass slots={"name": (dtype, dims), ...} where'
-            " the reader is made, or in a program in text: " + error.message
+            f"the slots of a record are not known: {_WHAT_TO_WRITE}, or in a program in text: "
+            + error.message
         )
         steps = "".join(f"\n  {step}" for step in error.context)
         raise Error(text + steps, error.code, text, context=error.context) from None
@@ -57,6 +63,7 @@ class Reader(
     TextMethods,
     CombiningMethods,
     SavingMethods,
+    NoArray,
     metaclass=OtherNames,
 ):
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
@@ -174,6 +181,8 @@ class Reader(
         inputs: str | Sequence[str],
         targets: str | Sequence[str] | None = None,
         weights: str | None = None,
+        *,
+        steps_per_epoch: int | None = None,
     ) -> KerasReader:
         """This reader for Keras: ``model.fit(reader.keras("image", "label"), epochs=3)``.
 
@@ -181,13 +190,17 @@ class Reader(
             inputs: the slot that the model gets, or several, as a dict by name.
             targets: the slot or slots that it is to predict; none for ``predict``.
             weights: the slot with the weights of the samples.
+            steps_per_epoch: how many batches ``fit`` takes in an epoch; by default all of a pass,
+                of which the number must be known: see ``len``. More than a pass has are those of
+                the next pass, too.
 
         Raises:
             ImportError: Keras is not installed.
+            TypeError, ValueError: ``steps_per_epoch`` is no positive integer.
         """
         from millhopper.iterating.keras import KerasReader
 
-        return KerasReader(self, inputs, targets, weights)
+        return KerasReader(self, inputs, targets, weights, steps_per_epoch)
 
     def __iter__(self) -> _core.Loop:
         """Begins the next pass: returns an iterator of ``Batch``, whose ``close()`` ends it early.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy.typing as npt
 
 from millhopper.base.zipped import zip_strict
+from millhopper.iterating.no_array import NoArray
 from millhopper.iterating.saving import StateInJson
 from millhopper.ragged import Ragged
 
@@ -37,7 +38,7 @@ class RaggedArrays(NamedTuple):
         return RaggedArrays(self.values.to(*args, **kwargs), offsets)
 
 
-class View(StateInJson, Generic[Array]):
+class View(StateInJson, NoArray, Generic[Array]):
     """The passes of a reader, with batches as arrays of another library.
 
     A loop over the view begins the reader's next pass.

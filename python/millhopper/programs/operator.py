@@ -314,17 +314,19 @@ def _declared(
     declared = schema.attribute(name)
     if declared is not None or name.startswith("op_"):
         return declared
-    others = list(schema.attributes)
+    more: tuple[AttributeSchema, ...] = ()
     if schema.takes_more:
         texts = {key: value for key, (type, value) in given.items() if type == "STRINGS"}
-        others += more_attributes(schema.type, texts)
+        more = more_attributes(schema.type, texts)
+    others = [*schema.attributes, *more]
     names = [attribute.name for attribute in others]
     if name not in names:
         hint = did_you_mean(name, names)
         if not hint and schema.takes_more:
             hint = (
                 "; it has those of the files' format, too, which their names tell, or a format and "
-                "a colon before them, such as 'csv:prices.dat'"
+                "a colon before them, such as 'csv:prices.dat'; here they are "
+                f"{', '.join(attribute.name for attribute in more)}"
             )
         raise ValueError(f"operator {schema.type!r}: no attribute {name!r}{hint}")
     return others[names.index(name)]

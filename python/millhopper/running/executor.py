@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from millhopper import _core
 from millhopper._core import Scope
+from millhopper.base.missing_slots import explain_missing_slots
 from millhopper.base.places import CPUPlace, CUDAPlace
+from millhopper.errors import Error
 from millhopper.feeding.feed_values import fed_tensors
 from millhopper.programs.program import Program, default_main_program
 from millhopper.programs.scope import global_scope
@@ -136,7 +138,12 @@ class Executor(SavingPrograms):
         names = fetch_names(fetch_list)
         tensors = fed_tensors(feed or {}, program)
         prepared = self._prepare(program, global_scope() if scope is None else scope)
-        fetched = prepared.run(tensors, names)
+        try:
+            fetched = prepared.run(tensors, names)
+        except Error as error:
+            if not program.is_parsed:
+                explain_missing_slots(error, "give shapes and dtypes where the reader is made")
+            raise
         return [_as_array(tensor) for tensor in fetched] if return_numpy else fetched
 
     def close(self) -> None:

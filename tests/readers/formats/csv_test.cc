@@ -118,6 +118,84 @@ TEST(Csv, HasDefaultsForMissingValues) {
   EXPECT_EQ(Csv(content, {"b int64[] default=9 vocab=" + words.path()}), (Texts{"9", "0", "1"}));
 }
 
+TEST(Csv, ReadsTimestamps) {
+  const std::string content =
+      "t,n\n2024-01-31 12:00:05,1\n\"2024-01-31T13:00:05+01:00\",2\n2024-01-31,3\n";
+  EXPECT_EQ(Csv(content, {"t int64[] decode=timestamp", "n int64[]"}),
+            (Texts{"1706702405 | 1", "1706702405 | 2", "1706659200 | 3"}));
+  EXPECT_EQ(
+      Csv("2024-01-31;2024-02-01 00:00:01.5|1970-01-01 00:00:00.001\n",
+          {"#0 int64[] decode=timestamp", "#1 int64[-1] decode=timestamp unit=ms separator=|"},
+          {Text("delimiter", ";")}),
+      (Texts{"1706659200 | 1706745601500 1"}));
+  EXPECT_EQ(TextsIn("tsv", "2024-01-31\t\n\t1970-01-02\n",
+                    {"#0-#1 int64[2] decode=timestamp default=-1"}),
+            (Texts{"1706659200 -1", "-1 86400"}));
+  ExpectCsvError("t\n2024-01-31\n2023-02-29\n", {"t int64[] decode=timestamp"},
+                 "column #0 't': '2023-02-29' is no timestamp: there is no such day");
+  ExpectCsvError("t\n2024-01-31\n2023-02-29\n", {"t int64[] decode=timestamp"},
+                 "in line 3, which begins at byte 13");
+  ExpectError(ErrorCode::kInvalidArgument, "cells take decode=timestamp alone; they are text",
+              [] { Csv("1\n", {"#0 int64[] decode=text"}); });
+}
+
+TEST(Csv, KnowsTextsThatAreNoValue) {
+  const std::string content = "a,b,c\n1,x,1 2\nNULL,NA,3 NA\n3,,NULL\n";
+  const std::string nulls = " null=NULL,NA ";
+  EXPECT_EQ(Csv(content, {"a int64[]" + nulls + "default=-1", "b bytes" + nulls + "missing=default",
+                          "c int64[-1]" + nulls + "missing=default"}),
+            (Texts{"1 | 'x' | 1 2", "-1 | '' | 3 0", "3 | '' | "}));
+  EXPECT_EQ(Csv(content, {"c bytes[-1]" + nulls + "missing=default"}), (Texts{"49 50", "51", ""}));
+  EXPECT_EQ(Csv(content, {"a int64[]" + nulls + "missing=skip"}), (Texts{"1", "3"}));
+  EXPECT_EQ(Csv(content, {"a int64[]" + nulls + "default=0", "b bytes" + nulls + "missing=skip"}),
+            (Texts{"1 | 'x'"}));
+  EXPECT_EQ(Csv(content, {"c int64[-1]" + nulls + "missing=skip"}), (Texts{"1 2"}));
+  EXPECT_EQ(Csv("1,nan,\"nan\"\n", {"#0-#2 float32[3] null=nan default=-1"}),
+            (Texts{"1.0 -1.0 -1.0"}));
+  ExpectCsvError(content, {"a int64[] null=NULL"},
+                 "column #0 'a': 'NULL' is no value, as null= says (default= or missing=skip");
+  ExpectCsvError(content, {"b bytes null=NA"}, "column #1 'b': 'NA' is no value, as null= says");
+  ExpectCsvError(content, {"c int64[-1] null=NA"}, "column #2 'c': 'NA' is no value");
+}
+
+TEST(Csv, TellsTheOptionWithWhichATextIsAValue) {
+  ExpectCsvError("n\n1\nNA\n", {"n int64[]"},
+                 "'NA' is no int64; null=NA behind the field says that it is no value");
+  ExpectCsvError("n\n1 NULL\n", {"n int64[-1]"},
+                 "'NULL' is no int64; null=NULL behind the field says that it is no value");
+  ExpectCsvError("t\n2024-01-31 12:00\n", {"t int64[]"},
+                 "is no int64; int64[] decode=timestamp reads it");
+  ExpectCsvError("n\n1.0\n", {"n int64[]"},
+                 "'1.0' is no int64; float64[] reads it, and cast makes integers of that");
+  ExpectCsvError("t\nNULL\n", {"t int64[] decode=timestamp"}, "; null=NULL behind the field");
+  ExpectCsvError(
+      "t\nNULL\n", {"t int64[] null=NULL"},
+      "'NULL' is no value, as null= says (default= or missing=skip behind the field allow "
+      "that)");
+}
+
+TEST(Csv, HasASeparatorForEachField) {
+  EXPECT_EQ(
+      Csv("1|2,3;4,5 6\n", {"#0 int64[-1] separator=|", "#1 int64[2] separator=;", "#2 int64[-1]"}),
+      (Texts{"1 2 | 3 4 | 5 6"}));
+  EXPECT_EQ(
+      Csv("1|2,3;4\n", {"#0 int64[-1] separator=|", "#1 int64[-1]"}, {Text("separator", ";")}),
+      (Texts{"1 2 | 3 4"}));
+}
+
+TEST(Csv, GuessesFields) {
+  const auto guess = [](const std::string& content) {
+    const TempFile file("guess.csv", content);
+    const FormatSchema& csv = *FindFileFormat("csv");
+    return csv.guess_fields(file.path(), csv.WithDefaults({}));
+  };
+  EXPECT_EQ(guess("user,genres,age,seen\n7,Action|Crime,NULL,2024-01-31 12:00:05\n8,Drama,31,\n"),
+            (Texts{"user int64[]", "genres bytes[-1] separator=|",
+                   "age int64[] null=NULL default=0", "seen int64[] decode=timestamp default=0"}));
+  EXPECT_EQ(guess("Drama\nAction|Crime\n"), (Texts{"Drama bytes[-1] separator=|"}));
+  EXPECT_EQ(guess("a b\nc d\n"), (Texts{"\"a b\" bytes"}));
+}
+
 TEST(Csv, TellsLineColumnAndText) {
   const std::string content = "a,b\n1,2\n3,4\n5,six\n";
   ExpectCsvError(content, {"b int64[]"}, "column #1 'b': 'six' is no int64");

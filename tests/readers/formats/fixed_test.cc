@@ -114,8 +114,31 @@ TEST(Fixed, APartialRecordAtTheEndIsAnErrorBehindTheWholeOnes) {
       ExpectError(ErrorCode::kDataLoss,
                   StrCat(file->path(), ": the file ends at byte ", size,
                          file == &plain ? "" : " of the decompressed content", " in record ", whole,
-                         ", of which it has ", size % 13, " of 13 bytes"),
+                         ", of which it has ", size % 13,
+                         " of 13 bytes; the attribute drop_last leaves such a rest out"),
                   [&] { reader->HasNext(); });
+    }
+  }
+}
+
+TEST(Fixed, APartialRecordAtTheEndMayBeLeftOut) {
+  const std::string content = SampleFile(3);
+  for (size_t size = 0; size <= content.size(); ++size) {
+    const TempFile plain("cut", content.substr(0, size));
+    const TempFile compressed("cut.gz", Gzipped(content.substr(0, size)));
+    const auto whole = static_cast<int64_t>(size / 13);
+    for (const TempFile* file : {&plain, &compressed}) {
+      FormatArguments arguments;
+      arguments.declared = SampleSlots();
+      arguments.attributes.Set("drop_last", true);
+      const auto reader = OpenFile(*FindFileFormat("fixed"), file->path(), "", arguments);
+      for (int pass = 0; pass < 2; ++pass) {
+        EXPECT_EQ(ReadAll(reader.get()), SampleElements(whole));
+        reader->ReInit();
+      }
+      if (file == &plain) {
+        EXPECT_EQ(reader->PassLength(), static_cast<uint64_t>(whole));
+      }
     }
   }
 }

@@ -72,6 +72,33 @@ TEST(Jsonl, ReadsEveryKindOfValue) {
   ExpectJsonlError("{\"x\": 18446744073709551615}", "x int64[]", "is no int64");
 }
 
+TEST(Jsonl, ReadsTimestamps) {
+  EXPECT_EQ(Jsonl("{\"t\": \"2024-01-31T12:00:05Z\"}\n{\"t\": null}\n",
+                  {"t int64[] decode=timestamp default=-1"}),
+            (Texts{"1706702405", "-1"}));
+  EXPECT_EQ(Jsonl("{\"t\": [\"1970-01-01\", \"1970-01-02\"]}\n",
+                  {"t int64[-1] decode=timestamp unit=ms"}),
+            (Texts{"0 86400000"}));
+  ExpectJsonlError("{\"t\": 5}", "t int64[] decode=timestamp", "it is a number");
+  ExpectJsonlError("{\"t\": \"5\"}", "t int64[] decode=timestamp",
+                   "field 't': '5' is no timestamp: it is none of the forms 2024-01-31, ");
+}
+
+TEST(Jsonl, KnowsTextsThatAreNoValue) {
+  const std::string content = "{\"x\": 1, \"s\": \"a\"}\n{\"x\": \"NA\", \"s\": \"NA\"}\n";
+  EXPECT_EQ(Jsonl(content, {"x int64[] null=NA default=-1", "s bytes null=NA missing=default"}),
+            (Texts{"1 | 'a'", "-1 | ''"}));
+  EXPECT_EQ(Jsonl(content, {"x int64[] null=NA missing=skip"}), (Texts{"1"}));
+  EXPECT_EQ(Jsonl(content, {"s bytes null=NA missing=skip"}), (Texts{"'a'"}));
+  EXPECT_EQ(Jsonl("{\"x\": [\"1\", \"NA\"]}\n", {"x int64[-1] decode=text null=NA default=7"}),
+            (Texts{"1 7"}));
+  ExpectJsonlError(content, "x int64[] null=NA", "field 'x': 'NA' is no value, as null= says");
+  ExpectError(ErrorCode::kInvalidArgument, "separator= is for cells of tables",
+              [&] { Jsonl(content, {"s bytes[-1] separator=|"}); });
+  ExpectError(ErrorCode::kInvalidArgument, "null=-1 is a number",
+              [&] { Jsonl(content, {"x int64[] null=NA,-1"}); });
+}
+
 TEST(Jsonl, HasDefaultsForMissingValues) {
   const std::string content = "{\"x\": 1}\n{}\n{\"x\": null}\n{\"x\": 2}\n";
   EXPECT_EQ(Jsonl(content, {"x int64[] default=-1"}), (Texts{"1", "-1", "-1", "2"}));
@@ -97,6 +124,14 @@ TEST(Jsonl, SaysWhichKeysThereAre) {
   ExpectJsonlError("{\"user\": {\"id\": null}}", "/user/id int64[]",
                    "field '/user/id': it is null (default= or missing=skip behind the field");
   ExpectJsonlError("7", "x int64[]", "the record has no value for it: it is a number, not an");
+}
+
+TEST(Jsonl, GuessesTimestamps) {
+  const TempFile file("guess.jsonl",
+                      "{\"s\": \"2024-01-31\", \"t\": \"2024-01-31 00:00:00.5\"}\n"
+                      "{\"s\": \"x\", \"t\": null}\n");
+  EXPECT_EQ(FindFileFormat("jsonl")->guess_fields(file.path(), {}),
+            (Texts{"s bytes", "t int64[] decode=timestamp unit=ms default=0"}));
 }
 
 TEST(Jsonl, GuessesFieldsWithinObjects) {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What values that are texts look like, for the fields that peek and errors propose.
+#ifndef MILLHOPPER_READERS_GUESSED_TYPE_H_
+#define MILLHOPPER_READERS_GUESSED_TYPE_H_
+
+#include <string>
+#include <vector>
+
+#include "readers/fields.h"
+
+namespace millhopper {
+
+// The type of a field, and its options, that all cells of a column fit: "int64[] default=0" if some
+// are empty, "float32[] null=NA default=0", "int64[] decode=timestamp unit=ms", "int64[-1]",
+// "bytes[-1] separator=|", and "bytes" if nothing else does.
+std::string GuessedCellType(const std::vector<std::string>& cells);
+
+// "int64[] decode=timestamp" with the coarsest unit that all texts fit; empty if there is none.
+std::string GuessedTimestampType(const std::vector<std::string>& texts);
+
+// What an error about a text that is no value of a field can say: the option with which it is one,
+// "; null=NA behind the field says that it is no value", or "".
+std::string OptionForText(const Field& field, const std::string& text);
+
+// Whether it is bytes or a list of bytes.
+bool IsTextType(const std::string& type);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_GUESSED_TYPE_H_
