@@ -4,7 +4,9 @@
 // is: 0 a literal, whose bytes follow, or 1 to 3 a copy of what lies some bytes before it.
 #include "readers/snappy_block.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -20,8 +22,8 @@ constexpr size_t kLongestInTag = 60;        // a literal whose tag tells its len
 constexpr size_t kLongestCopy = 64;
 // What an element in the middle of a block may read from its tag on, and write, without a look at
 // the ends: a short literal with the copy behind it, or a literal. Both in whole steps.
-constexpr size_t kReadRoom = 1 + kLongestCopy + kStep;
-constexpr size_t kWriteRoom = kLongestShortLiteral + kLongestCopy + kStep;
+constexpr ptrdiff_t kReadRoom = 1 + kLongestCopy + kStep;
+constexpr ptrdiff_t kWriteRoom = kLongestShortLiteral + kLongestCopy + kStep;
 
 // For the tag of a copy of kind 1 or 2: its bytes, the bits of its offset that the tag holds, and
 // from bit 16 on a mask of those that follow. Looked up because branches on the kind of copies are
@@ -42,84 +44,123 @@ void CopyStep(const uint8_t* from, uint8_t* to) {
   std::memcpy(to + kWord, from + kWord, kWord);
 }
 
+// Writes what lies less than a word before `out` to it again and again, in whole words.
+void Repeat(size_t offset, size_t length, uint8_t* out) {
+  constexpr std::array<size_t, kWord> kPeriods = {0, 8, 8, 6, 8, 5, 6, 7};  // whole repetitions
+  uint64_t word = StoredNumber<uint64_t>(out - offset) & ((uint64_t{1} << 8 * offset) - 1);
+  for (size_t bits = 8 * offset; bits < 8 * kWord; bits *= 2) word |= word << bits;
+  for (size_t i = 0; i < length; i += kPeriods[offset]) std::memcpy(out + i, &word, kWord);
+}
+
+// A place in a block, and in what it expands to, that is far from both ends.
+class Middle {
+ public:
+  Middle(const uint8_t* in, const uint8_t* in_end, uint8_t* begin, uint8_t* out, uint8_t* out_end)
+      : in_(in),
+        in_stop_(in_end - in < kReadRoom ? in : in_end - kReadRoom),
+        begin_(begin),
+        out_(out),
+        out_stop_(out_end - out < kWriteRoom ? out : out_end - kWriteRoom) {}
+
+  const uint8_t* in() const { return in_; }
+  uint8_t* out() const { return out_; }
+  // Whether neither end is near.
+  bool HasRoom() const { return in_ < in_stop_ && out_ < out_stop_; }
+
+  // Expands an element, or a short literal and the copy behind it; there must be room. Returns
+  // false if it comes to one that is not sound, or of a rare kind: a literal with a length of its
+  // own, or a copy with an offset of four bytes.
+  [[gnu::always_inline]] inline bool Step() {
+    uint64_t word = StoredNumber<uint64_t>(in_);
+    if ((word & 3) == 0) {
+      const size_t length = (word >> 2 & 63) + 1;
+      if (length > kLongestInTag) return false;
+      if (length > kLongestShortLiteral) {
+        for (size_t i = 0; i < length; i += kStep) CopyStep(in_ + 1 + i, out_ + i);
+        in_ += 1 + length;
+        out_ += length;
+        return true;
+      }
+      // Numbers that have high bytes in common expand from short literals and copies by turns. The
+      // tag of the copy is cut from the word, which is sooner there than from memory.
+      std::memcpy(out_, in_ + 1, kWord);
+      in_ += 1 + length;
+      out_ += length;
+      word >>= (word & 0xfc) * 2 + 16;
+      if ((word & 3) == 0) return true;
+    }
+    if ((word & 3) == 3) return false;
+    const uint32_t copy = kCopies[word & 0xff];
+    const size_t length = copy & 0xff;
+    const size_t offset = (copy & 0x700) + (word >> 8 & copy >> 16);
+    if (offset > static_cast<size_t>(out_ - begin_)) return false;
+    if (offset < kWord) {
+      if (offset == 0) return false;
+      Repeat(offset, length, out_);
+    } else {
+      const uint8_t* const from = out_ - offset;
+      std::memcpy(out_, from, kWord);
+      if (length > kWord) {
+        std::memcpy(out_ + kWord, from + kWord, kWord);
+        for (size_t i = kStep; i < length; i += kStep) CopyStep(from + i, out_ + i);
+      }
+    }
+    in_ += 1 + (word & 3);
+    out_ += length;
+    return true;
+  }
+
+ private:
+  const uint8_t* in_;
+  const uint8_t* in_stop_;
+  uint8_t* begin_;
+  uint8_t* out_;
+  uint8_t* out_stop_;
+};
+
+// A block that is being expanded.
 class Expansion {
  public:
   Expansion(const uint8_t* begin, size_t size, uint8_t* out, size_t expanded)
-      : in_(begin), in_end_(begin + size), out_begin_(out), out_(out), out_end_(out + expanded) {}
+      : in_(begin), in_end_(begin + size), begin_(out), out_(out), out_end_(out + expanded) {}
 
-  bool Run() {
+  bool Finish() {
     while (in_ < in_end_) {
-      if (!RunInTheMiddle()) return false;
+      Middle middle = Here();
+      while (middle.HasRoom() && middle.Step()) {
+      }
+      GoTo(middle);
       if (in_ < in_end_ && !TakeElement()) return false;
     }
     return out_ == out_end_;
+  }
+
+  // Where an element lies is known only when the one before it has been looked at. So a processor
+  // waits within one block, and does two by turns in three quarters of the time.
+  static bool FinishBoth(Expansion* a, Expansion* b) {
+    for (bool more_a = false, more_b = false; !more_a || !more_b;) {
+      Middle in_a = a->Here(), in_b = b->Here();
+      more_a = more_b = true;
+      while (more_a && more_b && in_a.HasRoom() && in_b.HasRoom()) {
+        more_a = in_a.Step();
+        more_b = in_b.Step();
+      }
+      a->GoTo(in_a);
+      b->GoTo(in_b);
+      if (!more_a && !a->TakeElement()) return false;
+      if (!more_b && !b->TakeElement()) return false;
+    }
+    return a->Finish() && b->Finish();
   }
 
  private:
   size_t in_left() const { return static_cast<size_t>(in_end_ - in_); }
   size_t out_left() const { return static_cast<size_t>(out_end_ - out_); }
 
-  // Expands elements until one is near an end of the block or of what it expands to, or is of a
-  // rare kind, a literal with a length of its own or a copy from far away.
-  bool RunInTheMiddle() {
-    const uint8_t* in = in_;
-    uint8_t* out = out_;
-    const uint8_t* const in_stop = in + (in_left() < kReadRoom ? 0 : in_left() - kReadRoom);
-    uint8_t* const out_stop = out + (out_left() < kWriteRoom ? 0 : out_left() - kWriteRoom);
-    bool sound = true;
-    while (in < in_stop && out < out_stop) {
-      uint64_t word = StoredNumber<uint64_t>(in);
-      if ((word & 3) == 0) {
-        const size_t length = (word >> 2 & 63) + 1;
-        if (length > kLongestShortLiteral) {
-          if (length > kLongestInTag) break;
-          CopyStep(in + 1, out);
-          for (size_t i = kStep; i < length; i += kStep) CopyStep(in + 1 + i, out + i);
-          in += 1 + length;
-          out += length;
-          continue;
-        }
-        // Numbers that have high bytes in common expand from short literals and copies by turns.
-        // The tag of the copy is cut from the word, which is sooner there than from memory.
-        std::memcpy(out, in + 1, kWord);
-        in += 1 + length;
-        out += length;
-        word >>= (word & 0xfc) * 2 + 16;
-        if ((word & 3) == 0) continue;
-      }
-      if ((word & 3) == 3) break;
-      const uint32_t copy = kCopies[word & 0xff];
-      const size_t length = copy & 0xff;
-      const size_t offset = (copy & 0x700) + (word >> 8 & copy >> 16);
-      in += 1 + (word & 3);
-      if (offset - 1 >= static_cast<size_t>(out - out_begin_)) {
-        sound = false;
-        break;
-      }
-      Copy(offset, length, out);
-      out += length;
-    }
-    in_ = in;
-    out_ = out;
-    return sound;
-  }
-
-  // Writes what lies less than a word before `out` to it again and again, in whole words.
-  static void Repeat(size_t offset, size_t length, uint8_t* out) {
-    constexpr std::array<size_t, kWord> kPeriods = {0, 8, 8, 6, 8, 5, 6, 7};  // whole repetitions
-    uint64_t word = StoredNumber<uint64_t>(out - offset) & ((uint64_t{1} << 8 * offset) - 1);
-    for (size_t bits = 8 * offset; bits < 8 * kWord; bits *= 2) word |= word << bits;
-    for (size_t i = 0; i < length; i += kPeriods[offset]) std::memcpy(out + i, &word, kWord);
-  }
-
-  // Copies `length` bytes, at most 64, in whole steps, from `offset` bytes before `out` to it.
-  static void Copy(size_t offset, size_t length, uint8_t* out) {
-    const uint8_t* from = out - offset;
-    if (offset < kWord) return Repeat(offset, length, out);
-    std::memcpy(out, from, kWord);
-    if (length <= kWord) return;
-    std::memcpy(out + kWord, from + kWord, kWord);
-    for (size_t i = kStep; i < length; i += kStep) CopyStep(from + i, out + i);
+  Middle Here() const { return {in_, in_end_, begin_, out_, out_end_}; }
+  void GoTo(const Middle& middle) {
+    in_ = middle.in();
+    out_ = middle.out();
   }
 
   // Expands one element of any kind, and looks at both ends.
@@ -145,7 +186,7 @@ class Expansion {
     } else if (!TakeNumber((tag & 3) == 2 ? 2 : 4, &offset)) {
       return false;
     }
-    if (offset == 0 || offset > static_cast<size_t>(out_ - out_begin_) || length > out_left()) {
+    if (offset == 0 || offset > static_cast<size_t>(out_ - begin_) || length > out_left()) {
       return false;
     }
     for (; length > 0; --length, ++out_) *out_ = *(out_ - offset);
@@ -164,25 +205,42 @@ class Expansion {
 
   const uint8_t* in_;
   const uint8_t* const in_end_;
-  uint8_t* const out_begin_;
+  uint8_t* const begin_;
   uint8_t* out_;
   uint8_t* const out_end_;
 };
 
+// Takes the size that begins a block. False if it is another one, or none.
+bool TakeSize(const SnappyBlock& block, size_t* at) {
+  uint64_t declared = 0;
+  for (*at = 0; *at < std::min<size_t>(block.size, 5); ++*at) {
+    const auto byte = static_cast<uint8_t>(block.begin[*at]);
+    declared |= uint64_t{byte & 0x7fU} << 7 * *at;
+    if (byte >= 0x80) continue;
+    ++*at;
+    return declared == block.expanded && declared <= UINT32_MAX;
+  }
+  return false;
+}
+
+// Behind the size, of which there are so many bytes.
+Expansion Behind(size_t at, const SnappyBlock& block) {
+  return {reinterpret_cast<const uint8_t*>(block.begin) + at, block.size - at,
+          reinterpret_cast<uint8_t*>(block.out), block.expanded};
+}
+
 }  // namespace
 
-bool ExpandSnappyBlock(const char* block, size_t size, char* out, size_t expanded) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(block);
-  uint64_t declared = 0;
-  size_t at = 0;
-  for (;; ++at) {
-    if (at == size || at == 5) return false;
-    declared |= uint64_t{bytes[at] & 0x7fU} << 7 * at;
-    if (bytes[at] < 0x80) break;
-  }
-  ++at;
-  return declared == expanded && declared <= UINT32_MAX &&
-         Expansion(bytes + at, size - at, reinterpret_cast<uint8_t*>(out), expanded).Run();
+bool ExpandSnappyBlock(const SnappyBlock& block) {
+  size_t at;
+  return TakeSize(block, &at) && Behind(at, block).Finish();
+}
+
+bool ExpandSnappyBlocks(const SnappyBlock& a, const SnappyBlock& b) {
+  size_t at_a, at_b;
+  if (!TakeSize(a, &at_a) || !TakeSize(b, &at_b)) return false;
+  Expansion in_a = Behind(at_a, a), in_b = Behind(at_b, b);
+  return Expansion::FinishBoth(&in_a, &in_b);
 }
 
 }  // namespace millhopper

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace millhopper {
 
@@ -21,15 +22,17 @@ namespace millhopper {
 std::shared_ptr<arrow::DataType> FlatTypeOf(const parquet::arrow::SchemaField& field,
                                             const parquet::FileMetaData& footer);
 
-// Reads such a column, by its number, of a row group. Returns null if it has a null, is stored in
-// another way than as numbers or as their places in a dictionary, or makes no sense: Arrow's reader
-// may read it, and says what is wrong. Any thread; `properties` has the pool that the values are
-// in.
-std::shared_ptr<arrow::Array> ReadFlatColumn(arrow::io::RandomAccessFile* file,
-                                             const parquet::FileMetaData& footer, int group,
-                                             int column,
-                                             const std::shared_ptr<arrow::DataType>& type,
-                                             const parquet::ReaderProperties& properties);
+struct FlatColumn {
+  int number;  // in the file
+  std::shared_ptr<arrow::DataType> type;
+};
+
+// Reads such columns of a row group. Null stands for one that has a null, is stored in another way
+// than as numbers or as their places in a dictionary, or makes no sense: Arrow's reader may read
+// it, and says what is wrong. Any thread; `properties` has the pool that the values are in.
+std::vector<std::shared_ptr<arrow::Array>> ReadFlatColumns(
+    arrow::io::RandomAccessFile* file, const parquet::FileMetaData& footer, int group,
+    const std::vector<FlatColumn>& columns, const parquet::ReaderProperties& properties);
 
 }  // namespace millhopper
 

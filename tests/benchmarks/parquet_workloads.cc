@@ -30,8 +30,8 @@ PackedBytes BytesOf(const ParquetPage& page) {
 }
 
 bool Expand(PackedBytes stored, uint8_t* out, size_t expanded) {
-  return ExpandSnappyBlock(reinterpret_cast<const char*>(stored.begin), stored.size(),
-                           reinterpret_cast<char*>(out), expanded);
+  return ExpandSnappyBlock({reinterpret_cast<const char*>(stored.begin), stored.size(),
+                            reinterpret_cast<char*>(out), expanded});
 }
 
 bool ExpandByLibrary(PackedBytes stored, uint8_t* out, size_t) {

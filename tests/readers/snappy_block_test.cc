@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 #include <snappy.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace millhopper {
@@ -19,7 +21,7 @@ namespace {
 std::optional<std::string> Expand(const std::string& block, size_t expanded) {
   const std::vector<char> in(block.begin(), block.end());
   std::vector<char> out(expanded);
-  if (!ExpandSnappyBlock(in.data(), in.size(), out.data(), out.size())) return std::nullopt;
+  if (!ExpandSnappyBlock({in.data(), in.size(), out.data(), out.size()})) return std::nullopt;
   return std::string(out.begin(), out.end());
 }
 
@@ -81,6 +83,34 @@ TEST(SnappyBlock, ExpandsToWhatWasCompressed) {
       ASSERT_EQ(Expand(Compressed(some), size), some) << size << " bytes";
     }
     ASSERT_TRUE(Expand(Compressed(content), content.size()) == content);
+  }
+}
+
+TEST(SnappyBlock, ExpandsBesideAnother) {
+  const std::vector<std::string> contents = Contents();
+  const auto both = [](const std::string& a, size_t size_a, const std::string& b,
+                       size_t size_b) -> std::optional<std::pair<std::string, std::string>> {
+    const std::vector<char> in_a(a.begin(), a.end()), in_b(b.begin(), b.end());
+    std::vector<char> out_a(size_a), out_b(size_b);
+    if (!ExpandSnappyBlocks({in_a.data(), in_a.size(), out_a.data(), size_a},
+                            {in_b.data(), in_b.size(), out_b.data(), size_b})) {
+      return std::nullopt;
+    }
+    return std::make_pair(std::string(out_a.begin(), out_a.end()),
+                          std::string(out_b.begin(), out_b.end()));
+  };
+  for (const std::string& a : contents) {
+    for (const std::string& content : contents) {
+      for (const size_t size : {size_t{0}, size_t{100}, size_t{5000}, content.size()}) {
+        const std::string b = content.substr(0, size);
+        const std::string block_a = Compressed(a), block_b = Compressed(b);
+        ASSERT_TRUE(both(block_a, a.size(), block_b, b.size()) == std::make_pair(a, b));
+        const std::string cut = block_b.substr(0, block_b.size() - 1);
+        EXPECT_FALSE(both(block_a, a.size(), cut, b.size()));
+        EXPECT_FALSE(both(cut, b.size(), block_a, a.size()));
+        EXPECT_FALSE(both(block_a, a.size(), block_b, b.size() + 1));
+      }
+    }
   }
 }
 
