@@ -2,8 +2,9 @@
 // Pages of a column of plain numbers, as Parquet stores them (README.md and Encodings.md of
 // apache/parquet-format): a page of the dictionary, if there is one, and pages of numbers or of
 // their places in the dictionary. Where a number may be null, a page of numbers begins with a level
-// for each: packed numbers of one bit, behind their length in four bytes. Knows nothing of headers
-// and checksums of pages, which the library that finds the pages reads.
+// for each: packed numbers of one bit, in the first version of pages behind their length in four
+// bytes, in the second one outside of what is compressed. Knows nothing of headers and checksums of
+// pages, which the library that finds the pages reads.
 #ifndef MILLHOPPER_READERS_FLAT_PAGES_H_
 #define MILLHOPPER_READERS_FLAT_PAGES_H_
 
@@ -13,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "readers/packed_numbers.h"
@@ -34,6 +36,8 @@ struct FlatPage {
   int64_t expanded = 0;       // how many bytes a page of numbers or places has when it is expanded
   int64_t values = 0;         // numbers, or places
   bool levels_packed = true;  // whether the levels, if there are any, are packed numbers
+  // Those of a page of the second version, which are no part of `stored` and `expanded`.
+  std::optional<PackedBytes> levels;
 };
 
 // What decoding pages takes. Both may throw, and what they throw is let out.
@@ -123,12 +127,16 @@ class FlatPages {
     PackedBytes bytes;
     if (!Expand(page, page.expanded, &page_room_, &bytes)) return false;
     if (may_be_null_) {
-      uint32_t size;
-      if (!page.levels_packed || !bytes.TakeLittleEndian(4, &size) || size > bytes.size() ||
-          !AllAreSet({bytes.begin, bytes.begin + size}, values)) {
+      PackedBytes levels;
+      if (page.levels) {
+        levels = *page.levels;
+      } else if (uint32_t size; bytes.TakeLittleEndian(4, &size) && size <= bytes.size()) {
+        levels = {bytes.begin, bytes.begin + size};
+        bytes.begin += size;
+      } else {
         return false;
       }
-      bytes.begin += size;
+      if (!page.levels_packed || !AllAreSet(levels, values)) return false;
     }
     if (page.kind == FlatPageKind::kNumbers) {
       if (bytes.size() < values * sizeof(T)) return false;

@@ -12,6 +12,7 @@
 #include <parquet/column_page.h>
 #include <parquet/column_reader.h>
 #include <parquet/exception.h>
+#include <parquet/statistics.h>
 
 #include <algorithm>
 #include <optional>
@@ -22,6 +23,18 @@
 
 namespace millhopper {
 namespace {
+
+FlatPageKind KindOf(parquet::Encoding::type encoding) {
+  switch (encoding) {
+    case parquet::Encoding::PLAIN:
+      return FlatPageKind::kNumbers;
+    case parquet::Encoding::PLAIN_DICTIONARY:
+    case parquet::Encoding::RLE_DICTIONARY:
+      return FlatPageKind::kPlaces;
+    default:
+      return FlatPageKind::kOther;
+  }
+}
 
 // What the header of a page says.
 FlatPage AsFlatPage(const parquet::Page& page) {
@@ -39,12 +52,19 @@ FlatPage AsFlatPage(const parquet::Page& page) {
     flat.values = data.num_values();
     flat.expanded = data.uncompressed_size();
     flat.levels_packed = data.definition_level_encoding() == parquet::Encoding::RLE;
-    if (data.encoding() == parquet::Encoding::PLAIN) {
-      flat.kind = FlatPageKind::kNumbers;
-    } else if (data.encoding() == parquet::Encoding::PLAIN_DICTIONARY ||
-               data.encoding() == parquet::Encoding::RLE_DICTIONARY) {
-      flat.kind = FlatPageKind::kPlaces;
+    flat.kind = KindOf(data.encoding());
+  } else if (page.type() == parquet::PageType::DATA_PAGE_V2) {
+    const auto& data = static_cast<const parquet::DataPageV2&>(page);
+    const int64_t levels = data.definition_levels_byte_length();
+    if (data.repetition_levels_byte_length() != 0 || levels < 0 || levels > page.size()) {
+      return flat;
     }
+    flat.levels = PackedBytes{page.data(), page.data() + levels};
+    flat.stored.begin += levels;
+    flat.values = data.num_values();
+    flat.expanded = data.uncompressed_size() - levels;
+    flat.compressed = data.is_compressed();
+    flat.kind = KindOf(data.encoding());
   }
   return flat;
 }
@@ -131,7 +151,19 @@ class OpenColumn {
   bool IsFlat(const parquet::RowGroupMetaData& rows) const {
     return chunk_->crypto_metadata() == nullptr &&  // Arrow's reader says what it is
            chunk_->num_values() == rows.num_rows() && chunk_->num_values() > 0 &&
-           chunk_->type() == descriptor_.physical_type();
+           chunk_->type() == descriptor_.physical_type() && !HasNulls() &&
+           std::all_of(chunk_->encodings().begin(), chunk_->encodings().end(), IsFlatEncoding);
+  }
+
+  bool HasNulls() const {
+    const std::shared_ptr<parquet::Statistics> statistics = chunk_->statistics();
+    return statistics != nullptr && statistics->HasNullCount() && statistics->null_count() > 0;
+  }
+
+  // Of pages, or of their levels.
+  static bool IsFlatEncoding(parquet::Encoding::type encoding) {
+    return encoding == parquet::Encoding::RLE || encoding == parquet::Encoding::BIT_PACKED ||
+           KindOf(encoding) != FlatPageKind::kOther;
   }
 
   size_t value_bytes() const { return static_cast<size_t>(type_->bit_width()) / 8; }
@@ -200,9 +232,14 @@ std::shared_ptr<arrow::DataType> FlatTypeOf(const parquet::arrow::SchemaField& f
   switch (type->id()) {
     case arrow::Type::INT32:
     case arrow::Type::UINT32:
+    case arrow::Type::DATE32:
+    case arrow::Type::TIME32:
       return if_stored_as(parquet::Type::INT32);
     case arrow::Type::INT64:
     case arrow::Type::UINT64:
+    case arrow::Type::TIME64:
+    case arrow::Type::TIMESTAMP:
+    case arrow::Type::DURATION:
       return if_stored_as(parquet::Type::INT64);
     case arrow::Type::FLOAT:
       return if_stored_as(parquet::Type::FLOAT);

@@ -25,6 +25,7 @@ struct TestPage {
   std::string bytes;
   bool levels_packed = true;
   bool compressed = true;  // if the column is
+  std::optional<std::string> levels;
 };
 
 TestPage Dictionary(int64_t values, const std::string& hex) {
@@ -67,6 +68,11 @@ std::optional<Numbers> Decode(const std::vector<TestPage>& pages, size_t values,
     flat.expanded = static_cast<int64_t>(page.bytes.size());
     flat.values = page.values;
     flat.levels_packed = page.levels_packed;
+    std::vector<uint8_t> levels;
+    if (page.levels) {
+      levels.assign(page.levels->begin(), page.levels->end());
+      flat.levels = PackedBytes{levels.data(), levels.data() + levels.size()};
+    }
     if (!decoder.Take(flat)) return std::nullopt;
   }
   if (!decoder.is_done()) return std::nullopt;
@@ -84,6 +90,21 @@ TEST(FlatPages, HoldNumbersOrTheirPlacesInADictionary) {
     EXPECT_EQ(
         Decode({Dictionary(3, kThree), places, NumberPage(1, "09000000")}, 6, false, compressed),
         (Numbers{6, 6, 6, 7, 5, 9}));
+  }
+}
+
+TEST(FlatPages, OfTheSecondVersionHaveTheirLevelsApart) {
+  for (const bool compressed : {false, true}) {
+    const auto decode = [&](const std::string& levels) {
+      TestPage page = NumberPage(2, "01000000 02000000");
+      page.levels = FromHex(levels);
+      return Decode({page}, 2, true, compressed);
+    };
+    EXPECT_EQ(decode("0401"), (Numbers{1, 2}));
+    EXPECT_EQ(decode("0303"), (Numbers{1, 2}));
+    EXPECT_FALSE(decode("0302"));  // one is null
+    EXPECT_FALSE(decode("0201"));  // too few
+    EXPECT_FALSE(decode(""));
   }
 }
 
