@@ -276,9 +276,7 @@ def every_type() -> Any:
 @pytest.mark.parametrize("nulls", [True, False])
 @pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "brotli", "zstd", "lz4"])
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
-def test_parquet_of_every_type(
-    tmp_path: Path, compression: str, version: str, nulls: bool
-) -> None:
+def test_parquet_of_every_type(tmp_path: Path, compression: str, version: str, nulls: bool) -> None:
     path = tmp_path / "every.parquet"
     parquet.write_table(
         every_type() if nulls else every_type().slice(4, 6),
