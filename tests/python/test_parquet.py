@@ -568,6 +568,21 @@ def test_columns_are_read_once(tmp_path: Path, settings: dict[str, Any], nulls: 
     assert path.stat().st_size < source.bytes_read < 2 * path.stat().st_size
 
 
+def test_the_core_is_asked_for_its_formats_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "n.parquet"
+    parquet.write_table(pa.table({"n": [1, 2]}), path)
+    millhopper.Reader.open_files(path, fields=["n int64[]"])
+
+    def ask_again() -> list[dict[str, Any]]:
+        raise AssertionError
+
+    monkeypatch.setattr("millhopper._core.format_schemas", ask_again)
+    reader = millhopper.Reader.open_files(path, fields=["n int64[]"])
+    assert [int(element["n"][0]) for element in reader] == [1, 2]
+
+
 DAMAGE = """
 import random, sys
 import millhopper
