@@ -354,11 +354,13 @@ void ArrowTable::ListRows(uint64_t begin, uint64_t end, Chunk* chunk) const {
   }
   std::vector<char> left_out;
   if (parts_.size() == 1) left_out = parts_[0]->LeftOut(begin, end);
-  chunk->pieces.reserve(end - begin);
+  chunk->pieces.resize(end - begin);
+  Piece* next = chunk->pieces.data();
   for (uint64_t row = begin; row < end; ++row) {
     if (!left_out.empty() && left_out[row - begin] != 0) continue;
-    chunk->pieces.push_back({static_cast<uint32_t>(row), 0});
+    *next++ = {static_cast<uint32_t>(row), 0};
   }
+  chunk->pieces.resize(static_cast<size_t>(next - chunk->pieces.data()));
 }
 
 void ArrowTable::Load(const Ticket* tickets, size_t n, FieldRows* out) const {

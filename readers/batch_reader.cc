@@ -145,6 +145,15 @@ void BatchReader::RestoreState(const ReaderState& state) {
 
 void BatchReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
   if (names->below.empty()) names->below.resize(1);
+  // A reader that works ahead names batch by batch. For those the tickets need no copy, which for
+  // thousands of records is memory that the system has to give each time.
+  if (n == 1) {
+    const PooledVector<Ticket>& batch = tickets->object<TicketRun>()->tickets;
+    names->numbers.push_back(batch.size());
+    reader().NameElements(batch.data(), batch.size(), &names->below[0]);
+    ++names->count;
+    return;
+  }
   std::vector<Ticket> elements;
   for (size_t i = 0; i < n; ++i) {
     const PooledVector<Ticket>& batch = tickets[i].object<TicketRun>()->tickets;

@@ -2,8 +2,9 @@
 // Pages of a column of plain numbers, as Parquet stores them (README.md and Encodings.md of
 // apache/parquet-format): a page of the dictionary, if there is one, and pages of numbers or of
 // their places in the dictionary. Where a number may be null, a page of numbers begins with a level
-// for each: packed numbers of one bit, behind their length in four bytes. Knows nothing of headers
-// and checksums of pages, which the library that finds the pages reads.
+// for each: packed numbers of one bit, in the first version of pages behind their length in four
+// bytes, in the second one outside of what is compressed. Knows nothing of headers and checksums of
+// pages, which the library that finds the pages reads.
 #ifndef MILLHOPPER_READERS_FLAT_PAGES_H_
 #define MILLHOPPER_READERS_FLAT_PAGES_H_
 
@@ -13,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "readers/packed_numbers.h"
@@ -29,18 +31,21 @@ enum class FlatPageKind {
 // A page as its header tells it. Nothing of it need be true, but `stored` can be read.
 struct FlatPage {
   FlatPageKind kind = FlatPageKind::kOther;
-  PackedBytes stored{};       // perhaps compressed
+  PackedBytes stored{};       // those of a dictionary must stay as long as the decoder
+  bool compressed = true;     // false of a page that is not, although FlatPageTools can expand
   int64_t expanded = 0;       // how many bytes a page of numbers or places has when it is expanded
   int64_t values = 0;         // numbers, or places
   bool levels_packed = true;  // whether the levels, if there are any, are packed numbers
+  // Those of a page of the second version, which are no part of `stored` and `expanded`.
+  std::optional<PackedBytes> levels;
 };
 
 // What decoding pages takes. Both may throw, and what they throw is let out.
 struct FlatPageTools {
   // Memory of so many bytes, one at least, aligned for numbers.
   std::function<std::shared_ptr<uint8_t>(size_t bytes)> allocate;
-  // Expands a page to exactly `expanded` bytes; false if it is none of that size. Null if pages are
-  // not compressed.
+  // Expands a page to exactly `expanded` bytes; false if it is none of that size. Null if no page
+  // is compressed.
   std::function<bool(PackedBytes stored, uint8_t* out, size_t expanded)> expand;
 };
 
@@ -67,7 +72,7 @@ class FlatPages {
     const auto values = static_cast<size_t>(page.values);
     switch (page.kind) {
       case FlatPageKind::kDictionary:
-        return TakeDictionary(page.stored, values);
+        return TakeDictionary(page, values);
       case FlatPageKind::kNumbers:
       case FlatPageKind::kPlaces:
         if (values > left_ || !TakeValues(page, values)) return false;
@@ -91,42 +96,47 @@ class FlatPages {
   }
 
   // The bytes of a page: in `room` if they were compressed.
-  bool Expand(PackedBytes stored, int64_t expanded, Room* room, PackedBytes* bytes) {
-    if (tools_.expand == nullptr) {
-      *bytes = stored;
-      return expanded >= 0 && stored.size() == static_cast<size_t>(expanded);
+  bool Expand(const FlatPage& page, int64_t expanded, Room* room, PackedBytes* bytes) {
+    if (!page.compressed || tools_.expand == nullptr) {
+      *bytes = page.stored;
+      return expanded >= 0 && bytes->size() == static_cast<size_t>(expanded);
     }
     if (expanded <= 0) return false;
     const auto size = static_cast<size_t>(expanded);
     uint8_t* const to = Reserve(size, room);
     *bytes = {to, to + size};
-    return tools_.expand(stored, to, size);
+    return tools_.expand(page.stored, to, size);
   }
 
-  bool TakeDictionary(PackedBytes stored, size_t values) {
+  bool TakeDictionary(const FlatPage& page, size_t values) {
     if (values == 0 || values > most_ || dictionary_ != nullptr) return false;
     const size_t size = values * sizeof(T);
     PackedBytes bytes;
-    if (!Expand(stored, static_cast<int64_t>(size), &dictionary_room_, &bytes)) return false;
-    // Without compression the bytes are those of the file, which need not be aligned.
-    if (tools_.expand == nullptr) {
-      std::memcpy(Reserve(size, &dictionary_room_), bytes.begin, size);
+    if (!Expand(page, static_cast<int64_t>(size), &dictionary_room_, &bytes)) return false;
+    // The bytes of a file need not be aligned.
+    if (reinterpret_cast<uintptr_t>(bytes.begin) % alignof(T) != 0) {
+      bytes.begin = static_cast<const uint8_t*>(
+          std::memcpy(Reserve(size, &dictionary_room_), bytes.begin, size));
     }
-    dictionary_ = reinterpret_cast<const T*>(dictionary_room_.bytes.get());
+    dictionary_ = reinterpret_cast<const T*>(bytes.begin);
     dictionary_size_ = values;
     return true;
   }
 
   bool TakeValues(const FlatPage& page, size_t values) {
     PackedBytes bytes;
-    if (!Expand(page.stored, page.expanded, &page_room_, &bytes)) return false;
+    if (!Expand(page, page.expanded, &page_room_, &bytes)) return false;
     if (may_be_null_) {
-      uint32_t size;
-      if (!page.levels_packed || !bytes.TakeLittleEndian(4, &size) || size > bytes.size() ||
-          !AllAreSet({bytes.begin, bytes.begin + size}, values)) {
+      PackedBytes levels;
+      if (page.levels) {
+        levels = *page.levels;
+      } else if (uint32_t size; bytes.TakeLittleEndian(4, &size) && size <= bytes.size()) {
+        levels = {bytes.begin, bytes.begin + size};
+        bytes.begin += size;
+      } else {
         return false;
       }
-      bytes.begin += size;
+      if (!page.levels_packed || !AllAreSet(levels, values)) return false;
     }
     if (page.kind == FlatPageKind::kNumbers) {
       if (bytes.size() < values * sizeof(T)) return false;

@@ -80,6 +80,47 @@ inline bool AllAreSet(PackedBytes bytes, size_t values) {
       });
 }
 
+// How many numbers of `bits` bits are cut from one word of eight bytes, if the first of them begins
+// in its first byte, behind as many others.
+constexpr size_t NumbersInWord(uint32_t bits) {
+  return bits <= 8 ? 8 : bits <= 16 ? 4 : bits <= 29 ? 2 : 1;
+}
+
+// Calls function(i, number) for the numbers of `bits` bits, at most 32, that begin `bytes`, as many
+// of `count` as lie in whole words, kInWord in each. Returns how many these are.
+template <size_t kInWord, typename Function>
+size_t ForEachInWords(PackedBytes bytes, uint32_t bits, size_t count, const Function& function) {
+  constexpr size_t kWord = sizeof(uint64_t);
+  const uint64_t mask = (uint64_t{1} << bits) - 1;
+  size_t i = 0;
+  if (bytes.size() < kWord) return i;
+  const size_t last = bytes.size() - kWord;  // where a word may begin
+  for (; i + kInWord <= count && i * bits / 8 <= last; i += kInWord) {
+    uint64_t word;
+    std::memcpy(&word, bytes.begin + i * bits / 8, kWord);
+    word >>= i * bits % 8;
+    for (size_t k = 0; k < kInWord; ++k, word >>= bits) function(i + k, word & mask);
+  }
+  return i;
+}
+
+// Calls function(i, number) for `count` numbers of `bits` bits, at most 32, which `bytes` holds.
+template <typename Function>
+void ForEachPacked(PackedBytes bytes, uint32_t bits, size_t count, const Function& function) {
+  const size_t in_word = NumbersInWord(bits);
+  size_t i = in_word == 8   ? ForEachInWords<8>(bytes, bits, count, function)
+             : in_word == 4 ? ForEachInWords<4>(bytes, bits, count, function)
+             : in_word == 2 ? ForEachInWords<2>(bytes, bits, count, function)
+                            : ForEachInWords<1>(bytes, bits, count, function);
+  const uint64_t mask = (uint64_t{1} << bits) - 1;
+  for (; i < count; ++i) {
+    const size_t at = i * bits / 8;
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.begin + at, std::min(bytes.size() - at, sizeof(word)));
+    function(i, word >> i * bits % 8 & mask);
+  }
+}
+
 // Writes the value of a dictionary at each of `values` packed places. Returns whether there are so
 // many, all of them in the dictionary, which has `size` values, one at least.
 template <typename T>
@@ -92,23 +133,18 @@ bool LookUp(PackedBytes places, uint32_t bits, size_t values, const T* dictionar
     return true;
   };
   const auto packed = [&](PackedBytes bytes, size_t count) {
-    const uint64_t mask = (uint64_t{1} << bits) - 1;
     T* const to = out;
+    out += count;
+    if (uint64_t{1} << bits <= size) {  // no place is beyond it
+      ForEachPacked(bytes, bits, count,
+                    [&](size_t i, uint64_t place) { to[i] = dictionary[place]; });
+      return true;
+    }
     uint64_t most = 0;
-    // Each place is cut from the eight bytes that it begins in.
-    const auto look_up = [&](size_t i, size_t within) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes.begin + i * bits / 8, within);
-      const uint64_t place = word >> i * bits % 8 & mask;
+    ForEachPacked(bytes, bits, count, [&](size_t i, uint64_t place) {
       most = std::max(most, place);
       to[i] = dictionary[place < size ? place : 0];
-    };
-    constexpr size_t kWord = sizeof(uint64_t);
-    size_t whole = bytes.size() < kWord ? 0 : count;  // places with eight bytes
-    if (bits > 0) whole = std::min(whole, ((bytes.size() - kWord) * 8 + 7) / bits + 1);
-    for (size_t i = 0; i < whole; ++i) look_up(i, kWord);
-    for (size_t i = whole; i < count; ++i) look_up(i, bytes.size() - i * bits / 8);
-    out += count;
+    });
     return most < size;
   };
   return ForEachRun(places, bits, values, run, packed);

@@ -102,6 +102,7 @@ Workloads AllWorkloads() {
   AddMapWorkloads(&workloads);
   AddImageWorkloads(&workloads);
   AddGatherWorkloads(&workloads);
+  AddParquetWorkloads(&workloads);
   AddTextWorkloads(&workloads);
   AddStartWorkloads(&workloads);
   AddResumeWorkloads(&workloads);

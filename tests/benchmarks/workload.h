@@ -111,6 +111,7 @@ void AddHttpWorkloads(Workloads* workloads);
 void AddMapWorkloads(Workloads* workloads);
 void AddImageWorkloads(Workloads* workloads);
 void AddGatherWorkloads(Workloads* workloads);
+void AddParquetWorkloads(Workloads* workloads);
 void AddTextWorkloads(Workloads* workloads);
 void AddStartWorkloads(Workloads* workloads);
 void AddResumeWorkloads(Workloads* workloads);

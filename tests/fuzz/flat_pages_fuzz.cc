@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the pages of a column of numbers, as a Parquet file may hold them. The first byte says
 // whether the numbers have 8 bytes, whether they may be null and whether pages are snappy blocks;
-// two bytes how many numbers there should be. A page is a byte for its kind, two bytes each for
-// its values, its bytes when it is expanded, and those that follow.
+// two bytes how many numbers there should be. A page is a byte for its kind and other bits, two
+// bytes each for its values, its bytes when it is expanded, and those that follow. One of the
+// second version (bit 6) has a byte of its levels' bytes before these.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -25,8 +26,8 @@ int16_t TakeShort(PackedBytes* bytes) {
 }
 
 bool Expand(PackedBytes stored, uint8_t* out, size_t expanded) {
-  return ExpandSnappyBlock(reinterpret_cast<const char*>(stored.begin), stored.size(),
-                           reinterpret_cast<char*>(out), expanded);
+  return ExpandSnappyBlock({reinterpret_cast<const char*>(stored.begin), stored.size(),
+                            reinterpret_cast<char*>(out), expanded});
 }
 
 // Memory of exactly this size, so that a sanitizer sees an access beyond it.
@@ -62,18 +63,25 @@ std::optional<std::vector<T>> Decode(uint8_t flags, PackedBytes bytes) {
   while (!pages.is_done()) {
     if (bytes.size() < kPageHeader) return std::nullopt;
     FlatPage page;
-    page.kind = static_cast<FlatPageKind>(*bytes.begin % 4);
-    page.levels_packed = *bytes.begin++ < 0x80;
+    const uint8_t bits = *bytes.begin++;
+    page.kind = static_cast<FlatPageKind>(bits % 4);
+    page.levels_packed = bits < 0x80;
+    page.compressed = (bits & 0x20) == 0;
     page.values = TakeShort(&bytes);
     page.expanded = TakeShort(&bytes);
     const size_t told = static_cast<uint16_t>(TakeShort(&bytes));
+    if (uint32_t length; (bits & 0x40) != 0 && bytes.TakeLittleEndian(1, &length)) {
+      const uint8_t* const begin = bytes.begin;
+      bytes.begin += std::min<size_t>(length, bytes.size());
+      page.levels = PackedBytes{begin, bytes.begin};
+    }
     const size_t size = std::min(told, bytes.size());
     page.stored = {bytes.begin, bytes.begin + size};
     bytes.begin += size;
     if (!pages.Take(page)) return std::nullopt;
     CHECK_GE(page.values, 0);
     if (page.kind == FlatPageKind::kDictionary) {
-      dictionary = NumbersOf<T>(page, compressed);
+      dictionary = NumbersOf<T>(page, compressed && page.compressed);
       continue;
     }
     const T* const end = next + page.values;

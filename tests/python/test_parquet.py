@@ -263,12 +263,13 @@ def every_type() -> Any:
     return pa.table(columns)
 
 
+@pytest.mark.parametrize("nulls", [True, False])
 @pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "brotli", "zstd", "lz4"])
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
-def test_parquet_of_every_type(tmp_path: Path, compression: str, version: str) -> None:
+def test_parquet_of_every_type(tmp_path: Path, compression: str, version: str, nulls: bool) -> None:
     path = tmp_path / "every.parquet"
     parquet.write_table(
-        every_type(),
+        every_type() if nulls else every_type().slice(4, 6),
         path,
         compression=compression,
         data_page_version=version,
@@ -532,6 +533,44 @@ def test_columns_of_numbers(tmp_path: Path, settings: dict[str, Any], nullable: 
             found[name] += batch[name].to_bytes() if name == "text" else batch[name].tolist()
     for name in fields:
         assert found[name] == plain(table[name]), name
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"data_page_version": "2.0"},
+        {"use_dictionary": False, "column_encoding": {"n": "DELTA_BINARY_PACKED"}},
+    ],
+    ids=["usual", "second version", "encoded otherwise"],
+)
+@pytest.mark.parametrize("nulls", [True, False])
+def test_columns_are_read_once(tmp_path: Path, settings: dict[str, Any], nulls: bool) -> None:
+    numbers = np.random.default_rng(3).integers(0, 1 << 60, 20_000).tolist()
+    if nulls:
+        numbers[7] = None
+    path = tmp_path / "n.parquet"
+    parquet.write_table(pa.table({"n": pa.array(numbers, pa.int64())}), path, **settings)
+    reader = millhopper.Reader.open_files(path, fields=["n int64[] default=0"]).batch(1000)
+    found = [number for batch in reader for number in batch["n"].tolist()]
+    assert found == [number or 0 for number in numbers]
+    (source,) = reader.stats().below
+    assert path.stat().st_size < source.bytes_read < 2 * path.stat().st_size
+
+
+def test_the_core_is_asked_for_its_formats_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "n.parquet"
+    parquet.write_table(pa.table({"n": [1, 2]}), path)
+    millhopper.Reader.open_files(path, fields=["n int64[]"])
+
+    def ask_again() -> list[dict[str, Any]]:
+        raise AssertionError
+
+    monkeypatch.setattr("millhopper._core.format_schemas", ask_again)
+    reader = millhopper.Reader.open_files(path, fields=["n int64[]"])
+    assert [int(element["n"][0]) for element in reader] == [1, 2]
 
 
 DAMAGE = """

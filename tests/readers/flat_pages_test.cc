@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ struct TestPage {
   int64_t values;
   std::string bytes;
   bool levels_packed = true;
+  bool compressed = true;  // if the column is
+  std::optional<std::string> levels;
 };
 
 TestPage Dictionary(int64_t values, const std::string& hex) {
@@ -53,15 +56,23 @@ std::optional<Numbers> Decode(const std::vector<TestPage>& pages, size_t values,
   if (compressed) tools.expand = DropFirst;
   Numbers numbers(values);
   FlatPages<uint32_t> decoder(tools, may_be_null, values, numbers.data());
+  std::list<std::vector<uint8_t>> kept;
   for (const TestPage& page : pages) {
-    const std::string stored = (compressed ? "x" : "") + page.bytes;
-    const std::vector<uint8_t> exact(stored.begin(), stored.end());
+    const std::string stored = (compressed && page.compressed ? "x" : "") + page.bytes;
+    kept.emplace_back(stored.begin(), stored.end());
+    const std::vector<uint8_t>& exact = kept.back();
     FlatPage flat;
+    flat.compressed = page.compressed;
     flat.kind = page.kind;
     flat.stored = {exact.data(), exact.data() + exact.size()};
     flat.expanded = static_cast<int64_t>(page.bytes.size());
     flat.values = page.values;
     flat.levels_packed = page.levels_packed;
+    std::vector<uint8_t> levels;
+    if (page.levels) {
+      levels.assign(page.levels->begin(), page.levels->end());
+      flat.levels = PackedBytes{levels.data(), levels.data() + levels.size()};
+    }
     if (!decoder.Take(flat)) return std::nullopt;
   }
   if (!decoder.is_done()) return std::nullopt;
@@ -79,6 +90,32 @@ TEST(FlatPages, HoldNumbersOrTheirPlacesInADictionary) {
     EXPECT_EQ(
         Decode({Dictionary(3, kThree), places, NumberPage(1, "09000000")}, 6, false, compressed),
         (Numbers{6, 6, 6, 7, 5, 9}));
+  }
+}
+
+TEST(FlatPages, OfTheSecondVersionHaveTheirLevelsApart) {
+  for (const bool compressed : {false, true}) {
+    const auto decode = [&](const std::string& levels) {
+      TestPage page = NumberPage(2, "01000000 02000000");
+      page.levels = FromHex(levels);
+      return Decode({page}, 2, true, compressed);
+    };
+    EXPECT_EQ(decode("0401"), (Numbers{1, 2}));
+    EXPECT_EQ(decode("0303"), (Numbers{1, 2}));
+    EXPECT_FALSE(decode("0302"));  // one is null
+    EXPECT_FALSE(decode("0201"));  // too few
+    EXPECT_FALSE(decode(""));
+  }
+}
+
+TEST(FlatPages, NeedNotBeCompressedWhereOthersAre) {
+  for (const bool dictionary_is : {false, true}) {
+    for (const bool places_are : {false, true}) {
+      TestPage dictionary = Dictionary(3, kThree), places = Places(3, "02 0601");
+      dictionary.compressed = dictionary_is;
+      places.compressed = places_are;
+      EXPECT_EQ(Decode({dictionary, places}, 3, false, true), (Numbers{6, 6, 6}));
+    }
   }
 }
 

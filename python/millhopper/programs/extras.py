@@ -19,6 +19,8 @@ _PARQUET = re.compile(
     rb"|(?<![0-9A-Za-z])(?:gs|abfss?|hdfs)://"
 )
 
+_registered: set[str] = set()
+
 
 def load_extras(program: bytes | str) -> None:
     """Loads the plugins of installed extras whose formats or stores are named in a program, text or
@@ -45,4 +47,7 @@ def load_extras(program: bytes | str) -> None:
 
 
 def _is_registered(tag: str) -> bool:
-    return any(schema["tag"] == tag for schema in _core.format_schemas())
+    """Asks the core until it knows the format, since a format is never taken back."""
+    if tag not in _registered and any(one["tag"] == tag for one in _core.format_schemas()):
+        _registered.add(tag)
+    return tag in _registered
