@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expands blocks of snappy's format, in half of the time that libsnappy 1.1.9 takes for numbers and
-// text (tests/benchmarks, row parquet). Plugins, which have no snappy of their own, call this.
+// text, which calls memmove for each element (bench, row parquet_pages). Plugins, which have no
+// snappy of their own, call this.
 #ifndef MILLHOPPER_READERS_SNAPPY_BLOCK_H_
 #define MILLHOPPER_READERS_SNAPPY_BLOCK_H_
 

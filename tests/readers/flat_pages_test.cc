@@ -25,7 +25,7 @@ struct TestPage {
   std::string bytes;
   bool levels_packed = true;
   bool compressed = true;  // if the column is
-  std::optional<std::string> levels;
+  std::optional<std::string> levels = std::nullopt;
 };
 
 TestPage Dictionary(int64_t values, const std::string& hex) {
