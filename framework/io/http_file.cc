@@ -370,7 +370,7 @@ class Questions {
 
   // The answer to the first one that has none yet.
   FileStatus NextAnswer() {
-    const FileStatus status = AnswerTo(questions_.front());
+    FileStatus status = AnswerTo(questions_.front());
     questions_.pop_front();
     return status;
   }

@@ -114,11 +114,11 @@ class Reader(
         """How many batches (or elements, without ``batch``) a pass has.
 
         The number is known for idx and uncompressed fixed files, RecordIO files that have a
-        manifest, files that have an index (``recordio index FILE`` makes it: of text, csv, jsonl,
-        tfrecord, tar and others), random data with a count, and every chain on one of these. Files
-        may be opened to find it, but none is read: of a file that has an index, at most 64 KiB at
-        each end, which tell whether it is still the file of the index. For a damaged file it is
-        the number that the file should have.
+        manifest, files that have an index (``recordio index FILE`` makes it, or a pass after
+        ``millhopper.set_index()``: of text, csv, jsonl, tfrecord, tar and others), random data with
+        a count, and every chain on one of these. Files may be opened to find it, but none is read:
+        of a file that has an index, at most 64 KiB at each end, which tell whether it is still the
+        file of the index. For a damaged file it is the number that the file should have.
 
         Raises:
             TypeError: the number is not known: the files would have to be read first, or can be
@@ -136,9 +136,9 @@ class Reader(
             raise TypeError(
                 f"how many elements a pass of {self!r} has is not known without reading it; it is "
                 "known for idx files, uncompressed fixed files, RecordIO files with a manifest, "
-                "files with an index (made by `millhopper-recordio index FILE`) and random data "
-                "with a count, if no other reader reads them, but never for what can be read once "
-                "only: pipes, FIFOs, standard input"
+                "files with an index (made by `millhopper-recordio index FILE`, or by a pass after "
+                "millhopper.set_index()) and random data with a count, if no other reader reads "
+                "them, but never for what can be read once only: pipes, FIFOs, standard input"
             )
         return length
 
