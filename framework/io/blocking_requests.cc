@@ -28,8 +28,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLook{10};           // how often what is due is looked for
-constexpr milliseconds kEndOfProcess{100};  // how long it waits for calls
+constexpr milliseconds kLook{10};          // how often what is due is looked for
+constexpr milliseconds kEndOfProcess{50};  // how long it waits for calls
 
 // A request with all its tries. What is not const here is guarded by the mutex of Tries.
 class BlockingTransfer final : public HttpTransfer {

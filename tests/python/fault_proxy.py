@@ -184,7 +184,8 @@ class FaultProxy:
         """Passes one answer on; returns whether the connection can be used again."""
         fault, mended = self._next()
         if fault.instead:
-            client.sendall(fault.instead)
+            head, end, _ = fault.instead.partition(b"\r\n\r\n")
+            client.sendall(head + end if no_body else fault.instead)
             return True
         head = read_head(answers)
         length = re.search(rb"\r\nContent-Length: (\d+)", head, re.IGNORECASE)
