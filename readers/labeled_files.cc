@@ -145,6 +145,7 @@ void LabeledFiles::GetPath(size_t i, std::string* path) const {
   const std::string_view name(names_.data() + begin, entries_[i].name_end - begin);
   const bool whole = name.substr(0, 1) == "/" || name.find("://") != std::string_view::npos;
   path->assign(whole ? std::string_view() : base_).append(name);
+  if (!whole) path->append(query_);
 }
 
 LabeledFilesFormat::LabeledFilesFormat(const FormatArguments& arguments)

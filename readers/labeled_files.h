@@ -19,9 +19,10 @@ namespace millhopper {
 // The files in order. There may be millions, so it holds each name once and little beside it.
 class LabeledFiles {
  public:
-  // `source` is the list or folder that names the files, for errors; names are relative to `base`.
-  LabeledFiles(std::string source, std::string base)
-      : source_(std::move(source)), base_(std::move(base)) {}
+  // `source` is the list or folder that names the files, for errors; names stand behind `base` and
+  // before `query`, which is that of a URL or "".
+  LabeledFiles(std::string source, std::string base, std::string query = "")
+      : source_(std::move(source)), base_(std::move(base)), query_(std::move(query)) {}
 
   // Adds a file that is named in this line of the list; 0 if it is in no line. Throws
   // kResourceLimit if names and labels take more memory than kMaxFileTableBytes or half of the
@@ -43,7 +44,7 @@ class LabeledFiles {
     uint64_t line;
   };
 
-  std::string source_, base_;
+  std::string source_, base_, query_;
   std::string names_;
   std::vector<Entry> entries_;
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/io/blocking_requests.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -28,8 +26,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLook{10};           // how often what is due is looked for
-constexpr milliseconds kEndOfProcess{100};  // how long it waits for calls
+constexpr milliseconds kLook{10};          // how often what is due is looked for
+constexpr milliseconds kEndOfProcess{50};  // how long it waits for calls
 
 // A request with all its tries. What is not const here is guarded by the mutex of Tries.
 class BlockingTransfer final : public HttpTransfer {
@@ -50,7 +48,7 @@ class BlockingTransfer final : public HttpTransfer {
 
   void EndPause() { pausing_ = false; }
 
-  // Begins a try. Returns its number, by which End and GiveUp tell whether it is still wanted.
+  // Begins a try. Returns its number, by which Wants tells whether its result is still wanted.
   int Begin() {
     const Clock::time_point now = Clock::now();
     if (!deadline_) deadline_ = now + limits_.in_all;
@@ -256,10 +254,7 @@ class Tries {
   }
 
   void Work() {
-    sigset_t signals;
-    sigfillset(&signals);  // they are for other threads, and SIGPIPE is for nobody
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&signals, signal);
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    BlockSignals();
     std::unique_lock<std::mutex> lock(mutex_);
     while (!waiting_.empty()) {
       std::shared_ptr<BlockingTransfer> transfer = std::move(waiting_.front());

@@ -116,10 +116,7 @@ class Transfers {
   }
 
   void Loop() {
-    sigset_t signals;
-    sigfillset(&signals);  // they are for other threads, and SIGPIPE is for nobody
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&signals, signal);
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    BlockSignals();
     while (Work()) {
       curl_multi_poll(multi_, nullptr, 0, static_cast<int>(Patience().count()), nullptr);
     }
@@ -289,6 +286,13 @@ class Transfers {
     pthread_atfork(&Transfers::Hold, &Transfers::LetGo, &Transfers::LetGo);
 
 }  // namespace
+
+void BlockSignals() {
+  sigset_t signals;
+  sigfillset(&signals);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
 
 const HttpLimits& HttpLimits::Get() { return limits_in_force; }
 

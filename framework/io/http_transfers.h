@@ -122,6 +122,10 @@ class HttpTransfer {
   std::optional<Error> error_;
 };
 
+// For threads that work on transfers: signals are for other threads, and SIGPIPE is for nobody.
+// Those of crashes stay.
+void BlockSignals();
+
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_FRAMEWORK_IO_HTTP_TRANSFERS_H_

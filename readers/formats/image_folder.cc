@@ -16,6 +16,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/stop.h"
+#include "framework/base/url.h"
 #include "framework/io/file_system.h"
 #include "readers/labeled_files.h"
 
@@ -41,14 +42,34 @@ struct Content {
   std::vector<std::string> folders, images;
 };
 
-Content ContentOf(const std::string& folder) {
+// The folder of all classes, which may be a URL with a query.
+class Root {
+ public:
+  explicit Root(const std::string& path) : path_(path), folder_(WithoutQuery(path)) {
+    query_ = path.substr(folder_.size());
+    if (folder_.back() != '/') folder_ += '/';
+  }
+
+  const std::string& path() const { return path_; }
+  const std::string& folder() const { return folder_; }  // with a slash at its end
+  const std::string& query() const { return query_; }
+  // Of a folder or an image in it.
+  std::string PathOf(const std::string& name) const { return folder_ + name + query_; }
+
+ private:
+  std::string path_, folder_, query_;
+};
+
+// Of a folder in the folder of all classes, or, if `name` is "", of this.
+Content ContentOf(const Root& root, const std::string& name) {
+  const std::string folder = name.empty() ? root.path() : root.PathOf(name);
   Content content;
   for (FolderEntry& entry : FileSystemOf(folder).ListFolder(folder)) {
     if (entry.kind == FileStatus::Kind::kUnknown) {
       throw Error(ErrorCode::kIo,
                   "cannot tell whether it is a file or a folder (a symbolic link "
                   "to a folder above it?)")
-          .InFile(folder + "/" + entry.name, -1);
+          .InFile(root.PathOf(name.empty() ? entry.name : StrCat(name, "/", entry.name)), -1);
     }
     if (entry.kind == FileStatus::Kind::kDirectory) {
       content.folders.push_back(std::move(entry.name));
@@ -68,16 +89,16 @@ struct ImagesOfFolder {
 };
 
 // Adds a folder and all below it that have images.
-void Walk(const std::string& root, const std::string& path, int depth,
+void Walk(const Root& root, const std::string& path, int depth,
           std::vector<ImagesOfFolder>* found) {
   CheckStop();
   if (depth > kMaxFolderDepth) {
     throw Error(ErrorCode::kResourceLimit,
                 StrCat("more than ", kMaxFolderDepth, " folders lie within each other here (a ",
                        "symbolic link to a folder above it?)"))
-        .InFile(root + path, -1);
+        .InFile(root.PathOf(path), -1);
   }
-  Content content = ContentOf(root + path);
+  Content content = ContentOf(root, path);
   if (!content.images.empty()) found->push_back({path, std::move(content.images)});
   for (const std::string& name : content.folders) {
     Walk(root, StrCat(path, "/", name), depth + 1, found);
@@ -90,9 +111,9 @@ class ImageFolderFormat final : public LabeledFilesFormat {
 
  private:
   LabeledFiles FilesOf(const std::string& path) const override {
-    const std::string root = path.back() == '/' ? path : path + "/";
-    LabeledFiles files(path, root);
-    const std::vector<std::string> classes = ContentOf(path).folders;
+    const Root root(path);
+    LabeledFiles files(path, root.folder(), root.query());
+    const std::vector<std::string> classes = ContentOf(root, "").folders;
     if (classes.empty()) {
       throw Error(ErrorCode::kDataLoss,
                   "the folder has no folders; each class of images needs a folder of its own")

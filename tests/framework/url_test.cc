@@ -81,6 +81,9 @@ TEST(UrlTest, APositionHoldsNoSecretAndOutlivesASignature) {
   ASSERT_EQ(before.files.size(), 1u);
   EXPECT_EQ(before.files[0].path, "https://...@host/a?...");
   EXPECT_EQ(before.fingerprint, after.fingerprint);
+  const FileList store = FileList::Of({{"abfs://data:word@me/a?sig=1", 7}});
+  ASSERT_EQ(store.files.size(), 1u);
+  EXPECT_EQ(store.files[0].path, "abfs://data:...@me/a?...");
 }
 
 }  // namespace

@@ -168,7 +168,7 @@ class FaultProxy:
                 with socket.create_connection(self._server) as server:
                     server.sendall(head)
                     with server.makefile("rb") as answers:
-                        if not self._pass_on(answers, client):
+                        if not self._pass_on(answers, client, head.startswith(b"HEAD ")):
                             break
         with self._lock:
             self._sockets.discard(client)
@@ -180,15 +180,16 @@ class FaultProxy:
             self._hit = self._hit or spoiled
             return (self._fault if spoiled else Fault()), self._mended
 
-    def _pass_on(self, answers: BinaryIO, client: socket.socket) -> bool:
+    def _pass_on(self, answers: BinaryIO, client: socket.socket, no_body: bool) -> bool:
         """Passes one answer on; returns whether the connection can be used again."""
         fault, mended = self._next()
         if fault.instead:
-            client.sendall(fault.instead)
+            head, end, _ = fault.instead.partition(b"\r\n\r\n")
+            client.sendall(head + end if no_body else fault.instead)
             return True
         head = read_head(answers)
         length = re.search(rb"\r\nContent-Length: (\d+)", head, re.IGNORECASE)
-        body = answers.read(int(length[1]) if length else 0)
+        body = answers.read(int(length[1]) if length and not no_body else 0)
         client.sendall(fault.head(head) if fault.head else head)
         if fault.slowly:
             for i in range(20):

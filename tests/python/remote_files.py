@@ -112,7 +112,7 @@ def check_that_it_is_said(files: RemoteFiles, trouble: str) -> None:
             assert re.search(words, said), said
 
 
-def check_that_a_stop_does_not_wait(files: RemoteFiles, *flags: str) -> None:
+def check_that_a_stop_does_not_wait(files: RemoteFiles, *flags: str, stalled: int = 64) -> None:
     """Not even for 64 requests under way, as many as there are. A file ``large`` has 256 MiB."""
     with FaultProxy(files.port) as proxy:
         # What is asked for ahead of need is as long as what has been read: 64 of these are ahead.
@@ -128,7 +128,7 @@ def check_that_a_stop_does_not_wait(files: RemoteFiles, *flags: str) -> None:
         environment = {**os.environ, **far.environment}
         reader = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment)
         try:
-            until(lambda: proxy.stalled == 64)
+            until(lambda: proxy.stalled >= stalled)
             started = time.monotonic()
             reader.send_signal(signal.SIGINT)
             code = reader.wait(30)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import millhopper
 import pytest
+from fake_gcs import FakeGcs
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = millhopper.__version__
@@ -149,6 +150,19 @@ def test_the_extra_reads_parquet_without_a_call(installed: Path, tmp_path: Path)
         tag, colon, file = name.rpartition(":")
         read = run(sys.executable, "-c", READ, f"{tag}{colon}{tmp_path / file}", path=installed)
         assert read == "[3, 1, 2]\n", name
+
+
+def test_the_extra_reads_stores_without_a_call(installed: Path) -> None:
+    pytest.importorskip("pyarrow")
+    code = (
+        "import sys, millhopper\n"
+        "reader = millhopper.Reader.open_files(sys.argv[1], names=['x']).batch(9)\n"
+        "print([line for batch in reader for line in batch['x'].to_bytes()])\n"
+    )
+    with FakeGcs() as store:
+        store.put("lines.txt", b"a\nb\n")
+        url = f"gs://anonymous@bucket/l*.txt{store.options(store.port)}"
+        assert run(sys.executable, "-c", code, url, path=installed) == "[b'a', b'b']\n"
 
 
 def test_the_extra_needs_the_pyarrow_that_it_was_built_against(

@@ -187,7 +187,7 @@ def test_what_stays_is_an_error_behind_right_records(
 
 def test_a_stop_does_not_wait(store: Store, fake: FakeStore) -> None:
     fake.put("large", bytes(256 << 20))
-    check_that_a_stop_does_not_wait(store, f"--plugin={store.plugin}")
+    check_that_a_stop_does_not_wait(store, f"--plugin={store.plugin}", stalled=30)
 
 
 def test_the_cache_keeps_what_came(store: Store, fake: FakeStore, tmp_path: Path) -> None:
