@@ -15,7 +15,6 @@
 #include <parquet/statistics.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "readers/flat_pages.h"
@@ -69,23 +68,17 @@ FlatPage AsFlatPage(const parquet::Page& page) {
   return flat;
 }
 
-std::shared_ptr<uint8_t> Allocate(size_t bytes, arrow::MemoryPool* pool) {
-  PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> buffer,
-                          arrow::AllocateBuffer(static_cast<int64_t>(bytes), pool));
-  return {buffer, buffer->mutable_data()};
-}
-
-SnappyBlock AsBlock(PackedBytes stored, uint8_t* out, size_t expanded) {
-  return {reinterpret_cast<const char*>(stored.begin), stored.size(), reinterpret_cast<char*>(out),
-          expanded};
-}
-
 FlatPageTools ToolsFor(parquet::Compression::type compression, arrow::MemoryPool* pool) {
   FlatPageTools tools;
-  tools.allocate = [pool](size_t bytes) { return Allocate(bytes, pool); };
+  tools.allocate = [pool](size_t bytes) {
+    PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> buffer,
+                            arrow::AllocateBuffer(static_cast<int64_t>(bytes), pool));
+    return std::shared_ptr<uint8_t>(buffer, buffer->mutable_data());
+  };
   if (compression == parquet::Compression::SNAPPY) {
     tools.expand = [](PackedBytes stored, uint8_t* out, size_t expanded) {
-      return ExpandSnappyBlock(AsBlock(stored, out, expanded));
+      return ExpandSnappyBlock(reinterpret_cast<const char*>(stored.begin), stored.size(),
+                               reinterpret_cast<char*>(out), expanded);
     };
   } else if (compression != parquet::Compression::UNCOMPRESSED) {
     PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::util::Codec> codec,
@@ -100,122 +93,44 @@ FlatPageTools ToolsFor(parquet::Compression::type compression, arrow::MemoryPool
   return tools;
 }
 
-// A column of a row group whose pages have been found, and the first of them read.
-class OpenColumn {
- public:
-  // Throws ParquetException for what makes no sense.
-  OpenColumn(arrow::io::RandomAccessFile* file, const parquet::FileMetaData& footer,
-             const parquet::RowGroupMetaData& rows, const FlatColumn& column,
-             const parquet::ReaderProperties& properties)
-      : type_(column.type),
-        descriptor_(*footer.schema()->Column(column.number)),
-        chunk_(rows.ColumnChunk(column.number)),
-        pool_(properties.memory_pool()) {
-    if (!IsFlat(rows)) return;
-    int64_t begin = chunk_->data_page_offset();
-    if (chunk_->has_dictionary_page() && chunk_->dictionary_page_offset() > 0) {
-      begin = std::min(begin, chunk_->dictionary_page_offset());
-    }
-    PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> stored,
-                            file->ReadAt(begin, chunk_->total_compressed_size()));
-    // The pages come as they are stored, with their checksums checked.
-    pages_ = parquet::PageReader::Open(std::make_shared<arrow::io::BufferReader>(std::move(stored)),
-                                       chunk_->num_values(), parquet::Compression::UNCOMPRESSED,
-                                       properties, descriptor_);
-    first_page_ = pages_->NextPage();
-    if (first_page_ != nullptr) first_ = AsFlatPage(*first_page_);
+bool HasNulls(const parquet::ColumnChunkMetaData& chunk) {
+  const std::shared_ptr<parquet::Statistics> statistics = chunk.statistics();
+  return statistics != nullptr && statistics->HasNullCount() && statistics->null_count() > 0;
+}
+
+// Of pages, or of their levels.
+bool IsFlatEncoding(parquet::Encoding::type encoding) {
+  return encoding == parquet::Encoding::RLE || encoding == parquet::Encoding::BIT_PACKED ||
+         KindOf(encoding) != FlatPageKind::kOther;
+}
+
+// As far as the footer tells, so that nothing is read for another reader to read it again.
+bool IsFlat(const parquet::ColumnChunkMetaData& chunk, const parquet::ColumnDescriptor& column,
+            int64_t rows) {
+  return chunk.crypto_metadata() == nullptr &&  // Arrow's reader says what it is
+         chunk.num_values() == rows && rows > 0 && chunk.type() == column.physical_type() &&
+         !HasNulls(chunk) &&
+         std::all_of(chunk.encodings().begin(), chunk.encodings().end(), IsFlatEncoding);
+}
+
+template <typename T>
+std::shared_ptr<arrow::Buffer> Decode(parquet::PageReader* pages,
+                                      const parquet::ColumnChunkMetaData& chunk,
+                                      const parquet::ColumnDescriptor& column,
+                                      const parquet::ReaderProperties& properties) {
+  const int64_t bytes = chunk.num_values() * static_cast<int64_t>(sizeof(T));
+  PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> values,
+                          arrow::AllocateBuffer(bytes, properties.memory_pool()));
+  FlatPages<T> decoder(ToolsFor(chunk.compression(), properties.memory_pool()),
+                       column.max_definition_level() > 0, static_cast<size_t>(chunk.num_values()),
+                       reinterpret_cast<T*>(values->mutable_data()));
+  std::shared_ptr<parquet::Page> dictionary;  // stays as long as the decoder
+  while (!decoder.is_done()) {
+    std::shared_ptr<parquet::Page> page = pages->NextPage();
+    if (page == nullptr || !decoder.Take(AsFlatPage(*page))) return nullptr;
+    if (page->type() == parquet::PageType::DICTIONARY_PAGE) dictionary = std::move(page);
   }
-
-  // If both begin with a dictionary that is a snappy block, expands these together.
-  static void ExpandDictionaries(OpenColumn* a, OpenColumn* b) {
-    if (!a->BeginsWithSnappy() || !b->BeginsWithSnappy()) return;
-    const SnappyBlock in_a = a->TakeDictionaryRoom(), in_b = b->TakeDictionaryRoom();
-    if (!ExpandSnappyBlocks(in_a, in_b)) return;  // each is tried again by itself
-    a->first_.stored = {a->dictionary_.get(), a->dictionary_.get() + in_a.expanded};
-    b->first_.stored = {b->dictionary_.get(), b->dictionary_.get() + in_b.expanded};
-    a->first_.compressed = b->first_.compressed = false;
-  }
-
-  // Null if the pages are not those of a flat column. Throws ParquetException for what makes no
-  // sense.
-  std::shared_ptr<arrow::Array> Decode() {
-    std::shared_ptr<arrow::Buffer> values =
-        type_->bit_width() == 64 ? DecodeAs<uint64_t>() : DecodeAs<uint32_t>();
-    if (values == nullptr) return nullptr;
-    return arrow::MakeArray(
-        arrow::ArrayData::Make(type_, chunk_->num_values(), {nullptr, std::move(values)}, 0));
-  }
-
- private:
-  // As far as the footer tells.
-  bool IsFlat(const parquet::RowGroupMetaData& rows) const {
-    return chunk_->crypto_metadata() == nullptr &&  // Arrow's reader says what it is
-           chunk_->num_values() == rows.num_rows() && chunk_->num_values() > 0 &&
-           chunk_->type() == descriptor_.physical_type() && !HasNulls() &&
-           std::all_of(chunk_->encodings().begin(), chunk_->encodings().end(), IsFlatEncoding);
-  }
-
-  bool HasNulls() const {
-    const std::shared_ptr<parquet::Statistics> statistics = chunk_->statistics();
-    return statistics != nullptr && statistics->HasNullCount() && statistics->null_count() > 0;
-  }
-
-  // Of pages, or of their levels.
-  static bool IsFlatEncoding(parquet::Encoding::type encoding) {
-    return encoding == parquet::Encoding::RLE || encoding == parquet::Encoding::BIT_PACKED ||
-           KindOf(encoding) != FlatPageKind::kOther;
-  }
-
-  size_t value_bytes() const { return static_cast<size_t>(type_->bit_width()) / 8; }
-
-  bool BeginsWithSnappy() const {
-    return chunk_->compression() == parquet::Compression::SNAPPY &&
-           first_.kind == FlatPageKind::kDictionary && first_.values > 0 &&
-           first_.values <= chunk_->num_values();
-  }
-
-  SnappyBlock TakeDictionaryRoom() {
-    const size_t expanded = static_cast<size_t>(first_.values) * value_bytes();
-    dictionary_ = Allocate(expanded, pool_);
-    return AsBlock(first_.stored, dictionary_.get(), expanded);
-  }
-
-  template <typename T>
-  std::shared_ptr<arrow::Buffer> DecodeAs() {
-    if (first_page_ == nullptr) return nullptr;
-    const auto values = static_cast<size_t>(chunk_->num_values());
-    PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> decoded,
-                            arrow::AllocateBuffer(static_cast<int64_t>(values * sizeof(T)), pool_));
-    FlatPages<T> decoder(ToolsFor(chunk_->compression(), pool_),
-                         descriptor_.max_definition_level() > 0, values,
-                         reinterpret_cast<T*>(decoded->mutable_data()));
-    if (!decoder.Take(first_)) return nullptr;
-    while (!decoder.is_done()) {
-      const std::shared_ptr<parquet::Page> page = pages_->NextPage();
-      if (page == nullptr || !decoder.Take(AsFlatPage(*page))) return nullptr;
-    }
-    return decoded;
-  }
-
-  const std::shared_ptr<arrow::DataType> type_;
-  const parquet::ColumnDescriptor& descriptor_;
-  const std::unique_ptr<parquet::ColumnChunkMetaData> chunk_;
-  arrow::MemoryPool* const pool_;
-  std::unique_ptr<parquet::PageReader> pages_;
-  std::shared_ptr<parquet::Page> first_page_;  // null if the column is not flat
-  FlatPage first_;
-  std::shared_ptr<uint8_t> dictionary_;
-};
-
-// Calls a function; what makes no sense is left to Arrow's reader.
-template <typename Function>
-void UnlessDamaged(const Function& function) {
-  try {
-    function();
-  } catch (const parquet::ParquetStatusException&) {
-    throw;  // reading failed, or there is no memory
-  } catch (const parquet::ParquetException&) {
-  }
+  return values;
 }
 
 }  // namespace
@@ -250,24 +165,37 @@ std::shared_ptr<arrow::DataType> FlatTypeOf(const parquet::arrow::SchemaField& f
   }
 }
 
-std::vector<std::shared_ptr<arrow::Array>> ReadFlatColumns(
-    arrow::io::RandomAccessFile* file, const parquet::FileMetaData& footer, int group,
-    const std::vector<FlatColumn>& columns, const parquet::ReaderProperties& properties) {
+std::shared_ptr<arrow::Array> ReadFlatColumn(arrow::io::RandomAccessFile* file,
+                                             const parquet::FileMetaData& footer, int group,
+                                             int column,
+                                             const std::shared_ptr<arrow::DataType>& type,
+                                             const parquet::ReaderProperties& properties) {
   const std::unique_ptr<parquet::RowGroupMetaData> rows = footer.RowGroup(group);
-  std::vector<std::shared_ptr<arrow::Array>> arrays(columns.size());
-  for (size_t begin = 0; begin < columns.size(); begin += 2) {
-    std::optional<OpenColumn> open[2];
-    const size_t count = std::min<size_t>(2, columns.size() - begin);
-    for (size_t i = 0; i < count; ++i) {
-      UnlessDamaged([&] { open[i].emplace(file, footer, *rows, columns[begin + i], properties); });
-    }
-    if (open[0] && open[1]) OpenColumn::ExpandDictionaries(&*open[0], &*open[1]);
-    for (size_t i = 0; i < count; ++i) {
-      if (open[i]) UnlessDamaged([&] { arrays[begin + i] = open[i]->Decode(); });
-      open[i].reset();
-    }
+  const auto chunk = rows->ColumnChunk(column);
+  const parquet::ColumnDescriptor& descriptor = *footer.schema()->Column(column);
+  if (!IsFlat(*chunk, descriptor, rows->num_rows())) return nullptr;
+  int64_t begin = chunk->data_page_offset();
+  if (chunk->has_dictionary_page() && chunk->dictionary_page_offset() > 0) {
+    begin = std::min(begin, chunk->dictionary_page_offset());
   }
-  return arrays;
+  try {
+    PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> stored,
+                            file->ReadAt(begin, chunk->total_compressed_size()));
+    // The pages come as they are stored, with their checksums checked.
+    const auto pages = parquet::PageReader::Open(
+        std::make_shared<arrow::io::BufferReader>(std::move(stored)), chunk->num_values(),
+        parquet::Compression::UNCOMPRESSED, properties, descriptor);
+    std::shared_ptr<arrow::Buffer> values =
+        type->bit_width() == 64 ? Decode<uint64_t>(pages.get(), *chunk, descriptor, properties)
+                                : Decode<uint32_t>(pages.get(), *chunk, descriptor, properties);
+    if (values == nullptr) return nullptr;
+    return arrow::MakeArray(
+        arrow::ArrayData::Make(type, chunk->num_values(), {nullptr, std::move(values)}, 0));
+  } catch (const parquet::ParquetStatusException&) {
+    throw;  // reading failed, or there is no memory
+  } catch (const parquet::ParquetException&) {
+    return nullptr;
+  }
 }
 
 }  // namespace millhopper

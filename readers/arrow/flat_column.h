@@ -13,27 +13,23 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace millhopper {
 
-// The type of a column of the file that is an outermost one of numbers, times or dates of 4 or 8
-// bytes, which are stored as Arrow has them; null of any other.
+// The type of a column of the file that is an outermost one of numbers of 4 or 8 bytes, which are
+// stored as Arrow has them; null of any other.
 std::shared_ptr<arrow::DataType> FlatTypeOf(const parquet::arrow::SchemaField& field,
                                             const parquet::FileMetaData& footer);
 
-struct FlatColumn {
-  int number;  // in the file
-  std::shared_ptr<arrow::DataType> type;
-};
-
-// Reads such columns of a row group. Null stands for one that has a null, is stored in another way
-// than as numbers or as their places in a dictionary, or makes no sense: Arrow's reader may read
-// it, and says what is wrong. What the footer says of nulls and encodings is believed before
-// anything is read. Any thread; `properties` has the pool that the values are in.
-std::vector<std::shared_ptr<arrow::Array>> ReadFlatColumns(
-    arrow::io::RandomAccessFile* file, const parquet::FileMetaData& footer, int group,
-    const std::vector<FlatColumn>& columns, const parquet::ReaderProperties& properties);
+// Reads such a column, by its number, of a row group. Returns null if it has a null, is stored in
+// another way than as numbers or as their places in a dictionary, or makes no sense: Arrow's reader
+// may read it, and says what is wrong. Any thread; `properties` has the pool that the values are
+// in.
+std::shared_ptr<arrow::Array> ReadFlatColumn(arrow::io::RandomAccessFile* file,
+                                             const parquet::FileMetaData& footer, int group,
+                                             int column,
+                                             const std::shared_ptr<arrow::DataType>& type,
+                                             const parquet::ReaderProperties& properties);
 
 }  // namespace millhopper
 

@@ -95,12 +95,12 @@ class Access {
   template <typename Function>
   void ReadGroup(int group, const std::vector<Outermost>& columns,
                  const std::shared_ptr<arrow::Schema>& schema, const Function& function) {
-    // Null is what Arrow's reader is to read.
-    std::vector<std::shared_ptr<arrow::Array>> flat = ReadFlat(group, columns);
+    std::vector<std::shared_ptr<arrow::Array>> flat;  // null is what Arrow's reader is to read
     Columns rest;
-    for (size_t i = 0; i < columns.size(); ++i) {
-      if (flat[i] != nullptr) continue;
-      rest.insert(rest.end(), columns[i].leaves.begin(), columns[i].leaves.end());
+    for (const Outermost& column : columns) {
+      flat.push_back(column.flat == nullptr ? nullptr : ReadFlat(group, column));
+      if (flat.back() != nullptr) continue;
+      rest.insert(rest.end(), column.leaves.begin(), column.leaves.end());
     }
     const auto rows = static_cast<uint64_t>(footer_->RowGroup(group)->num_rows());
     uint64_t done = rest.empty() ? rows : 0;
@@ -148,21 +148,11 @@ class Access {
     return *reader_;
   }
 
-  // By the columns.
-  std::vector<std::shared_ptr<arrow::Array>> ReadFlat(int group,
-                                                      const std::vector<Outermost>& columns) {
-    std::vector<FlatColumn> flat;
-    for (const Outermost& column : columns) {
-      if (column.flat != nullptr) flat.push_back({column.leaves[0], column.flat});
-    }
-    auto read = access_.Run(
-        [&] { return ReadFlatColumns(access_.file().get(), *footer_, group, flat, properties_); });
-    std::vector<std::shared_ptr<arrow::Array>> arrays;
-    size_t next = 0;
-    for (const Outermost& column : columns) {
-      arrays.push_back(column.flat == nullptr ? nullptr : std::move(read[next++]));
-    }
-    return arrays;
+  std::shared_ptr<arrow::Array> ReadFlat(int group, const Outermost& column) {
+    return access_.Run([&] {
+      return ReadFlatColumn(access_.file().get(), *footer_, group, column.leaves[0], column.flat,
+                            properties_);
+    });
   }
 
   ArrowAccess access_;

@@ -2,7 +2,6 @@
 // Pages of a Parquet file that become columns of numbers, one column after another: what the plugin
 // of the format does with them. The plugin itself needs Arrow; tools/bench_peers measures it.
 #include <benchmark/benchmark.h>
-#include <snappy.h>
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +14,6 @@
 #include "readers/flat_pages.h"
 #include "readers/snappy_block.h"
 #include "tests/benchmarks/parquet_pages.h"
-#include "tests/benchmarks/table.h"
 #include "tests/benchmarks/usage.h"
 #include "tests/benchmarks/workload.h"
 
@@ -30,13 +28,8 @@ PackedBytes BytesOf(const ParquetPage& page) {
 }
 
 bool Expand(PackedBytes stored, uint8_t* out, size_t expanded) {
-  return ExpandSnappyBlock({reinterpret_cast<const char*>(stored.begin), stored.size(),
-                            reinterpret_cast<char*>(out), expanded});
-}
-
-bool ExpandByLibrary(PackedBytes stored, uint8_t* out, size_t) {
-  return snappy::RawUncompress(reinterpret_cast<const char*>(stored.begin), stored.size(),
-                               reinterpret_cast<char*>(out));
+  return ExpandSnappyBlock(reinterpret_cast<const char*>(stored.begin), stored.size(),
+                           reinterpret_cast<char*>(out), expanded);
 }
 
 class PageWork {
@@ -65,12 +58,11 @@ class PageWork {
   }
 
   // What cannot be left out: expands all pages, and copies as many bytes as there are values.
-  template <typename Expand>
-  double SecondsPerRow(const Expand& expand) {
+  double SecondsPerRow() {
     const double begin = ThreadSeconds();
     for (const ParquetColumn& column : columns_) {
       for (const ParquetPage& page : column.pages) {
-        expand(BytesOf(page), rooms_[0].data(), page.expanded);
+        Expand(BytesOf(page), rooms_[0].data(), page.expanded);
       }
       std::memcpy(values_.data(), rooms_[1].data(), kRows * column.value_bytes);
       benchmark::ClobberMemory();
@@ -139,12 +131,10 @@ Measured MeasurePages() {
   measured.records = kRows;
   const Usage before = Usage::Now();
   for (int round = 0; round < Options().rounds; ++round) {
-    measured.limits.push_back(1 / work.SecondsPerRow(&Expand));
+    measured.limits.push_back(1 / work.SecondsPerRow());
     measured.rates.push_back(RateOfDecoding(&work));
   }
   measured.foreign_share = (Usage::Now() - before).foreign_share();
-  measured.note = StrCat("with libsnappy the limit is ",
-                         Digits(1e-6 / work.SecondsPerRow(&ExpandByLibrary)), " M row/s");
   return measured;
 }
 

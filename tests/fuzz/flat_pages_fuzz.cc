@@ -26,8 +26,8 @@ int16_t TakeShort(PackedBytes* bytes) {
 }
 
 bool Expand(PackedBytes stored, uint8_t* out, size_t expanded) {
-  return ExpandSnappyBlock({reinterpret_cast<const char*>(stored.begin), stored.size(),
-                            reinterpret_cast<char*>(out), expanded});
+  return ExpandSnappyBlock(reinterpret_cast<const char*>(stored.begin), stored.size(),
+                           reinterpret_cast<char*>(out), expanded);
 }
 
 // Memory of exactly this size, so that a sanitizer sees an access beyond it.
