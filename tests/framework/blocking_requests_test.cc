@@ -58,7 +58,7 @@ class Store final : public BlockingCarrier {
     Answer answer;
     answer.object.has_parts = true;
     answer.object.size = content_.size();
-    answer.object.etag = etag;
+    answer.object.etag = std::to_string(version);
     const uint64_t behind = content_.size() - std::min<uint64_t>(request.offset, content_.size());
     answer.received = std::min<uint64_t>(request.size, behind);
     std::memcpy(out, content_.data() + request.offset, answer.received);
@@ -68,7 +68,7 @@ class Store final : public BlockingCarrier {
   int calls() const { return calls_; }
   int most_at_once() const { return most_at_once_; }
 
-  std::string etag = "1";
+  std::atomic<int> version{1};
   // Called by each call; what it returns is the answer.
   std::function<std::optional<Outcome>(int, const HttpRequest&, char*)> before;
 
@@ -198,7 +198,7 @@ TEST_F(BlockingRequestsTest, WhatStaysIsAnErrorThatSaysWhatTheServerSaid) {
 
 TEST_F(BlockingRequestsTest, AnObjectThatWasReplacedIsAnErrorAndNoMixture) {
   store_->before = [this](int number, const HttpRequest&, char*) {
-    if (number == 1) store_->etag = "2";
+    if (number == 1) store_->version = 2;
     return std::nullopt;
   };
   const std::string said = ErrorOfReading();
@@ -278,7 +278,7 @@ TEST_F(BlockingRequestsTest, TheCacheKeepsWhatCame) {
   const uint64_t before = Stats().bytes;
   EXPECT_EQ(ReadWhole(), content_);
   EXPECT_EQ(Stats().bytes, before);
-  store_->etag = "2";
+  store_->version = 2;
   EXPECT_EQ(ReadWhole(), content_);
   EXPECT_GE(Stats().bytes - before, content_.size());
 }
