@@ -292,7 +292,7 @@ TEST(ArrowColumns, NamesThatFindNothingOrTooMuch) {
 TEST(ArrowColumns, TypesThatDoNotFitAreToldBeforeAnyRow) {
   EXPECT_EQ(Read(Texts("a", {"1"}), "a int64[]"),
             Strings{"column 'a': it is string, int64 [1] is declared (decode=text reads a number "
-                    "from text, hash= and vocab= number it)"});
+                    "from text, decode=timestamp a date or time, hash= and vocab= number it)"});
   EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1}), "a bytes"),
             Strings{"column 'a': it is int32, bytes is declared"});
   EXPECT_EQ(Read(Make("a", "tiM", 1, {"", "1234"}), "a int32[]"),
