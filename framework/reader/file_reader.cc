@@ -108,6 +108,13 @@ void CheckAllExist(const std::vector<FileEntry>& files, bool folders, const Note
   if (missing > 0) throw Error(ErrorCode::kIo, text).InFile(first, -1);
 }
 
+// Behind a window the places of records lie anywhere in the tables of their chunks.
+void PrefetchPlace(const Ticket& ticket) {
+  if (ticket.bytes != nullptr) return;
+  const Chunk& chunk = *ticket.object<Chunk>();
+  if (!chunk.holder) __builtin_prefetch(&chunk.pieces[ticket.id.record]);
+}
+
 // Returns the ticket with the place of its bytes. A ticket of a mapped file has none, but a chunk.
 Ticket WithBytes(const Ticket& ticket) {
   Ticket with_bytes = ticket;
@@ -446,6 +453,7 @@ void FileReader::LoadMapped(const Ticket* tickets, size_t n, Rows* rows) const {
   try {
     for (size_t i = 0; i < n; i += kResolvedAtOnce) {
       const size_t size = std::min(n - i, kResolvedAtOnce);
+      for (size_t k = 0; k < size; ++k) PrefetchPlace(tickets[i + k]);
       for (size_t k = 0; k < size; ++k) with_bytes[k] = WithBytes(tickets[i + k]);
       LoadBytes(with_bytes, size, rows);
     }
