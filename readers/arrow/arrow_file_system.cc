@@ -22,23 +22,18 @@ class ArrowFileSystem : public FileSystem {
     return OpenHttpFile(ArrowRequest(path));
   }
 
-  FileStatus Stat(const std::string& path) const override {
-    FileStatus status;
-    try {
-      if (StorePath::Of(path).key.empty()) {
-        status.kind = FileStatus::Kind::kDirectory;
-        return status;
+  FileStatus Stat(const std::string& path) const override { return StatAll({path}).front(); }
+
+  std::vector<FileStatus> StatAll(const std::vector<std::string>& paths) const override {
+    std::vector<FileStatus> found = StatHttpFiles(paths, &ArrowRequest);
+    for (size_t i = 0; i < paths.size(); ++i) {
+      const bool missing = found[i].kind == FileStatus::Kind::kMissing;
+      if (IsRoot(paths[i]) || (missing && HasFolder(paths[i]))) {
+        found[i] = FileStatus();
+        found[i].kind = FileStatus::Kind::kDirectory;
       }
-      status = StatHttpFile(ArrowRequest(path));
-      if (status.kind == FileStatus::Kind::kMissing && HasFolder(path)) {
-        status.kind = FileStatus::Kind::kDirectory;
-      }
-    } catch (const Error& error) {
-      if (error.interrupts()) throw;
-      status.kind = FileStatus::Kind::kUnknown;
-      status.problem = ProblemOf(error);
     }
-    return status;
+    return found;
   }
 
   std::vector<std::string> List(const std::string& pattern) const override {
@@ -71,6 +66,15 @@ class ArrowFileSystem : public FileSystem {
   }
 
  private:
+  // Whether a path names all of a store. False for one that makes no sense.
+  static bool IsRoot(const std::string& path) {
+    try {
+      return StorePath::Of(path).key.empty();
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
   static bool HasFolder(const std::string& path) {
     try {
       return IsArrowFolder(path);
