@@ -417,7 +417,7 @@ Ref<Buffer> ExpandRecordIO(RecordIODialect dialect, RecordIOCompressor compresso
 void ListRecords(const char* payload, size_t size, uint32_t first, uint32_t records,
                  PooledVector<Piece>* pieces) {
   constexpr size_t kLengthBytes = 4;
-  constexpr size_t kPrefetchedRecords = 8;
+  constexpr size_t kPrefetchedRecords = 32;
   const size_t possible = std::min<size_t>(records, size / kLengthBytes);
   if (possible > kMaxChunkRecords) {
     Throw(ErrorCode::kResourceLimit, "the header says ", records, " records; the limit is ",

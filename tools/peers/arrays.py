@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of images that are plain values: in a tar, with their labels, and in an npy file.
+"""Readers of images that are plain values: in a tar, with labels, and in npy and RecordIO files.
 
-Each makes numpy arrays of batches of 256 images of 32x32 pixels.
+Each makes numpy arrays of batches of 256 images of 32x32 pixels; or of 128 digits, of floats,
+on one thread, pass after pass from a file that stays mapped. Numpy reads the digits and their
+labels from an array beside the RecordIO file.
 """
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import tarfile
@@ -13,11 +16,15 @@ from pathlib import Path
 
 import millhopper
 import numpy as np
+from millhopper.core import RecordIOWriter
+from millhopper.recordio_writer import create_recordio_writer
 
 from peers.kinds import Readers, Writers
 
 IMAGES = 256  # in a batch
 IMAGE = (32, 32, 3)
+DIGITS = 128  # in a batch
+DIGIT = 784  # floats, before a label of as many bytes as two
 
 
 def images(count: int) -> np.ndarray:
@@ -39,6 +46,19 @@ def write_tar(path: Path, rows: int) -> int:
 def write_npy(path: Path, rows: int) -> int:
     count = rows // 4
     np.save(path, images(count))
+    return count
+
+
+def write_digits(path: Path, rows: int) -> int:
+    """Digits with labels, and beside them an array with the same bytes a row."""
+    count = rows // 6
+    digits = np.random.default_rng(7).random((count, DIGIT), dtype=np.float32)
+    with create_recordio_writer(path, RecordIOWriter.Compressor.NoCompress, 10**6) as writer:
+        for label, digit in enumerate(digits):
+            writer.append_tensor(digit[np.newaxis])
+            writer.append_tensor(np.array([[label % 10]]))
+            writer.complete_append_tensor()
+    np.save(path.with_suffix(".npy"), np.pad(digits, ((0, 0), (0, 2))))
     return count
 
 
@@ -94,6 +114,29 @@ def numpy_shuffled(path: Path) -> int:
     return sum(len(array[order[begin : begin + IMAGES]]) for begin in range(0, len(array), IMAGES))
 
 
+@functools.cache
+def mapped_digits(path: Path) -> millhopper.Reader:
+    millhopper.set_threads(0)
+    slots = {"digit": ("float32", [1, DIGIT]), "label": ("int64", [1, 1])}
+    reader = millhopper.Reader.open_files(path, slots=slots, buffer_type="mmap")
+    return reader.shuffle(8192, seed=7).batch(DIGITS)
+
+
+def millhopper_digits(path: Path) -> int:
+    return sum(len(batch["label"]) for batch in mapped_digits(path))
+
+
+@functools.cache
+def numpy_mapping(path: Path) -> np.ndarray:
+    return np.load(path.with_suffix(".npy"), mmap_mode="r")
+
+
+def numpy_digits(path: Path) -> int:
+    array = numpy_mapping(path)
+    order = np.random.default_rng(7).permutation(len(array))
+    return sum(len(array[order[begin : begin + DIGITS]]) for begin in range(0, len(array), DIGITS))
+
+
 def torch_loader(path: Path, shuffle: bool) -> int:
     import torch
 
@@ -118,6 +161,7 @@ WRITERS: Writers = {
     "tar": write_tar,
     "npy": write_npy,
     "shuffled.npy": write_npy,
+    "mapped.recordio": write_digits,
 }
 
 READERS: Readers = {
@@ -134,5 +178,9 @@ READERS: Readers = {
         "millhopper": millhopper_shuffled,
         "numpy": numpy_shuffled,
         "torch": torch_shuffled,
+    },
+    "mapped.recordio": {
+        "millhopper": millhopper_digits,
+        "numpy": numpy_digits,
     },
 }
