@@ -12,6 +12,7 @@ import functools
 import io
 import os
 import tarfile
+import time
 from pathlib import Path
 
 import millhopper
@@ -59,6 +60,7 @@ def write_digits(path: Path, rows: int) -> int:
             writer.append_tensor(np.array([[label % 10]]))
             writer.complete_append_tensor()
     np.save(path.with_suffix(".npy"), np.pad(digits, ((0, 0), (0, 2))))
+    time.sleep(3)  # the mapping of a file that has just changed is not kept
     return count
 
 
