@@ -95,7 +95,7 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
   std::string type = NumberType(values);
   if (type == "float32") {  // which has values of its own for what is no number
     nulls.erase(std::remove_if(nulls.begin(), nulls.end(),
-                               [](std::string_view null) { return NumberType({null}) != ""; }),
+                               [](std::string_view null) { return !NumberType({null}).empty(); }),
                 nulls.end());
   }
   type = !type.empty() ? type + "[]" : TimestampType(values);
