@@ -13,7 +13,6 @@
 #include "framework/base/error.h"
 #include "framework/base/url.h"
 #include "framework/io/file_cache.h"
-#include "framework/io/file_version.h"
 
 namespace millhopper {
 namespace {
@@ -52,7 +51,7 @@ std::string NameOf(const std::string& path, const std::string& rules) {
 
 FileCache::Key KeyOf(const File& file, const std::string& rules) {
   const std::string name = NameOf(file.path(), rules);
-  return FileCache::KeyOf(name, DigestOf({name, VersionOf(file)}), 0);
+  return FileCache::KeyOf(name, DigestOf({name, file.version()}), 0);
 }
 
 }  // namespace
@@ -64,7 +63,7 @@ bool MayHaveCachedIndex(const std::string& path, const std::string& rules) {
 
 std::unique_ptr<const File> FindCachedIndex(const File& file, const std::string& rules) {
   const FileCache* const cache = FileCache::Get();
-  if (cache == nullptr || VersionOf(file).empty()) return nullptr;
+  if (cache == nullptr || file.version().empty()) return nullptr;
   const FileCache::Key key = KeyOf(file, rules);
   std::optional<std::string> bytes = cache->ReadWhole(key);
   if (!bytes) return nullptr;

@@ -105,6 +105,9 @@ struct Field {
   // The same for text that is a null.
   [[noreturn]] void ThrowNull(std::string_view text) const;
 
+  // Has Read and ReadCells read what is declared above; called once it is.
+  void SetReaders();
+
   using Reader = const char* (*)(const Field&, const char* begin, const char* end, char* place);
   using CellsReader = size_t (*)(const Field&, const char** begin, const char* end, char delimiter,
                                  size_t n, char* place);

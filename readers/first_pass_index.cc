@@ -12,7 +12,6 @@
 #include "framework/io/cache_folder.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/file_cache.h"
-#include "framework/io/file_version.h"
 #include "framework/io/output_file.h"
 #include "framework/reader/first_pass_indexes.h"
 #include "readers/cached_index.h"
@@ -117,7 +116,7 @@ class LeavingSource final : public FileSource {
     }
     const CountedReads nobody(nullptr);
     const ChunkIndex index = pass_->builder.Build(file_);
-    if (VersionOf(*File::Open(file_.path())) == VersionOf(file_)) Keep(file_, index);
+    if (File::Open(file_.path())->version() == file_.version()) Keep(file_, index);
   } catch (...) {
     const Error error = CurrentError();
     if (!error.interrupts()) Warn(file_.path(), error.message());
@@ -142,7 +141,7 @@ bool IsIndexDue(const File& file) {
          "it is on no local disk, and no folder is set for a cache (--cache_dir, set_cache)");
     return false;
   }
-  return !VersionOf(file).empty();
+  return !file.version().empty();
 }
 
 std::unique_ptr<FileSource> LeavingIndex(std::unique_ptr<IndexableSource> source,

@@ -20,9 +20,10 @@ bool IsIndexDue(const File& file);
 
 // A source that does what another one does, and leaves the index of its file when every chunk has
 // been claimed and fetched: beside a local file, or in the cache of the process if it lies
-// elsewhere or cannot have one there. Nothing is left after an error, or where chunks were left out
-// or the file has changed meanwhile. No file is replaced. An index that cannot be written is no
-// error, and the first one in the process is a warning on standard error.
+// elsewhere or cannot have one there. Nothing is left if a chunk could not be fetched or was left
+// out, or if the file has changed meanwhile; what is wrong within a record is no matter. No file is
+// replaced. An index that cannot be written is no error, and the first one in the process is a
+// warning on standard error.
 //
 // Of a plain file whose index has a table.
 std::unique_ptr<FileSource> LeavingIndex(std::unique_ptr<IndexableSource> source,

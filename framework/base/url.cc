@@ -37,13 +37,13 @@ bool EndsWithHttp(std::string_view text) {
 // Whether a text ends with the scheme of a store that takes options. Its letters are the last
 // letters of many words, so no letter or digit may stand before it.
 bool EndsWithStore(std::string_view text) {
-  constexpr std::string_view kSchemes[] = {"gs", "abfs", "abfss", "hdfs"};
-  return std::any_of(std::begin(kSchemes), std::end(kSchemes), [&](std::string_view scheme) {
-    if (!EndsWith(text, scheme)) return false;
-    if (text.size() == scheme.size()) return true;
-    const char before = text[text.size() - scheme.size() - 1];
-    return !IsLetter(before) && !IsDigit(before);
-  });
+  return std::any_of(std::begin(kArrowSchemes), std::end(kArrowSchemes),
+                     [&](std::string_view scheme) {
+                       if (!EndsWith(text, scheme)) return false;
+                       if (text.size() == scheme.size()) return true;
+                       const char before = text[text.size() - scheme.size() - 1];
+                       return !IsLetter(before) && !IsDigit(before);
+                     });
 }
 
 }  // namespace

@@ -9,9 +9,11 @@
 
 namespace millhopper {
 
-// URLs are those of HTTP servers (http://, https://) and of the stores that take options as a query
-// (gs://, abfs://, abfss://, hdfs://). Other paths with a scheme are names, all bytes of which
-// count.
+// The schemes of the stores that the plugin in readers/arrow reads.
+inline constexpr std::string_view kArrowSchemes[] = {"gs", "abfs", "abfss", "hdfs"};
+
+// URLs are those of HTTP servers (http://, https://) and of these stores, which take options as a
+// query. Other paths with a scheme are names, all bytes of which count.
 
 // A path without the query and the fragment of a URL. Its end is the extension of a format, for
 // example. Any other path is returned as it is.

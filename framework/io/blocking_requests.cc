@@ -192,24 +192,23 @@ class Tries {
   // Does what is due: tries after a pause, and the ends of calls that take too long. Threads that
   // wait call it again and again. While nobody waits, nobody needs it.
   void Attend() {
-    std::vector<std::shared_ptr<BlockingTransfer>> ended;  // let go of without the mutex
+    Transfers looked_at;  // a copy, since transfers may end here; let go of without the mutex
     const std::lock_guard<std::mutex> lock(mutex_);
     const Clock::time_point now = Clock::now();
     if (now < next_look_) return;
     next_look_ = now + kLook;
-    for (auto entry = transfers_.begin(); entry != transfers_.end();) {
-      const std::shared_ptr<BlockingTransfer> transfer = (entry++)->second;
+    looked_at = transfers_;
+    for (const auto& [_, transfer] : looked_at) {
       if (transfer->IsDue(now)) Enqueue(transfer);
       if (!transfer->IsTooLate(now)) continue;
-      if (!transfer->GiveUp(now)) {
-        transfers_.erase(transfer.get());
-        ended.push_back(transfer);
-      }
+      if (!transfer->GiveUp(now)) transfers_.erase(transfer.get());
       Abandon();
     }
   }
 
  private:
+  using Transfers = std::map<const HttpTransfer*, std::shared_ptr<BlockingTransfer>>;
+
   // The caller of what follows holds the mutex.
 
   void Enqueue(const std::shared_ptr<BlockingTransfer>& transfer) {
@@ -223,7 +222,7 @@ class Tries {
   }
 
   void AddThread() {
-    if (waiting_.empty() || threads_ >= most_threads_) return;
+    if (stopping_ || waiting_.empty() || threads_ >= most_threads_) return;
     try {
       std::thread([this] { Work(); }).detach();
       ++threads_;
@@ -299,7 +298,7 @@ class Tries {
   }
 
   void Stop() {
-    std::map<const HttpTransfer*, std::shared_ptr<BlockingTransfer>> dropped;
+    Transfers dropped;
     std::unique_lock<std::mutex> lock(mutex_);
     stopping_ = true;
     dropped = transfers_;
@@ -309,7 +308,7 @@ class Tries {
 
   std::mutex mutex_;  // guards what is below
   std::condition_variable when_fewer_;
-  std::map<const HttpTransfer*, std::shared_ptr<BlockingTransfer>> transfers_;  // not ended
+  Transfers transfers_;                                    // not ended
   std::deque<std::shared_ptr<BlockingTransfer>> waiting_;  // for a thread, the next one first
   Clock::time_point next_look_;
   size_t most_threads_ = 0;

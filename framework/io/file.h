@@ -59,6 +59,9 @@ class File {
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
   const FileId& id() const { return id_; }
+  // What tells the content that was opened from any other that the path had or will have, for what
+  // is kept elsewhere of it; "" if nothing does. Any thread.
+  virtual std::string version() const { return ""; }
   // The file as memory if it was opened as kMmap and is not empty; null otherwise.
   const Ref<Mapping>& mapping() const { return mapping_; }
   // Reads exactly `size` bytes from `offset` on. Throws kIo if they cannot be read, kDataLoss if

@@ -10,14 +10,13 @@
 
 #include "framework/base/error.h"
 #include "framework/base/registration.h"
+#include "framework/base/url.h"
 #include "framework/io/one_pass.h"
 
 namespace millhopper {
 namespace {
 
 constexpr char kBehindScheme[] = "://";
-// Those of the plugin in readers/arrow.
-constexpr std::string_view kPluginSchemes[] = {"gs", "abfs", "abfss", "hdfs"};
 
 using Systems = std::map<std::string, std::unique_ptr<const FileSystem>, std::less<>>;
 
@@ -93,8 +92,8 @@ std::string UnknownSchemeHint(const std::string& path) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
   });
   if (!plausible || Registry().find(scheme) != Registry().end()) return "";
-  if (std::find(std::begin(kPluginSchemes), std::end(kPluginSchemes), scheme) !=
-      std::end(kPluginSchemes)) {
+  if (std::find(std::begin(kArrowSchemes), std::end(kArrowSchemes), scheme) !=
+      std::end(kArrowSchemes)) {
     return StrCat(" (", scheme, kBehindScheme,
                   " is read by a plugin: in Python install it by 'pip install "
                   "millhopper[parquet]'; for commands tools/build_parquet_plugin builds it and "

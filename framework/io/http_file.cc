@@ -35,7 +35,6 @@
 #include "framework/base/memory_limit.h"
 #include "framework/base/url.h"
 #include "framework/io/cached_object.h"
-#include "framework/io/file_version.h"
 #include "framework/io/stretches.h"
 
 namespace millhopper {
@@ -62,7 +61,7 @@ FileId IdOf(const std::string& url, const HttpObject& object) {
   return {kVolume, HashOf(StrCat(WithoutQuery(url), "\n", VersionOf(object)))};
 }
 
-class HttpFile final : public File, public VersionedFile {
+class HttpFile final : public File {
  public:
   explicit HttpFile(const HttpRequest& object) : File(object.url), asked_(object) {
     const time_t asked_at = std::time(nullptr);

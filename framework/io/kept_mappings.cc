@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <utility>
 
 namespace millhopper {
 namespace {
 
 thread_local KeptMappings* scope = nullptr;
+std::atomic<size_t> kept_in_process{0};
 
 }  // namespace
 
@@ -23,11 +25,18 @@ Ref<Mapping> KeptMappings::Open(const std::string& path, int descriptor,
       return found->second;
     }
     kept.erase(found);
+    --kept_in_process;
   }
   Ref<Mapping> mapping(new Mapping(path, descriptor, status));
-  if (kept.size() < kMost) kept.emplace(path, mapping);
+  if (++kept_in_process <= kMost) {
+    kept.emplace(path, mapping);
+  } else {
+    --kept_in_process;
+  }
   return mapping;
 }
+
+KeptMappings::~KeptMappings() { kept_in_process -= mappings_.size(); }
 
 KeptMappingsScope::KeptMappingsScope(KeptMappings* mappings)
     : before_(std::exchange(scope, mappings)) {}

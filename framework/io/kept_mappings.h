@@ -17,16 +17,17 @@ namespace millhopper {
 // The mappings of one reader's files. One thread at a time.
 class KeptMappings {
  public:
-  // Each has a descriptor, of which a process has 1024 on many systems.
+  // How many are kept in a process. Each has a descriptor, of which many systems allow 1024.
   static constexpr size_t kMost = 64;
 
   KeptMappings() = default;
+  ~KeptMappings();
   KeptMappings(const KeptMappings&) = delete;
   KeptMappings& operator=(const KeptMappings&) = delete;
 
   // A mapping of an open file: the one that the innermost scope of the calling thread has kept, if
-  // it is of this file, unchanged; else a new one, which the scope keeps if it has room. Owns the
-  // descriptor unless it throws what Mapping's constructor throws.
+  // it is of this file, unchanged; else a new one, which the scope keeps if there are not too many.
+  // Owns the descriptor unless it throws what Mapping's constructor throws.
   static Ref<Mapping> Open(const std::string& path, int descriptor, const struct stat& status);
 
  private:

@@ -30,7 +30,6 @@
 #include "framework/io/counted_reads.h"
 #include "framework/io/descriptor_input.h"
 #include "framework/io/file_system.h"
-#include "framework/io/file_version.h"
 #include "framework/io/kept_mappings.h"
 #include "framework/io/one_pass.h"
 
@@ -53,7 +52,7 @@ bool MayBeMadeUp(const struct stat& status) {
       .InFile(path, static_cast<int64_t>(offset));
 }
 
-class LocalFile final : public File, public VersionedFile {
+class LocalFile final : public File {
  public:
   explicit LocalFile(const std::string& path, BufferType buffer_type = BufferType::kMemory);
   ~LocalFile() override;

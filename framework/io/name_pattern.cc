@@ -81,4 +81,19 @@ std::vector<std::string> MatchNames(
   }
 }
 
+std::vector<FolderEntry> EntriesOf(const NamesUnder& names, const std::string& prefix) {
+  std::vector<FolderEntry> entries;
+  const auto add = [&](const std::string& name, size_t size, FileStatus::Kind kind) {
+    if (size > 0) entries.push_back({name.substr(prefix.size(), size), kind});
+  };
+  for (const std::string& key : names.keys) {
+    add(key, key.size() - prefix.size(), FileStatus::Kind::kFile);
+  }
+  // Without a name is one of a key with two slashes one behind the other.
+  for (const std::string& folder : names.prefixes) {
+    add(folder, folder.size() - prefix.size() - 1, FileStatus::Kind::kDirectory);
+  }
+  return entries;
+}
+
 }  // namespace millhopper

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "framework/io/file_system.h"
+
 namespace millhopper {
 
 // What lies directly under a prefix, as if slashes made folders.
@@ -27,13 +29,17 @@ class ListAmount {
   size_t names_ = 0, bytes_ = 0;
 };
 
-// The keys that match a pattern with * ? or [a-z], which match neither a leading dot nor a
-// slash. list(prefix, with_prefixes) gives what lies under a prefix; without prefixes only keys
-// are needed. Throws what `list` throws, and
-// kResourceLimit with `path` if more matches than a list of files may hold.
+// The keys that match a pattern with * ? or [a-z], which match neither a leading dot nor a slash.
+// list(prefix, with_prefixes) gives what lies under a prefix; without prefixes only keys are
+// needed. Throws what `list` throws, and kResourceLimit with `path` if more matches than a list of
+// files may hold.
 std::vector<std::string> MatchNames(
     const std::string& path, const std::string& pattern,
     const std::function<NamesUnder(const std::string&, bool)>& list);
+
+// The same as files and folders of the folder whose name, with a slash at its end, is the prefix.
+// Left out is a key that is the prefix, as which some programs make folders.
+std::vector<FolderEntry> EntriesOf(const NamesUnder& names, const std::string& prefix);
 
 }  // namespace millhopper
 

@@ -35,22 +35,11 @@ class S3FileSystem final : public FileSystem {
 
   std::vector<FolderEntry> ListFolder(const std::string& path) const override {
     const S3Path folder = FolderOf(path);
-    NamesUnder list = ListS3(path, folder);
+    const NamesUnder list = ListS3(path, folder);
     if (list.keys.empty() && list.prefixes.empty()) {
       throw Error(ErrorCode::kIo, "no object of the bucket lies in this folder").InFile(path, -1);
     }
-    std::vector<FolderEntry> entries;
-    for (const std::string& key : list.keys) {
-      // Some programs make folders as empty objects with the folder's own name.
-      if (key.size() == folder.key.size()) continue;
-      entries.push_back({key.substr(folder.key.size()), FileStatus::Kind::kFile});
-    }
-    for (const std::string& prefix : list.prefixes) {
-      const size_t size = prefix.size() - folder.key.size() - 1;
-      if (size == 0) continue;  // of a key with two slashes one behind the other
-      entries.push_back({prefix.substr(folder.key.size(), size), FileStatus::Kind::kDirectory});
-    }
-    return entries;
+    return EntriesOf(list, folder.key);
   }
 
  private:

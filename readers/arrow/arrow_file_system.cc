@@ -53,16 +53,7 @@ class ArrowFileSystem : public FileSystem {
     if (names.keys.empty() && names.prefixes.empty()) {
       throw Error(ErrorCode::kIo, "nothing in the store lies in this folder").InFile(path, -1);
     }
-    std::vector<FolderEntry> entries;
-    for (const std::string& key : names.keys) {
-      entries.push_back({key.substr(folder.size()), FileStatus::Kind::kFile});
-    }
-    for (const std::string& prefix : names.prefixes) {
-      const size_t size = prefix.size() - folder.size() - 1;
-      if (size == 0) continue;  // of a key with two slashes one behind the other
-      entries.push_back({prefix.substr(folder.size(), size), FileStatus::Kind::kDirectory});
-    }
-    return entries;
+    return EntriesOf(names, folder);
   }
 
  private:

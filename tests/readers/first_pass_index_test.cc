@@ -15,7 +15,6 @@
 
 #include "framework/base/error.h"
 #include "framework/io/file_cache.h"
-#include "framework/io/file_version.h"
 #include "framework/reader/first_pass_indexes.h"
 #include "readers/cached_index.h"
 #include "readers/chunk_index.h"
@@ -77,10 +76,10 @@ void TakeNameOfIndex(const std::string& path) { fs::create_directory(IndexPathOf
 
 // Changes the file until that can be seen by its version.
 void Rewrite(const std::string& path, const std::string& content) {
-  const std::string before = VersionOf(*File::Open(path));
+  const std::string before = File::Open(path)->version();
   do {
     WriteFile(path, content);
-  } while (VersionOf(*File::Open(path)) == before);
+  } while (File::Open(path)->version() == before);
 }
 
 class FirstPass : public ::testing::TestWithParam<IndexableKind> {

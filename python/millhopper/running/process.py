@@ -120,9 +120,9 @@ def set_index(enabled: bool = True) -> None:
     Where a file without an index is read from its beginning to its end, the index that ``recordio
     index`` makes is left, for later passes and other processes: beside a local file, as
     ``FILE.mhi``, or in the cache (``set_cache``) for a file on a server or in a folder that cannot
-    be written to. Nothing is left after an error, of a file that changes meanwhile, and where
-    chunks are left out. An index that cannot be written is one warning on standard error, and the
-    file is read as ever. Formats without indexes are read as ever, too.
+    be written to. Nothing is left of a file of which a part could not be read or is left out, and
+    of one that changes meanwhile. An index that cannot be written is one warning on standard error,
+    and the file is read as ever. Formats without indexes are read as ever, too.
 
     Args:
         enabled: ``False`` leaves none, of files that are opened from now on.
