@@ -13,6 +13,7 @@
 #include "framework/base/random.h"
 #include "framework/base/stop.h"
 #include "framework/base/version.h"
+#include "framework/base/url.h"
 #include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
 #include "framework/program/operator_check.h"
@@ -88,7 +89,7 @@ Strings FilesOf(const std::string& text) {
 
 // A path that means the same file wherever the process works.
 std::string Absolute(const std::string& path) {
-  if (&FileSystemOf(path) != &FileSystemOf("")) return path;
+  if (!IsLocal(path)) return path;
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
@@ -107,7 +108,7 @@ void AddFile(const std::string& path, std::set<std::string>* lines) {
 void AddFolder(const std::string& path, int depth, std::set<std::string>* lines) {
   if (depth == kMaxFolderDepth) return;
   for (const FolderEntry& entry : FileSystemOf(path).ListFolder(path)) {
-    const std::string inner = StrCat(path, "/", entry.name);
+    const std::string inner = PathIn(path, entry.name);
     if (entry.kind == FileStatus::Kind::kDirectory) {
       AddFolder(inner, depth + 1, lines);
     } else {

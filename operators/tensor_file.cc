@@ -66,8 +66,7 @@ void WriteTensors(OpContext& context) {
   const std::string& path = context.Attr<std::string>("file_path");
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
-  const bool is_local = &FileSystemOf(path) == &FileSystemOf("");  // OutputFile refuses others
-  if (is_local && !folder.empty()) std::filesystem::create_directories(folder, error);
+  if (IsLocal(path) && !folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) {
     throw Error(ErrorCode::kIo, StrCat("cannot make its folder: ", error.message()))
         .InFile(path, -1);

@@ -156,7 +156,7 @@ std::string ChunkIndex::ToBytes() const {
 
 std::string IndexPathOf(const std::string& file) { return file + kIndexSuffix; }
 
-bool MayHaveIndex(const std::string& file) { return &FileSystemOf(file) == &FileSystemOf(""); }
+bool MayHaveIndex(const std::string& file) { return IsLocal(file); }
 
 std::optional<std::string> FindIndex(const std::string& file) {
   if (!MayHaveIndex(file)) return std::nullopt;

@@ -142,8 +142,7 @@ DiskCacheReader::DiskCacheReader(std::unique_ptr<ReaderBase> reader, DiskCacheOp
   Require(!options_.directory.empty(), "directory is empty; it must name a folder");
   Require(options_.directory_bytes >= 0, "disk_bytes is ", options_.directory_bytes,
           "; it must be at least 0");
-  Require(&FileSystemOf(options_.directory) == &FileSystemOf(""), "directory '",
-          Escaped(options_.directory),
+  Require(IsLocal(options_.directory), "directory '", Escaped(options_.directory),
           "' is on no local disk; a cache can be written to none else");
 }
 

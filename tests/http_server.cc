@@ -69,12 +69,23 @@ class HttpServer::Connection {
         read_.erase(0, end + 4);
         return head;
       }
-      char bytes[4096];
-      const int got = tls_ != nullptr ? SSL_read(tls_, bytes, sizeof(bytes))
-                                      : static_cast<int>(::recv(socket_, bytes, sizeof(bytes), 0));
-      if (got <= 0) return "";
-      read_.append(bytes, static_cast<size_t>(got));
+      if (!ReadMore()) return "";
     }
+  }
+  // The body behind a head. Nothing if the client is gone before its end.
+  template <typename Pace>
+  std::optional<std::string> ReadBody(const std::string& head, const Pace& pace) {
+    const std::string length = HeaderOf(head, "Content-Length");
+    const size_t size = length.empty() ? 0 : std::stoul(length);
+    if (HeaderOf(head, "Expect") == "100-continue") Send("HTTP/1.1 100 Continue\r\n\r\n");
+    while (read_.size() < size) {
+      const size_t before = read_.size();
+      if (!ReadMore()) return std::nullopt;
+      pace(read_.size() - before);
+    }
+    std::string body = read_.substr(0, size);
+    read_.erase(0, size);
+    return body;
   }
   // False if the client is gone.
   bool Send(const char* bytes, size_t size) {
@@ -101,6 +112,14 @@ class HttpServer::Connection {
   bool ended = false;  // guarded by the server's mutex
 
  private:
+  bool ReadMore() {
+    char bytes[65536];
+    const int got = tls_ != nullptr ? SSL_read(tls_, bytes, sizeof(bytes))
+                                    : static_cast<int>(::recv(socket_, bytes, sizeof(bytes), 0));
+    if (got > 0) read_.append(bytes, static_cast<size_t>(got));
+    return got > 0;
+  }
+
   std::atomic<int> socket_;
   SSL* tls_ = nullptr;
   std::string read_;
@@ -145,6 +164,17 @@ HttpServer::~HttpServer() {
 void HttpServer::Put(const std::string& path, std::string content) {
   const std::lock_guard<std::mutex> lock(mutex_);
   objects_[path] = std::make_shared<const std::string>(std::move(content));
+}
+
+void HttpServer::Delete(const std::string& path) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  objects_.erase(path);
+}
+
+std::optional<std::string> HttpServer::Get(const std::string& path) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = objects_.find(path);
+  return found == objects_.end() ? std::nullopt : std::optional(*found->second);
 }
 
 void HttpServer::Redirect(const std::string& path, const std::string& target) {
@@ -251,7 +281,9 @@ void HttpServer::Serve(Connection* connection) {
         ++at_once_;
         most_at_once_ = std::max(most_at_once_, at_once_);
       }
-      const bool goes_on = AnswerTo(head, connection);
+      const std::optional<std::string> body =
+          connection->ReadBody(head, [this](size_t bytes) { Pace(bytes); });
+      const bool goes_on = body && AnswerTo(head, *body, connection);
       const std::lock_guard<std::mutex> lock(mutex_);
       --at_once_;
       if (!goes_on) break;
@@ -262,7 +294,8 @@ void HttpServer::Serve(Connection* connection) {
   connection->ended = true;
 }
 
-bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
+bool HttpServer::AnswerTo(const std::string& head, const std::string& body,
+                          Connection* connection) {
   std::this_thread::sleep_for(std::chrono::milliseconds(latency_.load()));
   const size_t path_begin = head.find(' ') + 1;
   std::string path = head.substr(path_begin, head.find(' ', path_begin) - path_begin);
@@ -325,14 +358,25 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
                   retry_after < 0 ? "" : StrCat("Retry-After: ", retry_after, "\r\n"));
   }
   if (judge != nullptr) {
-    if (const std::optional<HttpAnswer> answer = judge(head)) {
+    if (const std::optional<HttpAnswer> answer = judge(head, body)) {
       return connection->Send(StrCat("HTTP/1.1 ", answer->status, "\r\n", answer->headers,
                                      "Content-Length: ", answer->body.size(), "\r\n\r\n",
                                      answer->body));
     }
   }
   if (!target.empty()) return refuse("302 Found", StrCat("Location: ", target, "\r\n"));
+  const std::string method = head.substr(0, head.find(' '));
+  if (method == "PUT") Put(path, body);
+  if (method == "PUT" && trouble == HttpTrouble::kReset) {
+    connection->Reset();
+    return false;
+  }
+  if (method == "PUT") return connection->Send("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n");
   if (object == nullptr) return refuse("404 Not Found");
+  if (method == "DELETE") {
+    Delete(path);
+    return connection->Send("HTTP/1.1 204 No Content\r\n\r\n");
+  }
   const std::string_view content = *object;
   const std::string wanted = HeaderOf(head, "If-Match");
   const std::string unmodified = HeaderOf(head, "If-Unmodified-Since");
@@ -370,7 +414,7 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
   last = std::min<unsigned long long>(last, content.size() - 1);
   if (trouble == HttpTrouble::kFewer) last = first + (last - first) / 2;
   if (trouble == HttpTrouble::kOtherPart && first < last) ++first;
-  std::string_view body = content.substr(first, last - first + 1);
+  std::string_view part = content.substr(first, last - first + 1);
   std::string longer;
   const uint64_t more = trouble == HttpTrouble::kOtherSize ? 1 : 0;
   if (trouble != HttpTrouble::kNoRange) {
@@ -378,17 +422,17 @@ bool HttpServer::AnswerTo(const std::string& head, Connection* connection) {
         StrCat("Content-Range: bytes ", first, "-", last, "/", content.size() + more, "\r\n");
   }
   if (trouble == HttpTrouble::kTooMuch) {
-    longer = StrCat(body, "and more");
-    body = longer;
+    longer = StrCat(part, "and more");
+    part = longer;
     headers += "Connection: close\r\n";
   } else if (trouble == HttpTrouble::kOpenEnd) {
     headers += "Connection: close\r\n";
   } else {
-    headers += StrCat("Content-Length: ", body.size() + (trouble == HttpTrouble::kTooLong ? 1 : 0),
+    headers += StrCat("Content-Length: ", part.size() + (trouble == HttpTrouble::kTooLong ? 1 : 0),
                       "\r\n");
   }
   return connection->Send(StrCat("HTTP/1.1 206 Partial Content\r\n", headers, "\r\n")) &&
-         SendBody(body, trouble, troubles, connection);
+         SendBody(part, trouble, troubles, connection);
 }
 
 bool HttpServer::SendBody(std::string_view body, HttpTrouble trouble, uint64_t troubles,

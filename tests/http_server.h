@@ -26,7 +26,7 @@ enum class HttpTrouble {
   kNone,
   kStatus,        // the answer is `status`, with Retry-After if `retry_after` is set
   kShortBody,     // the connection is closed in the middle of the body
-  kReset,         // the same, by a reset
+  kReset,         // the same, by a reset. What a client puts is there, but it is not told so
   kSilent,        // nothing is sent until Mend
   kStall,         // nothing more is sent after the middle of the body until Mend
   kSlowStart,     // the first bytes of the body come one by one
@@ -54,7 +54,7 @@ struct HttpAnswer {
   std::string body;
 };
 
-// Objects by their paths. Any thread.
+// Objects by their paths, which clients may also put there and delete. Any thread.
 class HttpServer {
  public:
   // Serves https:// with this certificate and key (PEM files) if they are not "".
@@ -64,11 +64,15 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   void Put(const std::string& path, std::string content);
+  void Delete(const std::string& path);
+  // What is there, if it is there.
+  std::optional<std::string> Get(const std::string& path) const;
   // Answers requests for `path` by sending the client to `target`, a path or a URL.
   void Redirect(const std::string& path, const std::string& target);
   // Asks `judge` first about each request that is in no trouble of HTTP; objects are for those that
   // it has no answer to. Any thread may call it, several at once.
-  using Judge = std::function<std::optional<HttpAnswer>(const std::string& head)>;
+  using Judge =
+      std::function<std::optional<HttpAnswer>(const std::string& head, const std::string& body)>;
   void set_judge(Judge judge);
   // "http://127.0.0.1:40000/a".
   std::string Url(const std::string& path) const;
@@ -99,8 +103,8 @@ class HttpServer {
   void set_validators(Validators validators);
   // What is said to be the Content-Encoding of the objects.
   void set_coding(const std::string& coding);
-  // Each answer begins that much later, and all bodies together take no more than that many bytes
-  // in a second.
+  // Each answer begins that much later, and all bodies together, of requests and of answers, take
+  // no more than that many bytes in a second.
   void set_latency(std::chrono::milliseconds latency) { latency_ = latency.count(); }
   void set_bytes_per_second(uint64_t bytes) { bytes_per_second_ = bytes; }
 
@@ -109,7 +113,7 @@ class HttpServer {
 
   void Accept();
   void Serve(Connection* connection);
-  bool AnswerTo(const std::string& head, Connection* connection);
+  bool AnswerTo(const std::string& head, const std::string& body, Connection* connection);
   // False if the connection cannot be used any more.
   bool SendBody(std::string_view body, HttpTrouble trouble, uint64_t troubles,
                 Connection* connection);

@@ -162,6 +162,19 @@ class MemoryFile final : public File {
   uint64_t spared_ = 0;  // the number of the trouble that spares this file, or 0
 };
 
+class MemoryUpload final : public WholeUpload {
+ public:
+  explicit MemoryUpload(std::string path) : path_(std::move(path)) {}
+
+ private:
+  void Send(std::shared_ptr<const std::string> bytes) override {
+    MemoryFiles::Get().Call(path_, -1);
+    MemoryFiles::Get().Write(path_, *bytes);
+  }
+
+  const std::string path_;
+};
+
 class MemoryFileSystem final : public FileSystem {
  public:
   std::unique_ptr<const File> Open(const std::string& path) const override {
@@ -241,6 +254,15 @@ class MemoryFileSystem final : public FileSystem {
     entries.reserve(found.size());
     for (const auto& [name, kind] : found) entries.push_back({name, kind});
     return entries;
+  }
+
+  std::unique_ptr<Upload> Create(const std::string& path) const override {
+    return std::make_unique<MemoryUpload>(path);
+  }
+
+  void Remove(const std::string& path) const override {
+    MemoryFiles::Get().Call(path, -1);
+    MemoryFiles::Get().Remove(path);
   }
 
  private:

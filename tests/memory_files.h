@@ -13,8 +13,8 @@
 
 namespace millhopper {
 
-// What goes wrong from a given call on. The calls of Stat, Exists, List, Open and the reads are
-// counted, over all files together.
+// What goes wrong from a given call on. The calls of Stat, Exists, List, Open, Remove, the reads
+// and the moments when what was written gets its name are counted, over all files together.
 enum class FileTrouble {
   kNone,
   kFail,     // this call and all later ones fail
@@ -53,6 +53,7 @@ class MemoryFiles {
 
  private:
   friend class MemoryFile;
+  friend class MemoryUpload;
   friend class MemoryFileSystem;
   struct Content {
     std::shared_ptr<const std::string> bytes;

@@ -106,11 +106,18 @@ std::string PartOf(const std::string& text, const std::string& name) {
   return part.substr(0, part.find(','));
 }
 
+// What the store calls a part by.
+std::string MarkOf(size_t number, const std::string& bytes) {
+  return StrCat('"', number, "-", Sha256(bytes), '"');
+}
+
 }  // namespace
 
 std::shared_ptr<S3Judge> S3Judge::For(HttpServer* server) {
   std::shared_ptr<S3Judge> judge(new S3Judge(server));
-  server->set_judge([judge](const std::string& head) { return judge->Answer(head); });
+  server->set_judge([judge](const std::string& head, const std::string& body) {
+    return judge->Answer(head, body);
+  });
   return judge;
 }
 
@@ -143,25 +150,98 @@ void S3Judge::set_list(const std::string& document) {
   list_ = document;
 }
 
+void S3Judge::set_least_part(size_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  least_part_ = bytes;
+}
+
+void S3Judge::BreakUploads(bool broken) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uploads_break_ = broken;
+}
+
+size_t S3Judge::open_uploads() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return uploads_.size();
+}
+
+std::optional<std::string> S3Judge::Get(const std::string& key) const {
+  return server_->Get(kBucket + Encode(key, "-._~/"));
+}
+
 int64_t S3Judge::right() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return right_;
 }
 
-std::optional<HttpAnswer> S3Judge::Answer(const std::string& head) {
+std::optional<HttpAnswer> S3Judge::Answer(const std::string& head, const std::string& body) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (std::optional<HttpAnswer> wrong = Check(head)) return wrong;
+  if (std::optional<HttpAnswer> wrong = Check(head, body)) return wrong;
   ++right_;
   const Target target = TargetOf(head);
   if (target.path.rfind(kBucket, 0) != 0) return Refusal("404 Not Found", "NoSuchBucket");
   if (target.query.find("list-type=2") != std::string::npos) return List(target.query);
-  if (names_.count(Decode(target.path.substr(sizeof(kBucket) - 1))) == 0) {
-    return Refusal("404 Not Found", "NoSuchKey");
+  const std::string key = Decode(target.path.substr(sizeof(kBucket) - 1));
+  if (!target.query.empty()) return AnswerParts(target.method, key, target.query, body);
+  if (target.method == "PUT") names_.insert(key);
+  if (target.method == "DELETE") {
+    if (names_.erase(key) == 0) return HttpAnswer{"204 No Content", "", ""};
+    return std::nullopt;
   }
+  if (names_.count(key) == 0) return Refusal("404 Not Found", "NoSuchKey");
   return std::nullopt;
 }
 
-std::optional<HttpAnswer> S3Judge::Check(const std::string& head) {
+HttpAnswer S3Judge::AnswerParts(const std::string& method, const std::string& key,
+                                const std::string& query, const std::string& body) {
+  const auto value = [&query](const std::string& name) {
+    const std::string part = PartOf('&' + query, '&' + name + '=');
+    return Decode(part.substr(0, part.find('&')));
+  };
+  if (method == "POST" && query == "uploads=") {
+    const std::string id = StrCat("an id/+", ++begun_uploads_);
+    uploads_[id].key = key;
+    return {"200 OK", "",
+            StrCat("<InitiateMultipartUploadResult><Bucket>bucket</Bucket><UploadId>", id,
+                   "</UploadId></InitiateMultipartUploadResult>")};
+  }
+  const std::string id = value("uploadId");
+  const auto upload = uploads_.find(id);
+  if (upload == uploads_.end() || upload->second.key != key) {
+    return Refusal("404 Not Found", "NoSuchUpload");
+  }
+  if (method == "PUT") {
+    const size_t number = std::stoul(value("partNumber"));
+    upload->second.bytes[number] = body;
+    return {"200 OK", StrCat("ETag: ", MarkOf(number, body), "\r\n"), ""};
+  }
+  if (method == "POST") return PutTogether(id, body);
+  uploads_.erase(upload);
+  return {"204 No Content", "", ""};
+}
+
+HttpAnswer S3Judge::PutTogether(const std::string& id, const std::string& list) {
+  const Parts& parts = uploads_[id];
+  std::string content, expected;
+  for (const auto& [number, bytes] : parts.bytes) {
+    const bool is_last = number == parts.bytes.rbegin()->first;
+    if (!is_last && bytes.size() < least_part_) return Refusal("400 Bad Request", "EntityTooSmall");
+    expected += StrCat("<Part><PartNumber>", number, "</PartNumber><ETag>", MarkOf(number, bytes),
+                       "</ETag></Part>");
+    content += bytes;
+  }
+  if (list != StrCat("<CompleteMultipartUpload>", expected, "</CompleteMultipartUpload>")) {
+    return Refusal("400 Bad Request", "InvalidPart");
+  }
+  if (uploads_break_) return Refusal("200 OK", "InternalError");
+  server_->Put(kBucket + Encode(parts.key, "-._~/"), content);
+  names_.insert(parts.key);
+  uploads_.erase(id);
+  return {"200 OK", "",
+          "<CompleteMultipartUploadResult><Key>k</Key></CompleteMultipartUploadResult>"};
+}
+
+std::optional<HttpAnswer> S3Judge::Check(const std::string& head, const std::string& body) {
   const std::string authorization = HeaderOf(head, "Authorization");
   if (key_.empty()) {
     if (authorization.empty()) return std::nullopt;
@@ -224,7 +304,7 @@ std::optional<HttpAnswer> S3Judge::Check(const std::string& head) {
     headers += StrCat(name, ":", HeaderOf(head, name), "\n");
   }
   const std::string payload = HeaderOf(head, "x-amz-content-sha256");
-  if (payload != Sha256("") && payload != "UNSIGNED-PAYLOAD") return wrong("payload");
+  if (payload != Sha256(body) && payload != "UNSIGNED-PAYLOAD") return wrong("payload");
   const std::string request = StrCat(target.method, "\n", Encode(Decode(target.path), "-._~/"),
                                      "\n", query, "\n", headers, "\n", names, "\n", payload);
   const std::string text = StrCat(kAlgorithm, "\n", date, "\n", scope[1], "/", scope[2], "/s3/",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An object store of one bucket, "bucket", in front of the objects of an HTTP server: it checks
-// signatures by a computation of its own, lists what there is, and says in XML what is wrong.
+// signatures by a computation of its own, lists what there is, takes objects as a whole and by
+// parts, and says in XML what is wrong.
 #ifndef MILLHOPPER_TESTS_S3_JUDGE_H_
 #define MILLHOPPER_TESTS_S3_JUDGE_H_
 
@@ -17,7 +18,7 @@
 
 namespace millhopper {
 
-// Who may read is a user with the key "KEY" and the secret "SECRET/+=". Any thread.
+// Who may read and write is a user with the key "KEY" and the secret "SECRET/+=". Any thread.
 class S3Judge {
  public:
   // In front of a server, which keeps it.
@@ -32,14 +33,31 @@ class S3Judge {
   void set_page(size_t names);
   // What is sent in place of every list.
   void set_list(const std::string& document);
+  // No part of an upload but the last may be smaller.
+  void set_least_part(size_t bytes);
+  // Uploads by parts are refused when all parts have come, after the answer has begun with success.
+  void BreakUploads(bool broken);
+  // How many uploads by parts have begun and have not ended.
+  size_t open_uploads() const;
+  // An object that is there.
+  std::optional<std::string> Get(const std::string& key) const;
   // How many requests have come in whose signature was right.
   int64_t right() const;
 
  private:
   explicit S3Judge(HttpServer* server) : server_(server) {}
-  std::optional<HttpAnswer> Answer(const std::string& head);
+  struct Parts {
+    std::string key;
+    std::map<size_t, std::string> bytes;
+  };
+
+  std::optional<HttpAnswer> Answer(const std::string& head, const std::string& body);
   // What is wrong with the signature.
-  std::optional<HttpAnswer> Check(const std::string& head);
+  std::optional<HttpAnswer> Check(const std::string& head, const std::string& body);
+  // Of requests about parts.
+  HttpAnswer AnswerParts(const std::string& method, const std::string& key,
+                         const std::string& query, const std::string& body);
+  HttpAnswer PutTogether(const std::string& id, const std::string& list);
   HttpAnswer List(const std::string& query) const;
 
   HttpServer* const server_;
@@ -47,6 +65,9 @@ class S3Judge {
   std::string key_ = "KEY", secret_ = "SECRET/+=", token_, region_ = "us-east-1", list_;
   std::set<std::string> old_keys_;  // of users that are none any more
   std::set<std::string> names_;
+  std::map<std::string, Parts> uploads_;  // by their ids
+  size_t least_part_ = 0, begun_uploads_ = 0;
+  bool uploads_break_ = false;
   size_t page_ = 1000;
   int64_t right_ = 0;
 };

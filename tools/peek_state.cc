@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/peek_state.h"
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "framework/base/error.h"
 #include "framework/checkpoint/checkpoint.h"
 #include "framework/checkpoint/checkpoint_folder.h"
 #include "framework/io/file.h"
+#include "framework/io/file_system.h"
 #include "framework/reader/position.h"
 
 namespace millhopper {
@@ -60,9 +59,8 @@ std::string PositionText(const File& file) {
 }  // namespace
 
 void PrintState(const std::string& path) {
-  std::error_code none;
-  const std::string name =
-      std::filesystem::is_directory(path, none) ? NewestCheckpointIn(path) : path;
+  const bool is_folder = FileSystemOf(path).Stat(path).kind == FileStatus::Kind::kDirectory;
+  const std::string name = is_folder ? NewestCheckpointIn(path) : path;
   const std::unique_ptr<const File> file = File::Open(name);
   std::cout << (IsCheckpoint(*file) ? CheckpointText(ReadCheckpoint(name)) : PositionText(*file));
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "framework/base/error.h"
+
 namespace millhopper {
 namespace {
 
@@ -47,6 +49,12 @@ bool EndsWithStore(std::string_view text) {
 }
 
 }  // namespace
+
+std::string PathIn(std::string_view folder, std::string_view name) {
+  const std::string_view place = WithoutQuery(folder);
+  const bool ends = !place.empty() && place.back() == '/';
+  return StrCat(place, ends ? "" : "/", name, folder.substr(place.size()));
+}
 
 std::string ObjectUrl(std::string_view url) {
   const size_t host = FindUrl(url);

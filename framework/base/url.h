@@ -19,6 +19,9 @@ inline constexpr std::string_view kArrowSchemes[] = {"gs", "abfs", "abfss", "hdf
 // example. Any other path is returned as it is.
 std::string_view WithoutQuery(std::string_view path);
 
+// The path of a name in a folder, which may be a URL with a query.
+std::string PathIn(std::string_view folder, std::string_view name);
+
 // A URL without what does not tell which object it is: a password, what signs a request (X-Amz-...,
 // X-Goog-...) and the fragment. Other parts of a query may say which object it is.
 std::string ObjectUrl(std::string_view url);

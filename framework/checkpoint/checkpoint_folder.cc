@@ -8,20 +8,21 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/url.h"
+#include "framework/io/file_system.h"
+#include "framework/io/output_file.h"
 
 namespace millhopper {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr char kPrefix[] = "checkpoint-";
 constexpr char kSuffix[] = ".save";
-constexpr char kPartial[] = ".partial";
 constexpr size_t kDigits = 8;
 constexpr size_t kMostDigits = 18;
 
@@ -49,39 +50,33 @@ std::optional<uint64_t> NumberOf(const std::string& name) {
   return number;
 }
 
-[[noreturn]] void FailIn(const std::string& path, const std::error_code& error) {
-  throw Error(ErrorCode::kIo, StrCat("this folder of checkpoints: ", error.message()))
-      .InFile(path, -1);
+[[noreturn]] void FailIn(const std::string& path, const std::string& problem) {
+  throw Error(ErrorCode::kIo, StrCat("this folder of checkpoints: ", problem)).InFile(path, -1);
 }
 
-// Calls function(path, name) for every file in a folder.
-template <typename Function>
-void ForEachFile(const std::string& folder, Function function) {
-  std::error_code error;
-  fs::directory_iterator entries(folder, error);
-  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    if (!entries->is_regular_file(error)) continue;
-    function(entries->path(), entries->path().filename().string());
+// The names of the files in a folder.
+std::vector<std::string> FilesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  for (FolderEntry& entry : FileSystemOf(folder).ListFolder(folder)) {
+    if (entry.kind == FileStatus::Kind::kFile) names.push_back(std::move(entry.name));
   }
-  if (error) FailIn(folder, error);
+  return names;
 }
 
 }  // namespace
 
 std::string NewestCheckpointIn(const std::string& folder) {
   std::optional<uint64_t> newest;
-  ForEachFile(folder, [&newest](const fs::path&, const std::string& name) {
-    newest = std::max(newest, NumberOf(name));
-  });
+  for (const std::string& name : FilesIn(folder)) newest = std::max(newest, NumberOf(name));
   if (!newest) {
     throw Error(ErrorCode::kIo, "this folder has no checkpoints").InFile(folder, -1);
   }
-  return (fs::path(folder) / FileName(*newest)).string();
+  return PathIn(folder, FileName(*newest));
 }
 
 CheckpointFolder::Lock::Lock(const std::string& folder)
     : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (descriptor_ < 0) FailIn(folder, std::error_code(errno, std::generic_category()));
+  if (descriptor_ < 0) FailIn(folder, std::strerror(errno));
   // A file system without locks is used without one.
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(descriptor_);
@@ -99,21 +94,29 @@ CheckpointFolder::Lock::~Lock() {
 CheckpointFolder::CheckpointFolder(std::string path, size_t keep)
     : path_(std::move(path)), keep_(keep) {
   Require(keep_ > 0, "at least one checkpoint must be kept");
-  std::error_code error;
-  fs::create_directories(path_, error);
-  if (error) FailIn(path_, error);
-  lock_.emplace(path_);
-  std::vector<fs::path> left;
-  ForEachFile(path_, [this, &left](const fs::path& file, const std::string& name) {
+  if (IsLocal(path_)) {
+    std::error_code error;
+    std::filesystem::create_directories(path_, error);
+    if (error) FailIn(path_, error.message());
+    lock_.emplace(path_);
+  }
+  for (const std::string& name : FilesIn(path_)) {
     if (const std::optional<uint64_t> number = NumberOf(name)) numbers_.push_back(*number);
-    if (name.rfind(kPrefix, 0) == 0 && EndsWith(name, kPartial)) left.push_back(file);
-  });
-  for (const fs::path& file : left) fs::remove(file, error);  // they only take room
+    if (name.rfind(kPrefix, 0) == 0 && EndsWith(name, kPartialSuffix)) RemoveRemains(name);
+  }
   std::sort(numbers_.begin(), numbers_.end());
 }
 
 std::string CheckpointFolder::Name(uint64_t number) const {
-  return (fs::path(path_) / FileName(number)).string();
+  return PathIn(path_, FileName(number));
+}
+
+void CheckpointFolder::RemoveRemains(const std::string& name) const {
+  try {
+    FileSystemOf(path_).Remove(PathIn(path_, name));
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+  }
 }
 
 std::optional<Checkpoint> CheckpointFolder::Newest(std::vector<std::string>* damaged) {
@@ -131,14 +134,13 @@ std::optional<Checkpoint> CheckpointFolder::Newest(std::vector<std::string>* dam
 void CheckpointFolder::Write(const Checkpoint& checkpoint) {
   const uint64_t number = empty() ? 1 : numbers_.back() + 1;
   WriteCheckpoint(checkpoint, Name(number));
-  std::error_code stays;  // what cannot be removed only takes room: it is older, or damaged
   for (; passed_over_ > 0; --passed_over_) {
-    fs::remove(Name(numbers_.back()), stays);
+    RemoveRemains(FileName(numbers_.back()));
     numbers_.pop_back();
   }
   numbers_.push_back(number);
   while (numbers_.size() > keep_) {
-    fs::remove(Name(numbers_.front()), stays);
+    RemoveRemains(FileName(numbers_.front()));
     numbers_.erase(numbers_.begin());
   }
 }
@@ -146,13 +148,7 @@ void CheckpointFolder::Write(const Checkpoint& checkpoint) {
 void CheckpointFolder::Clear() {
   passed_over_ = 0;
   while (!numbers_.empty()) {
-    const std::string newest = Name(numbers_.back());
-    std::error_code error;
-    fs::remove(newest, error);
-    if (error) {
-      throw Error(ErrorCode::kIo, StrCat("this checkpoint cannot be removed: ", error.message()))
-          .InFile(newest, -1);
-    }
+    FileSystemOf(path_).Remove(Name(numbers_.back()));
     numbers_.pop_back();
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of checkpoints of one run, numbered from 1: checkpoint-00000001.save, ...
+// A folder of checkpoints of one run, numbered from 1: checkpoint-00000001.save, ... It may be a
+// URL.
 #ifndef MILLHOPPER_FRAMEWORK_CHECKPOINT_CHECKPOINT_FOLDER_H_
 #define MILLHOPPER_FRAMEWORK_CHECKPOINT_CHECKPOINT_FOLDER_H_
 
@@ -18,12 +19,13 @@ namespace millhopper {
 // a process saves its run there. Throws kIo, also if there is none. Any thread.
 std::string NewestCheckpointIn(const std::string& folder);
 
-// The folder is this object's as long as it lives. One thread at a time.
+// A local folder is this object's as long as it lives; in a store nothing keeps others away. One
+// thread at a time.
 class CheckpointFolder {
  public:
   // Makes the folder if there is none, and removes what writers that were killed have left in it.
   // Keeps the newest `keep` checkpoints. Throws kIo, also if another process uses the folder, and
-  // kInvalidArgument if `keep` is 0.
+  // kInvalidArgument if `keep` is 0 or the folder's file system cannot list it.
   CheckpointFolder(std::string path, size_t keep);
 
   bool empty() const { return numbers_.empty(); }
@@ -54,6 +56,8 @@ class CheckpointFolder {
   };
 
   std::string Name(uint64_t number) const;
+  // Removes what only takes room, if it can be removed.
+  void RemoveRemains(const std::string& name) const;
 
   const std::string path_;
   const size_t keep_;

@@ -112,7 +112,7 @@ class BlockingTransfer final : public HttpTransfer {
 
   void Fail(const Error& error) {
     running_ = pausing_ = false;
-    SetEnded(error.InFile(request_.url, static_cast<int64_t>(request_.offset)));
+    SetEnded(Located(error));
   }
 
   void EndTry(size_t bytes) {
@@ -142,8 +142,7 @@ class BlockingTransfer final : public HttpTransfer {
   bool TryAgainOrFail(const BlockingCarrier::Refusal& refusal) {
     ++failed_;
     std::string problem = refusal.problem;
-    const int most = request_.object ? limits_.tries : limits_.opening_tries;
-    if (refusal.passes && failed_ < most) {
+    if (refusal.passes && failed_ < MostTries(limits_)) {
       due_ = Clock::now() + limits_.PauseAfter(failed_);
       pausing_ = due_ < *deadline_;
       if (pausing_) return true;

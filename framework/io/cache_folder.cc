@@ -212,8 +212,7 @@ void CheckFileSizeLimit(uint64_t bytes) {
 
 CacheFolder::CacheFolder(const std::string& path, uint64_t most_bytes)
     : path_(Absolute(path)), most_pages_(most_bytes / kPageBytes) {
-  Require(&FileSystemOf(path) == &FileSystemOf(""), "the cache '", Escaped(path),
-          "' is on no local disk");
+  Require(IsLocal(path), "the cache '", Escaped(path), "' is on no local disk");
   Require(most_pages_ >= kLeastPages, "a cache of ", most_bytes, " bytes; it needs at least ",
           kLeastPages * kPageBytes);
   std::error_code failed;  // on a full disk the cache is not made before there is room

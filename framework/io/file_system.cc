@@ -41,6 +41,8 @@ const FileSystem& FileSystemOf(const std::string& path) {
   return *found->second;
 }
 
+bool IsLocal(const std::string& path) { return &FileSystemOf(path) == &FileSystemOf(""); }
+
 std::unique_ptr<OnePassInput> FileSystem::OpenOnce(const std::string&) const { return nullptr; }
 
 std::unique_ptr<const File> FileSystem::OpenMapped(const std::string& path) const {
@@ -70,6 +72,16 @@ std::vector<FileStatus> FileSystem::StatAll(const std::vector<std::string>& path
 std::vector<FolderEntry> FileSystem::ListFolder(const std::string& path) const {
   throw Error(ErrorCode::kInvalidArgument,
               "its file system cannot list folders; name the files in a list instead")
+      .InFile(path, -1);
+}
+
+std::unique_ptr<Upload> FileSystem::Create(const std::string& path) const {
+  throw Error(ErrorCode::kIo, "cannot write: nothing is written to its file system")
+      .InFile(path, -1);
+}
+
+void FileSystem::Remove(const std::string& path) const {
+  throw Error(ErrorCode::kIo, "cannot remove: nothing is written to its file system")
       .InFile(path, -1);
 }
 

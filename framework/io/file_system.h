@@ -4,8 +4,8 @@
 // local one, and so is "scheme://..." if no file system is registered for the scheme. The prefix of
 // a format comes first: "recordio:scheme://...".
 //
-// A file system is one source file with one REGISTER_FILE_SYSTEM line. Files are written to the
-// local file system only (output_file.h).
+// A file system is one source file with one REGISTER_FILE_SYSTEM line. How files are written is
+// said in output_file.h.
 #ifndef MILLHOPPER_FRAMEWORK_IO_FILE_SYSTEM_H_
 #define MILLHOPPER_FRAMEWORK_IO_FILE_SYSTEM_H_
 
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "framework/io/file.h"
+#include "framework/io/upload.h"
 
 namespace millhopper {
 
@@ -71,12 +72,20 @@ class FileSystem {
   virtual std::vector<std::string> List(const std::string& pattern) const = 0;
   // All that lies in a folder, in any order, also names with a leading dot; a link is what it leads
   // to. Throws kIo with the path if the folder cannot be listed, and kInvalidArgument if the file
-  // system cannot list any.
+  // system cannot list any. Where a folder is nothing but the names of files in it, none is listed
+  // of one that is not there.
   virtual std::vector<FolderEntry> ListFolder(const std::string& path) const;
+  // Begins to write a file. For OutputFile, which everybody else uses, and which writes local files
+  // itself. Throws kIo with the path if it cannot be written there.
+  virtual std::unique_ptr<Upload> Create(const std::string& path) const;
+  // Removes a file, or does nothing if there is none. Throws kIo with the path if it cannot.
+  virtual void Remove(const std::string& path) const;
 };
 
 // The file system that a path belongs to.
 const FileSystem& FileSystemOf(const std::string& path);
+// Whether this is the local one.
+bool IsLocal(const std::string& path);
 // FileSystem::StatAll of paths that may belong to several file systems.
 std::vector<FileStatus> StatAll(const std::vector<std::string>& paths);
 // A hint for error texts if the path is "scheme://..." and no file system is registered for the

@@ -18,7 +18,6 @@ struct HttpTicket {
   std::vector<std::string> headers;  // "name: value"
   // What libcurl signs with (CURLOPT_AWS_SIGV4); no signature if `scheme` is "".
   std::string scheme, user, password;
-  bool put = false;     // the method is PUT, without a body
   bool direct = false;  // through no proxy
 };
 

@@ -9,6 +9,7 @@
 #include "framework/base/url.h"
 #include "framework/io/file_system.h"
 #include "framework/io/http_file.h"
+#include "framework/io/http_upload.h"
 
 namespace millhopper {
 namespace {
@@ -33,6 +34,12 @@ class HttpFileSystem : public FileSystem {
                 "{00000..00127}")
         .InFile(pattern, -1);
   }
+
+  std::unique_ptr<Upload> Create(const std::string& path) const override {
+    return CreateHttpUpload(RequestFor(path));
+  }
+
+  void Remove(const std::string& path) const override { RemoveHttpObject(RequestFor(path)); }
 
  private:
   static HttpRequest RequestFor(const std::string& path) {

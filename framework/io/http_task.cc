@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <new>
+#include <string_view>
 
 #include "framework/base/version.h"
 #include "framework/io/compression.h"
@@ -18,8 +19,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr long kMostRedirects = 10;
-constexpr milliseconds kAccessCheck{10};         // how often a task looks for credentials
-constexpr long kFirstNoSuccess = 300;            // of the status codes
+constexpr milliseconds kAccessCheck{10};  // how often a task looks for credentials
+constexpr long kFirstSuccess = 200;       // of the status codes
+constexpr long kFirstNoSuccess = 300;
 constexpr long kSocketBytes = 256 << 10;         // that curl takes from a socket at once
 constexpr size_t kMostUnwantedBytes = 64 << 10;  // of a body, such as the page of an error
 
@@ -73,6 +75,7 @@ bool HttpTask::Try() {
   unwanted_bytes_ = 0;
   refusal_.clear();
   received_before_ = received_;
+  sent_ = 0;
   host_ = HttpHostOf(ticket_.url);
   curl_message_[0] = '\0';
   last_sign_ = Clock::now();
@@ -103,6 +106,7 @@ bool HttpTask::Try() {
     Set(CURLOPT_RANGE, StrCat(first(), "-", last()).c_str());
   }
   SetAccess();
+  SetMethod();
   SetHeaders();
   under_way_ = true;
   return true;
@@ -145,9 +149,7 @@ bool HttpTask::GiveUp(Clock::time_point now) {
   return TryAgainOrFail();
 }
 
-void HttpTask::Fail(const Error& error) {
-  SetEnded(error.InFile(request_.url, static_cast<int64_t>(request_.offset)));
-}
+void HttpTask::Fail(const Error& error) { SetEnded(Located(error)); }
 
 bool HttpTask::IsComplete() const {
   return judged_ == Judgement::kTaken && wanted_.has_value() && received_ == *wanted_;
@@ -162,18 +164,31 @@ void HttpTask::SetAccess() {
   if (request_.access == nullptr) {
     // What was asked for by https is not to come by http, nor are the secrets in a URL to go there.
     Set(CURLOPT_REDIR_PROTOCOLS_STR, IsHttps(ticket_.url) ? "https" : "http,https");
-    Set(CURLOPT_FOLLOWLOCATION, 1L);
+    Set(CURLOPT_FOLLOWLOCATION, writes() ? 0L : 1L);  // elsewhere nobody asked to write
     Set(CURLOPT_MAXREDIRS, kMostRedirects);
     Set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
     return;
   }
   Set(CURLOPT_PATH_AS_IS, 1L);
-  if (ticket_.put) Set(CURLOPT_CUSTOMREQUEST, "PUT");
   if (ticket_.direct) Set(CURLOPT_NOPROXY, "*");
   if (ticket_.scheme.empty()) return;
   Set(CURLOPT_AWS_SIGV4, ticket_.scheme.c_str());
   Set(CURLOPT_USERNAME, ticket_.user.c_str());
   Set(CURLOPT_PASSWORD, ticket_.password.c_str());
+}
+
+void HttpTask::SetMethod() {
+  static constexpr const char* kNames[] = {"GET", "PUT", "POST", "DELETE"};
+  if (!writes()) return;
+  Set(CURLOPT_CUSTOMREQUEST, kNames[static_cast<size_t>(request_.method)]);
+  if (request_.method == HttpMethod::kDelete) return;
+  const std::string_view body = request_.body == nullptr ? std::string_view("") : *request_.body;
+  Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+  Set(CURLOPT_POSTFIELDS, body.data());  // libcurl does not copy them
+  // A server says nothing while it takes a long body.
+  Set(CURLOPT_NOPROGRESS, 0L);
+  Set(CURLOPT_XFERINFOFUNCTION, &HttpTask::OnProgress);
+  Set(CURLOPT_XFERINFODATA, static_cast<void*>(this));
 }
 
 void HttpTask::SetHeaders() {
@@ -185,6 +200,7 @@ void HttpTask::SetHeaders() {
     headers_.reset(list);
   };
   for (const std::string& header : ticket_.headers) add(header);
+  if (request_.body != nullptr) add("Content-Type: application/octet-stream");
   const HttpObject object = expected() == nullptr ? HttpObject() : *expected();
   const bool weak = object.etag.substr(0, 2) == "W/";  // a server must not find that it matches
   if (!object.etag.empty() && !weak) {
@@ -207,6 +223,13 @@ size_t HttpTask::OnHeader(char* bytes, size_t, size_t size, void* task) try {
 size_t HttpTask::OnBody(char* bytes, size_t, size_t size, void* task) try {
   return static_cast<HttpTask*>(task)->TakeBody(bytes, size) ? size : 0;
 } catch (const std::bad_alloc&) {
+  return 0;
+}
+
+int HttpTask::OnProgress(void* task, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent) {
+  auto* const self = static_cast<HttpTask*>(task);
+  if (sent > self->sent_) self->last_sign_ = Clock::now();
+  self->sent_ = sent;
   return 0;
 }
 
@@ -244,7 +267,16 @@ void HttpTask::Refuse(ErrorCode code, const std::string& problem) {
   failure_.problem = problem;
 }
 
+void HttpTask::RefuseStatus() {
+  Refuse(ErrorCode::kIo, Said());
+  curl_off_t seconds = 0;
+  curl_easy_getinfo(curl_.get(), CURLINFO_RETRY_AFTER, &seconds);
+  failure_.passes = StatusPasses(status_);
+  failure_.at_least = std::chrono::seconds(std::clamp<curl_off_t>(seconds, 0, 1 << 30));
+}
+
 void HttpTask::Judge() {
+  if (writes()) return JudgeWritten();
   constexpr long kOk = 200, kPart = 206, kChanged = 412, kBehindEnd = 416;
   HttpObject object = head_.object;
   object.size = status_ == kOk ? head_.length : head_.total;
@@ -263,12 +295,7 @@ void HttpTask::Judge() {
                                            : ": the object does not have these bytes"));
   }
   if (status_ != kOk && status_ != kPart) {
-    Refuse(ErrorCode::kIo, Said());
-    curl_off_t seconds = 0;
-    curl_easy_getinfo(curl_.get(), CURLINFO_RETRY_AFTER, &seconds);
-    failure_.passes = StatusPasses(status_);
-    failure_.at_least = std::chrono::seconds(std::clamp<curl_off_t>(seconds, 0, 1 << 30));
-    return;
+    return RefuseStatus();
   }
   if (expected() != nullptr && expected()->Differs(object)) {
     return Refuse(ErrorCode::kDataLoss, StrCat("the object was replaced after it was opened (",
@@ -349,6 +376,15 @@ void HttpTask::JudgeWhole(const HttpObject& object) {
   failure_.passes = true;  // it has given parts before
 }
 
+void HttpTask::JudgeWritten() {
+  if (status_ < kFirstSuccess || status_ >= kFirstNoSuccess) return RefuseStatus();
+  object_ = head_.object;
+  received_ = 0;
+  room_ = request_.size;
+  wanted_ = head_.length;
+  judged_ = request_.size == 0 ? Judgement::kEnough : Judgement::kTaken;
+}
+
 std::string HttpTask::TooLong(const std::string& last) const {
   return StrCat("the request takes more than ", limits_.in_all.count(), " ms", last);
 }
@@ -375,8 +411,7 @@ bool HttpTask::TryAgainOrFail() {
   // The next try for a whole object begins at its first byte again.
   if (!request_.whole && received_ > received_before_) failed_ = 0;
   ++failed_;
-  const int most = is_probe() ? limits_.opening_tries : limits_.tries;
-  if (failure_.passes && failed_ < most) {
+  if (failure_.passes && failed_ < MostTries(limits_)) {
     const milliseconds pause = std::max(limits_.PauseAfter(failed_), failure_.at_least);
     due_ = Clock::now() + pause;
     if (due_ < *deadline_) {

@@ -70,7 +70,6 @@ class HttpTask final : public HttpTransfer {
   };
   static constexpr char kUserAgent[] = "millhopper";
 
-  bool is_probe() const { return !request_.object.has_value(); }
   // The first and the last byte that are still to come.
   uint64_t first() const { return request_.offset + received_; }
   uint64_t last() const { return request_.offset + std::max<uint64_t>(request_.size, 1) - 1; }
@@ -81,19 +80,23 @@ class HttpTask final : public HttpTransfer {
   template <typename Value>
   void Set(CURLoption option, Value value);
   void SetAccess();
+  void SetMethod();
   void SetHeaders();
   // Any other number than `size` ends the try.
   static size_t OnHeader(char* bytes, size_t, size_t size, void* task);
   static size_t OnBody(char* bytes, size_t, size_t size, void* task);
+  static int OnProgress(void* task, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent);
   // False ends the try.
   bool TakeBody(const char* bytes, size_t size);
   std::string Said() const { return StrCat("the server said '", Escaped(head_.status_line), "'"); }
 
   void Refuse(ErrorCode code, const std::string& problem);
+  void RefuseStatus();
   // Decides by the headers what the answer is worth.
   void Judge();
   void JudgePart(HttpObject object);
   void JudgeWhole(const HttpObject& object);
+  void JudgeWritten();
   std::string TooLong(const std::string& last) const;
   bool Succeed();
   // Counts what the try has cost, once, before those who wait for its result have it.
@@ -119,6 +122,7 @@ class HttpTask final : public HttpTransfer {
   size_t unwanted_bytes_ = 0;
   std::string refusal_;  // the body of an answer that is none, for those who understand it
   size_t received_before_ = 0;
+  curl_off_t sent_ = 0;             // bytes of the request's body
   size_t room_ = 0;                 // for bytes of this answer
   std::optional<uint64_t> wanted_;  // bytes of the transfer as a whole, once they are known
 };

@@ -363,12 +363,14 @@ void HttpTransfer::Attend() const {
 
 void HttpTransfer::SetFailed(ErrorCode code, const std::string& problem, int tries) {
   const uint64_t last = request_.offset + std::max<uint64_t>(request_.size, 1) - 1;
-  const std::string what = !request_.object || request_.whole
-                               ? "cannot open: "
-                               : StrCat("cannot read bytes ", request_.offset, "-", last, ": ");
+  std::string what = "cannot open: ";
+  if (writes()) {
+    what = request_.method == HttpMethod::kDelete ? "cannot remove: " : "cannot write: ";
+  } else if (request_.object && !request_.whole) {
+    what = StrCat("cannot read bytes ", request_.offset, "-", last, ": ");
+  }
   const std::string several = tries > 1 ? StrCat(" (", tries, " tries)") : "";
-  SetEnded(Error(code, StrCat(what, problem, several))
-               .InFile(request_.url, static_cast<int64_t>(request_.offset)));
+  SetEnded(Located(Error(code, StrCat(what, problem, several))));
 }
 
 void HttpTransfer::SetEnded(const std::optional<Error>& error) {

@@ -44,8 +44,14 @@ struct HttpLimits {
   static void Set(const HttpLimits& limits);
 };
 
-// What is asked of a server: a part of an object.
+// What a request does to an object. Whoever asks for anything but kGet changes it.
+enum class HttpMethod { kGet, kPut, kPost, kDelete };
+
+// What is asked of a server: a part of an object, or that it changes what it has.
 struct HttpRequest {
+  HttpMethod method = HttpMethod::kGet;
+  // What is sent with kPut and kPost. It stays as it is until the transfer has ended.
+  std::shared_ptr<const std::string> body;
   std::string url;  // or the name of what is asked for, if `access` says where it is
   std::shared_ptr<const HttpAccess> access;  // null: the URL is all that is needed
   // Who takes the request in libcurl's place, whatever `access` is (request_carrier.h); or null.
@@ -58,7 +64,8 @@ struct HttpRequest {
   Ref<Buffer> buffer;
   // The object that they must be of. Without one any object is right, and it may have fewer bytes.
   std::optional<HttpObject> object;
-  // The whole object is asked for. It may have fewer bytes than `size`, but not more.
+  // The whole object is asked for. It may have fewer bytes than `size`, but not more. The answers
+  // to kPut, kPost and kDelete are always taken as a whole, and if `size` is 0 they are not kept.
   bool whole = false;
   bool urgent = false;  // before all that wait for their turn and are not
 };
@@ -99,7 +106,21 @@ class HttpTransfer {
   long status() const { return status_; }
 
  protected:
-  explicit HttpTransfer(HttpRequest request) : request_(std::move(request)) {}
+  explicit HttpTransfer(HttpRequest request) : request_(std::move(request)) {
+    request_.whole = request_.whole || writes();
+  }
+  // Whether the request changes what the server has.
+  bool writes() const { return request_.method != HttpMethod::kGet; }
+  // Whether all is wanted that an object has to say, of which nothing is known.
+  bool is_probe() const { return !writes() && !request_.object.has_value(); }
+  // How many tries may bring nothing, one after another.
+  int MostTries(const HttpLimits& limits) const {
+    return is_probe() ? limits.opening_tries : limits.tries;
+  }
+  // The error with the URL, and with the first byte if some are read.
+  Error Located(const Error& error) const {
+    return error.InFile(request_.url, writes() ? -1 : static_cast<int64_t>(request_.offset));
+  }
   // Threads that wait call it again and again: it does what the transfer needs and what may take
   // long, such as getting credentials. Throws nothing but an error that interrupts.
   virtual void Attend() const;

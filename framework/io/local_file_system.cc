@@ -413,6 +413,11 @@ class LocalFileSystem final : public FileSystem {
       entries.push_back({std::move(name), kind});
     }
   }
+
+  void Remove(const std::string& path) const override {
+    if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
+    throw Error(ErrorCode::kIo, StrCat("cannot remove: ", std::strerror(errno))).InFile(path, -1);
+  }
 };
 
 REGISTER_FILE_SYSTEM(LocalFileSystem, "");

@@ -112,7 +112,10 @@ OutputFile::OutputFile(std::string path, const OutputRules& rules)
     : path_(std::move(path)), rules_(rules), owner_(getpid()) {
   if (path_.empty()) Fail("cannot write: the name is empty");
   if (path_.find('\0') != std::string::npos) Fail("cannot write: a name with a zero byte");
-  if (&FileSystemOf(path_) != &FileSystemOf("")) Fail("cannot write: only local files are written");
+  if (!IsLocal(path_)) {
+    CreateUpload();
+    return;
+  }
   struct stat status;
   // The system decides whether a link may be followed.
   const bool exists = ::stat(path_.c_str(), &status) == 0;
@@ -151,11 +154,24 @@ OutputFile::OutputFile(std::string path, const OutputRules& rules)
 
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
+  if (owner_ != getpid()) static_cast<void>(upload_.release());  // the parent's to give up
   if (partial_.empty() || owner_ != getpid()) return;
   Partials& partials = Partials::Get();
   std::lock_guard<std::timed_mutex> lock(partials.mutex);
   ::unlink(partial_.c_str());
   partials.owners.erase(partial_);
+}
+
+void OutputFile::CreateUpload() {
+  const FileSystem& system = FileSystemOf(path_);
+  upload_ = system.Create(path_);
+  place_ = path_;
+  // Writing will tell what is wrong with a server that cannot say what it has.
+  const FileStatus status = system.Stat(path_);
+  if (status.kind == FileStatus::Kind::kDirectory) Fail("cannot write: it is a folder");
+  if (status.kind != FileStatus::Kind::kFile) return;
+  replaced_ = std::make_unique<FileReplaced>(path_, status.id, rules_.role);
+  if (!rules_.overwrite) Fail(rules_.refusal);
 }
 
 void OutputFile::CreatePartial() {
@@ -208,6 +224,11 @@ void OutputFile::OrFailForGood(const Step& step) {
 
 void OutputFile::Write(const char* bytes, size_t size) {
   OrFailForGood([&] {
+    if (upload_ != nullptr) {
+      upload_->Write(bytes, size);
+      bytes_ += size;
+      return;
+    }
     if (is_stream_ && descriptor_ < 0) OpenStream();
     while (size > 0) {
       const ssize_t written = ::write(descriptor_, bytes, size);
@@ -229,6 +250,11 @@ void OutputFile::Write(const char* bytes, size_t size) {
 void OutputFile::Finish() {
   OrFailForGood([&] {
     if (finished_) return;
+    if (upload_ != nullptr) {
+      upload_->Finish();
+      finished_ = true;
+      return;
+    }
     if (is_stream_ && descriptor_ < 0) OpenStream();
     // Without this a crash of the machine could leave the name without the content. The system
     // reports a failure once: a second fsync would succeed.
@@ -243,7 +269,7 @@ void OutputFile::Publish() { PublishInOrder({this}); }
 
 void OutputFile::CheckName() const {
   struct stat status;
-  if (is_stream_ || ::lstat(place_.c_str(), &status) != 0) return;
+  if (is_stream_ || upload_ != nullptr || ::lstat(place_.c_str(), &status) != 0) return;
   if (!S_ISREG(status.st_mode)) {
     Fail(StrCat("cannot write: since the writing began it has become ",
                 S_ISLNK(status.st_mode) ? "a symbolic link" : KindOf(status)));
@@ -252,7 +278,6 @@ void OutputFile::CheckName() const {
 }
 
 void OutputFile::Rename() {
-  if (is_stream_) return;
   int result = -1;
   if (!rules_.overwrite) {
     result = ::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, place_.c_str(), RENAME_NOREPLACE);
@@ -271,11 +296,17 @@ void PublishInOrder(const std::vector<OutputFile*>& files) {
   for (OutputFile* file : files) file->Finish();
   std::set<std::string> folders;
   {
-    std::lock_guard<std::timed_mutex> lock(Partials::Get().mutex);
+    std::unique_lock<std::timed_mutex> lock(Partials::Get().mutex);
     for (const OutputFile* file : files) file->CheckName();
     for (OutputFile* file : files) {
-      file->Rename();
-      if (!file->is_stream_) folders.insert(FolderOf(file->place_));
+      if (file->upload_ != nullptr) {
+        lock.unlock();  // other files need not wait for a server
+        file->OrFailForGood([&] { file->upload_->Publish(); });
+        lock.lock();
+      } else if (!file->is_stream_) {
+        file->Rename();
+        folders.insert(FolderOf(file->place_));
+      }
     }
   }
   for (const std::string& folder : folders) {

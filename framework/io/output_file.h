@@ -8,11 +8,14 @@
 //   FIFO, character   refused, or written to as the bytes come if `stream` is set; the same for
 //   device, /dev/fd/N open descriptors of the process, such as /dev/stdout
 //   anything else     refused: directories, block devices, sockets
+//   scheme://...      a file of another file system (Upload), if that can be written to. It appears
+//                     when it is complete, in place of an older one
 //
 // A file that the process reads (files_in_use.h) is refused in any case.
 //
-// Until it is complete, a file is called <name>.partial. If a file of that name exists, it may
-// belong to another process and is left alone; the new one is called <name>.2.partial, and so on.
+// Until it is complete, a local file is called <name>.partial. If a file of that name exists, it
+// may belong to another process and is left alone; the new one is called <name>.2.partial, and so
+// on.
 #ifndef MILLHOPPER_FRAMEWORK_IO_OUTPUT_FILE_H_
 #define MILLHOPPER_FRAMEWORK_IO_OUTPUT_FILE_H_
 
@@ -26,6 +29,7 @@
 #include <vector>
 
 #include "framework/io/files_in_use.h"
+#include "framework/io/upload.h"
 
 namespace millhopper {
 
@@ -61,7 +65,7 @@ class OutputFile {
   void Publish();
 
   const std::string& path() const { return path_; }
-  // The path of the file itself, after all links.
+  // The path of the file itself, after all links; with its scheme if it is not local.
   const std::string& place() const { return place_; }
   uint64_t bytes() const { return bytes_; }
   // Whether it is written to as a stream.
@@ -72,6 +76,7 @@ class OutputFile {
  private:
   friend void PublishInOrder(const std::vector<OutputFile*>& files);
 
+  void CreateUpload();
   void CreatePartial();
   // What Write and Finish do. After it has thrown, so does every later call of both.
   template <typename Step>
@@ -88,7 +93,8 @@ class OutputFile {
   std::unique_ptr<const FileReplaced> replaced_;  // null if there was no file
   bool is_stream_ = false;
   bool is_standard_output_ = false;
-  int inherited_ = -1;   // the open descriptor that the path stands for, or -1
+  std::unique_ptr<Upload> upload_;  // null for a local file
+  int inherited_ = -1;              // the open descriptor that the path stands for, or -1
   const pid_t owner_;    // the process that made the partial file; forked children do not remove it
   std::string place_;    // "" for a stream
   std::string partial_;  // "" once it has its name
@@ -99,8 +105,8 @@ class OutputFile {
 };
 
 // Finishes all files, checks that each may still be given its name, and then names them one after
-// another. Only SIGKILL or a crash can end the process in between. Throws kIo; if a file cannot be
-// given its name, the files before it have theirs.
+// another. Only SIGKILL, a crash, or for uploads a stop can end it in between. Throws kIo; if a
+// file cannot be given its name, the files before it have theirs.
 void PublishInOrder(const std::vector<OutputFile*>& files);
 
 // Removes all files that have no name yet. From then on, threads that would create another one or

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/io/s3_bucket.h"
 
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
@@ -21,7 +24,6 @@ constexpr size_t kMostRegionBytes = 64;
 constexpr size_t kMostRegions = 10'000;    // of buckets, that are remembered
 constexpr size_t kMostMessageBytes = 300;  // of what a server says
 constexpr std::string_view kTokenHeader = "x-amz-security-token: ";
-constexpr char kEmptyHash[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 bool IsLetterOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -42,6 +44,17 @@ bool IsBucket(const std::string& text) {
 
 bool StartsWith(const std::string& text, std::string_view begin) {
   return text.compare(0, begin.size(), begin) == 0;
+}
+
+std::string Sha256(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  if (EVP_Digest(bytes.data(), bytes.size(), digest, nullptr, EVP_sha256(), nullptr) != 1) {
+    Throw(ErrorCode::kResourceLimit, "no memory for a digest");
+  }
+  std::string text;
+  for (const unsigned char byte : digest) text += {kDigits[byte >> 4], kDigits[byte & 15]};
+  return text;
 }
 
 // The first of these settings that is set, or "".
@@ -92,11 +105,12 @@ struct StoreInUse {
   std::shared_ptr<S3Store> store;
 };
 
-// Asks for an object, or for what is in a bucket.
+// Asks for an object, or for what is in a bucket, or sends one.
 class BucketAccess final : public HttpAccess {
  public:
-  BucketAccess(const S3Path& path, const std::string& query)
+  BucketAccess(const S3Path& path, const std::string& query, std::string_view body)
       : store_(S3Store::Get()),
+        hash_(Sha256(body)),
         bucket_(path.bucket),
         behind_bucket_(StrCat("/", S3Encoded(path.key, true), query.empty() ? "" : "?", query)) {}
 
@@ -105,7 +119,7 @@ class BucketAccess final : public HttpAccess {
     if (store_->anonymous()) return ticket;
     std::optional<S3Credentials> credentials = store_->credentials()->Get();
     if (!credentials) return std::nullopt;
-    ticket.headers.push_back(StrCat("x-amz-content-sha256: ", kEmptyHash));
+    ticket.headers.push_back(StrCat("x-amz-content-sha256: ", hash_));
     if (!credentials->token.empty()) {
       ticket.headers.push_back(StrCat(kTokenHeader, credentials->token));
     }
@@ -158,6 +172,7 @@ class BucketAccess final : public HttpAccess {
   }
 
   const std::shared_ptr<S3Store> store_;
+  const std::string hash_;  // of the body, as the store wants it
   const std::string bucket_, behind_bucket_;
 };
 
@@ -250,11 +265,14 @@ std::string S3Store::UrlOf(const std::string& bucket) const {
   return is_name ? StrCat("https://", bucket, ".", host) : StrCat("https://", host, "/", bucket);
 }
 
-HttpRequest S3Request(const std::string& shown, const S3Path& path, const std::string& query) {
+HttpRequest S3Request(const std::string& shown, const S3Path& path, const std::string& query,
+                      std::shared_ptr<const std::string> body) {
   HttpRequest request;
   request.url = shown;
   try {
-    request.access = std::make_shared<BucketAccess>(path, query);
+    request.access = std::make_shared<BucketAccess>(
+        path, query, body == nullptr ? std::string_view() : std::string_view(*body));
+    request.body = std::move(body);
   } catch (const Error& error) {
     throw error.InFile(shown, -1);
   }

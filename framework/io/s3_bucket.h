@@ -58,8 +58,9 @@ class S3Store {
 };
 
 // A request for an object, or with a query for what is in a bucket. Errors name `shown`. The query
-// is sorted by names and encoded. Throws as S3Store::Get.
-HttpRequest S3Request(const std::string& shown, const S3Path& path, const std::string& query = "");
+// is sorted by names and encoded. What is signed includes the body. Throws as S3Store::Get.
+HttpRequest S3Request(const std::string& shown, const S3Path& path, const std::string& query = "",
+                      std::shared_ptr<const std::string> body = nullptr);
 
 }  // namespace millhopper
 

@@ -57,8 +57,9 @@ class CredentialsAccess final : public HttpAccess {
   HttpTicket ticket_;
 };
 
-std::string Fetch(HttpTicket ticket) {
+std::string Fetch(HttpTicket ticket, HttpMethod method = HttpMethod::kGet) {
   HttpRequest request;
+  request.method = method;
   // Errors name the server alone: who knows the path may get the credentials, too.
   request.url = ticket.url.substr(0, ticket.url.find_first_of("/?#", FindUrl(ticket.url)));
   request.access = std::make_shared<CredentialsAccess>(std::move(ticket));
@@ -67,6 +68,7 @@ std::string Fetch(HttpTicket ticket) {
   limits.silence = std::min(limits.silence, kSilence);
   limits.in_all = std::min(limits.in_all, kInAll);
   limits.opening_tries = std::min(limits.opening_tries, kTries);
+  limits.tries = std::min(limits.tries, kTries);
   request.limits = limits;
   request.size = kMostAnswerBytes;
   request.buffer = BufferPool::At(Place()).Take(request.size);
@@ -185,9 +187,8 @@ S3Credentials FromInstance(const AwsSettings& environment) {
   while (!host.empty() && host.back() == '/') host.pop_back();
   HttpTicket ticket;
   ticket.url = host + "/latest/api/token";
-  ticket.put = true;
   ticket.headers.push_back(StrCat(kTokenHeader, "-ttl-seconds: ", kTokenSeconds));
-  const std::string token = FirstLine(Fetch(std::move(ticket)));
+  const std::string token = FirstLine(Fetch(std::move(ticket), HttpMethod::kPut));
   CheckValue(token, "token of the instance's server");
   const auto get = [&](const std::string& path) {
     HttpTicket next;

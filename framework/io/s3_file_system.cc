@@ -9,8 +9,10 @@
 #include "framework/base/error.h"
 #include "framework/io/file_system.h"
 #include "framework/io/http_file.h"
+#include "framework/io/http_upload.h"
 #include "framework/io/s3_bucket.h"
 #include "framework/io/s3_list.h"
+#include "framework/io/s3_upload.h"
 
 namespace millhopper {
 namespace {
@@ -35,12 +37,14 @@ class S3FileSystem final : public FileSystem {
 
   std::vector<FolderEntry> ListFolder(const std::string& path) const override {
     const S3Path folder = FolderOf(path);
-    const NamesUnder list = ListS3(path, folder);
-    if (list.keys.empty() && list.prefixes.empty()) {
-      throw Error(ErrorCode::kIo, "no object of the bucket lies in this folder").InFile(path, -1);
-    }
-    return EntriesOf(list, folder.key);
+    return EntriesOf(ListS3(path, folder), folder.key);
   }
+
+  std::unique_ptr<Upload> Create(const std::string& path) const override {
+    return CreateS3Upload(path);
+  }
+
+  void Remove(const std::string& path) const override { RemoveHttpObject(RequestFor(path)); }
 
  private:
   static HttpRequest RequestFor(const std::string& path) {

@@ -55,7 +55,7 @@ std::string ReadLocalProgram(const std::string& path) {
 }
 
 std::string ReadProgramFile(const std::string& path) {
-  if (&FileSystemOf(path) == &FileSystemOf("")) return ReadLocalProgram(path);
+  if (IsLocal(path)) return ReadLocalProgram(path);
   const std::unique_ptr<const File> file = File::Open(path);
   std::string content(std::min<uint64_t>(file->size(), kMaxProgramBytes + 1), '\0');
   file->Read(0, content.data(), content.size());

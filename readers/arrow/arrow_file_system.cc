@@ -9,6 +9,7 @@
 #include "framework/base/error.h"
 #include "framework/io/file_system.h"
 #include "framework/io/http_file.h"
+#include "framework/io/http_upload.h"
 #include "framework/io/name_pattern.h"
 #include "readers/arrow/arrow_object.h"
 #include "readers/arrow/arrow_store.h"
@@ -49,12 +50,14 @@ class ArrowFileSystem : public FileSystem {
   std::vector<FolderEntry> ListFolder(const std::string& path) const override {
     std::string folder = StorePath::Of(path).key;
     if (!folder.empty() && folder.back() != '/') folder += '/';
-    const NamesUnder names = ListArrow(path, folder, true);
-    if (names.keys.empty() && names.prefixes.empty()) {
-      throw Error(ErrorCode::kIo, "nothing in the store lies in this folder").InFile(path, -1);
-    }
-    return EntriesOf(names, folder);
+    return EntriesOf(ListArrow(path, folder, true), folder);
   }
+
+  std::unique_ptr<Upload> Create(const std::string& path) const override {
+    return CreateHttpUpload(ArrowWriteRequest(path));
+  }
+
+  void Remove(const std::string& path) const override { RemoveHttpObject(ArrowWriteRequest(path)); }
 
  private:
   // Whether a path names all of a store. False for one that makes no sense.

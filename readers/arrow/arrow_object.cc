@@ -30,6 +30,7 @@
 #include "framework/base/stop.h"
 #include "framework/io/blocking_requests.h"
 #include "framework/io/compression.h"
+#include "framework/io/output_file.h"
 #include "readers/arrow/arrow_store.h"
 
 namespace millhopper {
@@ -248,6 +249,37 @@ class ArrowObject final : public ArrowCarrier {
   mutable std::shared_ptr<Opened> opened_;
 };
 
+// Writes an object, or removes it.
+class ArrowWrite final : public ArrowCarrier {
+ public:
+  using ArrowCarrier::ArrowCarrier;
+
+ private:
+  Result<Answer> Call(const ArrowStore& store, const HttpRequest& request, char*) const override {
+    const std::string name = store.PathOf(path().key);
+    arrow::fs::FileSystem& system = store.system();
+    if (request.method == HttpMethod::kDelete) {
+      ARROW_RETURN_NOT_OK(system.DeleteFile(name));
+    } else if (path().scheme == "hdfs") {
+      // Hadoop shows a file while it is being written, and gives none the name of another.
+      ARROW_RETURN_NOT_OK(Write(&system, name + kPartialSuffix, *request.body));
+      ARROW_ASSIGN_OR_RAISE(const arrow::fs::FileInfo older, system.GetFileInfo(name));
+      if (older.IsFile()) ARROW_RETURN_NOT_OK(system.DeleteFile(name));
+      ARROW_RETURN_NOT_OK(system.Move(name + kPartialSuffix, name));
+    } else {
+      ARROW_RETURN_NOT_OK(Write(&system, name, *request.body));
+    }
+    return Answer();
+  }
+
+  static Status Write(arrow::fs::FileSystem* system, const std::string& name,
+                      const std::string& bytes) {
+    ARROW_ASSIGN_OR_RAISE(const auto out, system->OpenOutputStream(name));
+    ARROW_RETURN_NOT_OK(out->Write(bytes.data(), static_cast<int64_t>(bytes.size())));
+    return out->Close();
+  }
+};
+
 // What Arrow says of what lies in a folder, or of one name.
 class ArrowList final : public ArrowCarrier {
  public:
@@ -300,9 +332,8 @@ Status MakeRelative(const std::string& folder, ArrowList::Infos* infos) {
   return Status::OK();
 }
 
-}  // namespace
-
-HttpRequest ArrowRequest(const std::string& path) {
+template <typename Carrier>
+HttpRequest RequestOf(const std::string& path) {
   StorePath parts = StorePath::Of(path);
   if (parts.key.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "the name of a store without that of an object")
@@ -310,7 +341,20 @@ HttpRequest ArrowRequest(const std::string& path) {
   }
   HttpRequest request;
   request.url = path;
-  request.carrier = std::make_shared<const ArrowObject>(std::move(parts));
+  request.carrier = std::make_shared<const Carrier>(std::move(parts));
+  return request;
+}
+
+}  // namespace
+
+HttpRequest ArrowRequest(const std::string& path) { return RequestOf<ArrowObject>(path); }
+
+HttpRequest ArrowWriteRequest(const std::string& path) {
+  HttpRequest request = RequestOf<ArrowWrite>(path);
+  // The whole object is sent by one call, which says nothing until it returns.
+  HttpLimits limits = HttpLimits::Get();
+  limits.silence = limits.in_all;
+  request.limits = limits;
   return request;
 }
 

@@ -14,6 +14,9 @@ namespace millhopper {
 // Throws kInvalidArgument with the path if it names none.
 HttpRequest ArrowRequest(const std::string& path);
 
+// The same for an object that is to be written or removed (http_upload.h).
+HttpRequest ArrowWriteRequest(const std::string& path);
+
 // What lies directly under a prefix of keys, sorted; `with_folders` is false if the keys that have
 // a slash behind the prefix need not be told. Errors name `path`. Throws kIo, kResourceLimit if
 // there is more than a list of files may hold, and kCancelled.

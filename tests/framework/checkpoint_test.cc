@@ -11,8 +11,10 @@
 #include <optional>
 
 #include "framework/checkpoint/checkpoint_folder.h"
+#include "framework/io/file_system.h"
 #include "proto/checkpoint.pb.h"
 #include "readers/index_reader.h"
+#include "tests/memory_files.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 
@@ -225,10 +227,44 @@ TEST(CheckpointFolderTest, IsNotHeldByAForkedChild) {
   EXPECT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
+// Whatever call fails, what was saved before is there.
+TEST(CheckpointFolderTest, IsInAnyFileSystem) {
+  const std::string path = "memory:///run";
+  MemoryFiles& files = MemoryFiles::Get();
+  std::vector<std::string> damaged;
+  CheckpointFolder(path, 2).Write(Some(1));
+  for (uint64_t step = 2;; ++step) {
+    files.Break(FileTrouble::kFail, static_cast<int64_t>(step) - 2);
+    bool written = false;
+    try {
+      CheckpointFolder folder(path, 2);
+      folder.Write(Some(step));
+      written = true;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kIo);
+      EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
+    }
+    const bool hit = files.hit();
+    files.Mend();
+    ExpectSame(*CheckpointFolder(path, 2).Newest(&damaged), Some(written ? step : step - 1));
+    if (!written) CheckpointFolder(path, 2).Write(Some(step));
+    if (!hit) break;
+  }
+  const std::string newest = NewestCheckpointIn(path);
+  EXPECT_EQ(newest.rfind("memory:///run/checkpoint-", 0), 0u) << newest;
+  CheckpointFolder folder(path, 1);
+  folder.Write(Some(100));
+  EXPECT_EQ(FileSystemOf(path).ListFolder(path).size(), 1u);
+  folder.Clear();
+  EXPECT_TRUE(CheckpointFolder(path, 1).empty());
+}
+
 TEST(CheckpointFolderTest, NamesAFolderThatCannotBeUsed) {
   const std::string path = NewFolder("checkpoints") + "/file";
   WriteFile(path, "");
   ExpectError(ErrorCode::kIo, path, [&] { CheckpointFolder(path, 1); });
+  const std::string unlisted = "http://127.0.0.1:9/run";
+  ExpectError(ErrorCode::kInvalidArgument, unlisted, [&] { CheckpointFolder(unlisted, 1); });
 }
 
 }  // namespace

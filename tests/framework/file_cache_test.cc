@@ -277,7 +277,7 @@ HttpAnswer PartOf(const std::string& content, const std::string& head,
 
 TEST_F(FileCacheTest, QueriesTellObjectsApartAndSignaturesDoNot) {
   const std::string one = RandomBytes(100'000, 1), two = RandomBytes(100'000, 2);
-  server_.set_judge([&](const std::string& head) {
+  server_.set_judge([&](const std::string& head, const std::string&) {
     return PartOf(head.find("id=2") == std::string::npos ? one : two, head, "ETag: \"a\"");
   });
   const std::string url = server_.Url("/object");
@@ -288,7 +288,7 @@ TEST_F(FileCacheTest, QueriesTellObjectsApartAndSignaturesDoNot) {
   EXPECT_TRUE(ReadAllOf(url + "?id=1&x-amz-signature=s2&X-Amz-Date=3") == one);
   EXPECT_TRUE(ReadAllOf(url + "?X-Goog-Signature=s3&id=2#part") == two);
   EXPECT_EQ(Sent(), 0u);
-  server_.set_judge([&](const std::string& head) {
+  server_.set_judge([&](const std::string& head, const std::string&) {
     return PartOf(head.find("?a&b") == std::string::npos ? two : one, head, "ETag: \"a\"");
   });
   EXPECT_TRUE(ReadAllOf(url + "?a&b") == one);
@@ -387,7 +387,7 @@ TEST_F(FileCacheTest, AnObjectThatIsReplacedMeanwhileIsAnErrorAndNoMixture) {
 TEST_F(FileCacheTest, ABlockOfWhichOnlyAPartHasAVersionIsNotKept) {
   const std::string content = content_.substr(0, 2 * kMiB);
   std::atomic<int> odd{0};
-  server_.set_judge([&](const std::string& head) -> HttpAnswer {
+  server_.set_judge([&](const std::string& head, const std::string&) -> HttpAnswer {
     if (HeaderOf(head, "Range") != "bytes=1048576-2097151" || odd++ > 0) {
       return PartOf(content, head, "ETag: \"a\"");
     }
@@ -445,7 +445,7 @@ TEST_F(FileCacheTest, ObjectsThatMayHaveTheSameVersionAsOthersAreNotKept) {
   for (const auto& one : cases) {
     SCOPED_TRACE(one.validators);
     const std::string url = server_.Url(StrCat("/", number++));
-    server_.set_judge([&](const std::string& head) {
+    server_.set_judge([&](const std::string& head, const std::string&) {
       return PartOf(small, head, "Accept-Ranges: bytes" + one.validators);
     });
     const size_t before = Entries().size();

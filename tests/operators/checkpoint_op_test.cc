@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <memory>
 
+#include "framework/io/file.h"
 #include "tests/memory_files.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
@@ -110,18 +112,22 @@ TEST_F(CheckpointOpTest, SaysWhatIsMissingOrDiffers) {
 }
 
 // A file of another file system is found there.
-TEST_F(CheckpointOpTest, RestoresFromOtherFileSystems) {
+TEST_F(CheckpointOpTest, SavesInOtherFileSystemsAndRestoresFromThem) {
+  const std::string remote = "memory:///saved";
   ProgramRunner saves;
   saves.Startup(Startup(folder_));
-  saves.Main(Main(path_, 3));
-  const std::string remote = "memory:///saved";
+  saves.Main(Main(remote, 3));
+  const std::unique_ptr<const File> file = File::Open(remote);
+  std::string saved(file->size(), '\0');
+  file->Read(0, saved.data(), saved.size());
+  MemoryFiles::Get().Remove(remote);
   const std::string main =
       BlockText(0, -1,
                 {TensorText("found", "BOOL", {1}),
                  OpText("restore", {{"Readers", {"data"}}}, {{"Out", {"w"}}, {"Found", {"found"}}},
                         {{"file_path", Path(remote)}})});
   for (const bool found : {false, true}) {
-    if (found) MemoryFiles::Get().Write(remote, ReadFile(path_));
+    if (found) MemoryFiles::Get().Write(remote, saved);
     ProgramRunner runner;
     runner.Startup(Startup(folder_));
     runner.Main(main);

@@ -143,13 +143,20 @@ TEST_F(HttpCommand, StopsWhileAServerIsSilent) {
   }
 }
 
-TEST_F(HttpCommand, WritesNoOutputToAServer) {
+TEST_F(HttpCommand, WritesRecordsToAServer) {
   const TempFile lines("lines.txt", "ab\n");
-  const ChildResult result = RunChild(
-      {"tools/recordio", "write", "--output=" + server_.Url("/new.recordio"), lines.path()});
-  EXPECT_EQ(result.exit_code, 4) << result.errors;
-  EXPECT_NE(result.errors.find("cannot write: only local files are written"), std::string::npos)
-      << result.errors;
+  const std::string path = server_.Url("/new.recordio");
+  const ChildResult written =
+      RunChild({"tools/recordio", "write", "--output=" + path, lines.path()});
+  EXPECT_EQ(written.exit_code, 0) << written.errors;
+  const ChildResult head = RunChild({"tools/recordio", "head", path});
+  EXPECT_NE(head.output.find("ab"), std::string::npos) << head.errors;
+  server_.set_status(405);
+  server_.Break(HttpTrouble::kStatus);
+  const ChildResult refused =
+      RunChild({"tools/recordio", "write", "--output=" + server_.Url("/other"), lines.path()});
+  EXPECT_EQ(refused.exit_code, 4) << refused.errors;
+  EXPECT_NE(refused.errors.find("405"), std::string::npos) << refused.errors;
 }
 
 }  // namespace

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands on files and programs of an object store.
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "framework/io/file_system.h"
 #include "tests/child.h"
 #include "tests/http_server.h"
 #include "tests/record_files.h"
 #include "tests/s3_judge.h"
+#include "tests/saved_loop.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -98,13 +103,65 @@ TEST_F(S3Command, SaysWhatTheStoreSaysAndShowsNoSecret) {
   }
 }
 
-TEST_F(S3Command, WritesNoOutputToAStore) {
-  const TempFile lines("lines.txt", "ab\n");
-  const ChildResult result =
-      RunChild({"tools/recordio", "write", "--output=s3://bucket/new.recordio", lines.path()});
-  EXPECT_EQ(result.exit_code, 4) << result.errors;
-  EXPECT_NE(result.errors.find("cannot write: only local files are written"), std::string::npos)
-      << result.errors;
+TEST_F(S3Command, WritesRecordsToAStore) {
+  const TempFile lines("lines.txt", "ab\nc\n");
+  for (const char* const name : {"new", "another", "new"}) {
+    const ChildResult written =
+        RunChild({"tools/recordio", "write", StrCat("--output=s3://bucket/out/", name, ".recordio"),
+                  "--force", lines.path()});
+    EXPECT_EQ(written.exit_code, 0) << written.errors;
+  }
+  const ChildResult head =
+      RunChild({"tools/recordio", "head", "s3://bucket/out/new.recordio", "--count=1"});
+  EXPECT_EQ(head.exit_code, 0) << head.errors;
+  EXPECT_NE(head.output.find("ab"), std::string::npos) << head.output;
+  const ChildResult verified = RunChild({"tools/recordio", "verify", "s3://bucket/out/*.recordio"});
+  EXPECT_EQ(verified.exit_code, 0) << verified.errors;
+  const ChildResult refused =
+      RunChild({"tools/recordio", "write", "--output=s3://bucket/out/new.recordio", lines.path()});
+  EXPECT_EQ(refused.exit_code, 4) << refused.errors;
+  EXPECT_NE(refused.errors.find("the file exists"), std::string::npos) << refused.errors;
+}
+
+// A run that is stopped three times prints what one prints that is not.
+TEST_F(S3Command, SavesRunsInAStore) {
+  const std::string saved = "s3://bucket/runs/a b";
+  WriteFile(folder_ + "/startup.pbtxt", SavedLoopStartup(folder_));
+  WriteFile(folder_ + "/main.pbtxt", SavedLoopMain(1500, false));
+  const auto command = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words = {"tools/executor",
+                                      StrCat("--startup=", folder_, "/startup.pbtxt"),
+                                      StrCat("--main=", folder_, "/main.pbtxt")};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return words;
+  };
+  const ChildResult whole = RunChild(command({"--quiet"}));
+  ASSERT_EQ(whole.exit_code, 0) << whole.errors;
+  std::string printed;
+  for (int stop = 1; stop <= 3; ++stop) {
+    Child child(command({"--checkpoint_dir=" + saved, "--checkpoint_every=400steps", "--resume"}));
+    child.WaitForError((stop == 1 ? "saving the run in " : "going on with the run in ") + saved);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    child.Signal(SIGTERM);
+    const ChildResult result = child.Wait();
+    printed += result.output;
+    ASSERT_EQ(result.exit_code, 128 + SIGTERM) << result.errors;
+  }
+  const ChildResult rest =
+      RunChild(command({"--checkpoint_dir=" + saved, "--resume=required", "--quiet"}));
+  EXPECT_EQ(rest.exit_code, 0) << rest.errors;
+  EXPECT_EQ(printed + rest.output, whole.output);
+  EXPECT_LE(FileSystemOf(saved).ListFolder(saved).size(), 3u);
+  const ChildResult peek = RunChild({"tools/peek", "--state=" + saved});
+  EXPECT_EQ(peek.exit_code, 0) << peek.errors;
+  EXPECT_NE(peek.output.find("\"readers\""), std::string::npos) << peek.output;
+  const ChildResult again = RunChild(command({"--checkpoint_dir=" + saved}));
+  EXPECT_EQ(again.exit_code, 2) << again.errors;
+  EXPECT_NE(again.errors.find("--resume goes on with it"), std::string::npos) << again.errors;
+  judge_->SetUser("OTHER", "SECRET");
+  const ChildResult denied = RunChild(command({"--checkpoint_dir=" + saved, "--resume"}));
+  EXPECT_EQ(denied.exit_code, 4) << denied.errors;
+  EXPECT_NE(denied.errors.find("ExpiredToken"), std::string::npos) << denied.errors;
 }
 
 }  // namespace
