@@ -16,6 +16,7 @@
 #include "framework/checkpoint/checkpoint.h"
 #include "framework/checkpoint/checkpoint_folder.h"
 #include "framework/checkpoint/scope_state.h"
+#include "framework/io/file_system.h"
 #include "framework/program/program.h"
 #include "python/core/interrupt.h"
 #include "python/core/scope.h"
@@ -72,6 +73,10 @@ std::pair<bool, std::vector<std::string>> Read(const ScopePtr& scope, const Prog
   std::vector<std::string> damaged;
   bool found = false;
   Work(scope, [&] {
+    // A folder is not made only to be looked into. In a store there are none, but files.
+    if (IsLocal(folder) && FileSystemOf(folder).Stat(folder).kind == FileStatus::Kind::kMissing) {
+      return;
+    }
     std::optional<Checkpoint> newest = CheckpointFolder(folder, 1).Newest(&damaged);
     found = newest.has_value();
     if (found) RestoreScope(*std::move(newest), SettingsOf(*program, seed), scope->scope().root());

@@ -31,17 +31,22 @@ bool StartsWith(std::string_view text, std::string_view begin) {
   return text.substr(0, begin.size()) == begin;
 }
 
-// Google's library tries again by itself for a quarter of an hour, which nobody would see. One that
-// has no time for that leaves it to the caller.
-std::string WithoutOwnTries(const StorePath& path) {
-  constexpr char kLimit[] = "retry_limit_seconds=";
-  if (path.scheme != "gs" || path.options.find(kLimit) != std::string::npos) return path.options;
-  return StrCat(path.options, path.options.empty() ? "?" : "&", kLimit, "0.01");
+// The options of a path, and what the libraries are not to do by themselves. Google's tries again
+// for a quarter of an hour, which nobody would see; one that has no time for that leaves it to the
+// caller. Azure's writes on a thread for which the end of the process would wait.
+std::string OptionsOf(const StorePath& path) {
+  std::string options = path.options;
+  const auto set = [&options](const std::string& name, const std::string& value) {
+    if (options.find(name) != std::string::npos) return;
+    options += StrCat(options.empty() ? "?" : "&", name, value);
+  };
+  if (path.scheme == "gs") set("retry_limit_seconds=", "0.01");
+  if (StartsWith(path.scheme, "abfs")) set("background_writes=", "false");
+  return options;
 }
 
 arrow::Result<std::shared_ptr<const ArrowStore>> MakeStore(const StorePath& path) {
-  const std::string uri =
-      StrCat(path.scheme, kBehindScheme, path.authority, "/", WithoutOwnTries(path));
+  const std::string uri = StrCat(path.scheme, kBehindScheme, path.authority, "/", OptionsOf(path));
   std::string root;
   arrow::Result<std::shared_ptr<arrow::fs::FileSystem>> system =
       arrow::fs::FileSystemFromUri(uri, &root);

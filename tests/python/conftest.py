@@ -42,14 +42,16 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.001)
 
 
-def run_python(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_python(
+    program: str, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Runs a program on its own, from its imports to interpreter exit."""
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program), *arguments],
         capture_output=True,
         text=True,
         timeout=LONGEST_TEST / 4,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
     )
 
 

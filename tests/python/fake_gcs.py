@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that speaks as much of the API of Google Cloud Storage (JSON) as readers need."""
+"""A server that speaks as much of the API of Google Cloud Storage (JSON) as we need."""
 
 from __future__ import annotations
 
 import json
 import re
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from fake_store import Answer, FakeStore, Object
 
@@ -20,9 +20,11 @@ class FakeGcs(FakeStore):
         """What stands in a URL behind the name, to be read from here."""
         return f"?scheme=http&endpoint_override=127.0.0.1:{port}"
 
-    def answer(self, method: str, target: str, part: str) -> Answer:
+    def answer(self, method: str, target: str, part: str, body: bytes) -> Answer:
         url = urlsplit(target)
         query = {name: values[0] for name, values in parse_qs(url.query).items()}
+        if url.path == "/upload/storage/v1/b/bucket/o":
+            return self.uploaded(query, part, body)
         found = re.fullmatch(r"/storage/v1/b/([^/]+)(?:/o(?:/([^/]+))?)?", url.path)
         if found is None:
             return error(400, f"what is {target}?")
@@ -37,6 +39,9 @@ class FakeGcs(FakeStore):
         wanted = query.get("generation")
         if thing is None or (wanted and int(wanted) != thing.version):
             return error(404, f"No such object: bucket/{name}")
+        if method == "DELETE":
+            del self.objects[name]
+            return Answer(204)
         if query.get("alt") != "media":
             return Answer(200, json.dumps(resource(name, thing)).encode())
         headers = {"x-goog-generation": str(thing.version)}
@@ -46,6 +51,23 @@ class FakeGcs(FakeStore):
         if piece is None:
             return error(416, "The requested range cannot be satisfied.")
         return Answer(206, piece[0], {**headers, "Content-Range": piece[1]})
+
+    def uploaded(self, query: dict[str, str], part: str, body: bytes) -> Answer:
+        """Of an upload that begins, or of a piece of one."""
+        name = query.get("name", "")
+        if "upload_id" not in query:
+            if query.get("uploadType") == "media":
+                self.put(name, body)
+                return Answer(200, json.dumps(resource(name, self.objects[name])).encode())
+            self.pieces[name] = b""
+            place = f"http://127.0.0.1:{self.port}/upload/storage/v1/b/bucket/o"
+            return Answer(200, b"", {"Location": f"{place}?upload_id=1&name={quote(name, safe='')}"})
+        self.pieces[name] += body
+        size = len(self.pieces[name])
+        if not re.fullmatch(rf"bytes (\*|\d+-{size - 1})/{size}", part):
+            return Answer(308, b"", {"Range": f"bytes=0-{size - 1}"} if size else {})
+        self.put(name, self.pieces.pop(name))
+        return Answer(200, json.dumps(resource(name, self.objects[name])).encode())
 
     def listed(self, query: dict[str, str]) -> Answer:
         delimiter = query.get("delimiter", "")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libhdfs whose files lie in the folder that FAKE_HDFS_ROOT names: as much as Arrow needs to list
-// and read them. After as many reads as FAKE_HDFS_REPLACE says, the file that is read is given
+// A libhdfs whose files lie in the folder that FAKE_HDFS_ROOT names: as much as Arrow needs to list,
+// read and write them. After as many reads as FAKE_HDFS_REPLACE says, the file that is read is given
 // another date, as if it had been replaced.
 #include <dirent.h>
 #include <errno.h>
@@ -112,8 +112,16 @@ struct file* hdfsOpenFile(void* system, const char* path, int flags, int buffer,
                           int32_t block) {
   struct stat status;
   struct file* file = malloc(sizeof(*file));
-  (void)system, (void)flags, (void)buffer, (void)replication, (void)block;
-  file->descriptor = open(Real(path, file->path), O_RDONLY | O_CLOEXEC);
+  (void)system, (void)buffer, (void)replication, (void)block;
+  if ((flags & O_WRONLY) != 0) {
+    flags |= O_CREAT | O_TRUNC;
+    Real(path, file->path);
+    for (char* slash = file->path; (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
+      *slash = '\0';  // the folders are made, too
+      mkdir(file->path, 0777);
+    }
+  }
+  file->descriptor = open(Real(path, file->path), flags | O_CLOEXEC, 0666);
   if (file->descriptor >= 0 && fstat(file->descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
     return file;
   }
@@ -149,12 +157,28 @@ int64_t hdfsTell(void* system, struct file* file) {
   return (void)system, lseek(file->descriptor, 0, SEEK_CUR);
 }
 
-// What readers do not call, and Arrow looks for.
-int hdfsCreateDirectory(void) { return -1; }
-int hdfsDelete(void) { return -1; }
+int32_t hdfsWrite(void* system, struct file* file, const void* bytes, int32_t size) {
+  return (void)system, (int32_t)write(file->descriptor, bytes, (size_t)size);
+}
+int hdfsFlush(void* system, struct file* file) { return (void)system, (void)file, 0; }
+int hdfsDelete(void* system, const char* path, int recursive) {
+  char real[4096];
+  return (void)system, (void)recursive, unlink(Real(path, real));
+}
+// Hadoop gives no file the name of another.
+int hdfsRename(void* system, const char* from, const char* to) {
+  char real_from[4096], real_to[4096];
+  (void)system;
+  return link(Real(from, real_from), Real(to, real_to)) != 0 ? -1 : unlink(real_from);
+}
+int hdfsCreateDirectory(void* system, const char* path) {
+  char real[4096];
+  (void)system;
+  return mkdir(Real(path, real), 0777) == 0 || errno == EEXIST ? 0 : -1;
+}
+
+// What we do not call, and Arrow looks for.
 int64_t hdfsGetCapacity(void) { return -1; }
 int64_t hdfsGetUsed(void) { return -1; }
 int hdfsChown(void) { return -1; }
 int hdfsChmod(void) { return -1; }
-int hdfsFlush(void) { return -1; }
-int32_t hdfsWrite(void) { return -1; }

@@ -48,6 +48,7 @@ class FakeStore:
     """A store with one bucket, as a context. Only the last version of an object is kept."""
 
     objects: dict[str, Object] = field(default_factory=dict)
+    pieces: dict[str, bytes] = field(default_factory=dict)  # of objects that are being written
     asked: list[str] = field(default_factory=list)  # the requests so far, with their parts
     # Called with each request before it is answered; an answer takes the place of the right one.
     before: Callable[[str], Answer | None] = lambda _: None
@@ -56,7 +57,7 @@ class FakeStore:
         last = self.objects.get(name)
         self.objects[name] = Object(content, 1 if last is None else last.version + 1)
 
-    def answer(self, method: str, target: str, part: str) -> Answer:
+    def answer(self, method: str, target: str, part: str, body: bytes) -> Answer:
         raise NotImplementedError
 
     def under(
@@ -81,11 +82,20 @@ class FakeStore:
             disable_nagle_algorithm = True
             wbufsize = -1
 
+            def handle_expect_100(self) -> bool:
+                super().handle_expect_100()
+                self.wfile.flush()  # the body comes when the client has this
+                return True
+
             def handle_one(self) -> None:
-                part = self.headers.get("Range") or self.headers.get("x-ms-range") or ""
+                ranges = ("Range", "x-ms-range", "Content-Range")
+                part = next(filter(None, map(self.headers.get, ranges)), "")
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 request = f"{self.path} {part}".rstrip()
                 fake.asked.append(request)
-                answer = fake.before(request) or fake.answer(self.command, self.path, part)
+                answer = fake.before(request) or fake.answer(
+                    self.command, self.path, part, body
+                )
                 self.send_response(answer.status)
                 for name, value in answer.headers.items():
                     self.send_header(name, value)
@@ -95,7 +105,7 @@ class FakeStore:
                 if self.command != "HEAD":
                     self.wfile.write(answer.body)
 
-            do_GET = do_HEAD = handle_one  # noqa: N815
+            do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_one  # noqa: N815
 
             def log_message(self, *_: Any) -> None:
                 pass

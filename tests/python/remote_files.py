@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from conftest import until
+from conftest import run_python, until
 from fault_proxy import LIES, PASSING, Fault, FaultProxy
 from record_files import BIN
 
@@ -110,6 +110,48 @@ def check_that_it_is_said(files: RemoteFiles, trouble: str) -> None:
             assert yielded == digests[: len(yielded)]
             assert re.search(re.escape(url) + ": cannot (open|read bytes [0-9]+-[0-9]+): ", said)
             assert re.search(words, said), said
+
+
+# Counts to three, saving itself each time, from where the run before came to.
+COUNTS = """
+    import sys
+    import millhopper as fluid
+    folder, *plugins = sys.argv[1:]
+    for plugin in plugins:
+        fluid.load_plugin(plugin)
+    count = fluid.layers.create_global_var([1], 0.0, "float32", persistable=True, name="count")
+    fluid.layers.increment(count)
+    executor = fluid.Executor()
+    executor.run(fluid.default_startup_program())
+    executor.load_checkpoint(folder)
+    for _ in range(3):
+        counted = executor.run(fetch_list=[count])
+        executor.save_checkpoint(folder, keep=2)
+    print(counted[0].item())
+"""
+
+
+def check_that_it_is_written(files: RemoteFiles, *plugins: Path) -> None:
+    """Records, more than go into one request among them, and checkpoints."""
+    flags = [f"--plugin={plugin}" for plugin in plugins]
+    for name, copies in (("small", 1), ("large", 8), ("small", 2)):
+        url = files.url(f"written/{name}.recordio")
+        written = subprocess.run(
+            [BIN / "recordio", "write", f"--output={url}", "--force", *flags]
+            + [files.folder / "lines.txt"] * copies,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **files.environment},
+        )
+        assert written.returncode == 0, written.stderr
+        records = files.digests("lines.txt")[:-1]
+        remote = files.peek(url)
+        assert [line.split()[1:] for line in remote.stdout.splitlines()[:-1]] == [
+            line.split()[1:] for line in records * copies
+        ], remote.stderr
+    for total in (3.0, 6.0):
+        counted = run_python(COUNTS, files.url("saved"), *map(str, plugins), **files.environment)
+        assert counted.stdout == f"{total}\n", counted
 
 
 def check_that_a_stop_does_not_wait(files: RemoteFiles, *flags: str, stalled: int = 64) -> None:

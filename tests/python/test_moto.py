@@ -21,19 +21,31 @@ from typing import Any
 import pytest
 from conftest import until
 from fault_proxy import LIES, PASSING, FaultProxy
-from record_files import write_record_files
-from remote_files import STAYING, RemoteFiles, check_that_it_is_said, check_that_it_passes
+from record_files import BIN, write_record_files
+from remote_files import (
+    STAYING,
+    RemoteFiles,
+    check_that_it_is_said,
+    check_that_it_is_written,
+    check_that_it_passes,
+)
 
 pytest.importorskip("moto")
 boto3 = pytest.importorskip("boto3")
 
 REGION = "eu-north-1"
 ODD_NAME = "a b+c%20\u00fc?#=&.txt"
-# What the user may do: nothing with what begins with "others/".
+# What the user may do: nothing with what begins with "others/", and write what begins with
+# "written/" or "saved/".
 RIGHTS = {
     "Version": "2012-10-17",
     "Statement": [
         {"Effect": "Allow", "Action": ["s3:GetObject", "s3:ListBucket"], "Resource": "*"},
+        {
+            "Effect": "Allow",
+            "Action": ["s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"],
+            "Resource": ["arn:aws:s3:::bucket/written/*", "arn:aws:s3:::bucket/saved/*"],
+        },
         {
             "Effect": "Deny",
             "Action": "s3:GetObject",
@@ -210,6 +222,18 @@ def test_what_a_user_may_not_read_is_refused(moto: Moto) -> None:
     assert "(AccessDenied: " in moto.refusal(moto.url("others/a.txt"))
     assert "(NoSuchKey: " in moto.refusal(moto.url("none.txt"))
     assert "(NoSuchBucket: " in moto.refusal("s3://none/a.txt")
+
+
+def test_records_and_checkpoints_are_written(moto: Moto) -> None:
+    check_that_it_is_written(moto)
+    refused = subprocess.run(
+        [BIN / "recordio", "write", "--output=s3://bucket/other", moto.folder / "lines.txt"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **moto.environment},
+    )
+    assert "s3://bucket/other: cannot write: the server said" in refused.stderr
+    assert "(AccessDenied: " in refused.stderr
 
 
 @pytest.mark.parametrize("trouble", PASSING)

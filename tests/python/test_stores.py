@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +24,11 @@ from fake_azure import FakeAzure
 from fake_gcs import FakeGcs
 from fake_store import Answer, FakeStore
 from fault_proxy import PASSING, FaultProxy
-from record_files import write_record_files
+from record_files import BIN, write_record_files
 from remote_files import (
     RemoteFiles,
     check_that_a_stop_does_not_wait,
+    check_that_it_is_written,
     check_that_it_passes,
 )
 
@@ -42,19 +44,29 @@ SERVERS = {"gs": "gs://anonymous@bucket", "abfs": "abfs://bucket@me.dfs.core.win
 
 
 @dataclass
-class Store(RemoteFiles):
-    """A store that speaks by Arrow, for the command ``peek``."""
+class PluginFiles(RemoteFiles):
+    """Files that are read by the plugin."""
 
+    plugin: Path = Path()
+
+    def peek(self, url: str, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return super().peek(url, f"--plugin={self.plugin}", *flags, **environment)
+
+
+@dataclass
+class Store(PluginFiles):
     scheme: str = "gs"
     fake: FakeStore | None = None
-    plugin: Path = Path()
 
     def url(self, name: str) -> str:
         assert self.fake is not None
         return f"{SERVERS[self.scheme]}/{name}{self.fake.options(self.port)}"
 
-    def peek(self, url: str, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return super().peek(url, f"--plugin={self.plugin}", *flags, **environment)
+
+@dataclass
+class Hadoop(PluginFiles):
+    def url(self, name: str) -> str:
+        return f"hdfs://name:8020/{name}"
 
 
 @pytest.fixture(scope="module", params=["gs", "abfs"])
@@ -69,7 +81,7 @@ def store(
         for name in (ODD_NAME, "others/a.txt", *(f"many/{i}/{i}.txt" for i in range(8))):
             fake.put(name, f"{name}\n".encode())
         environment = {**NOBODY, "no_proxy": "127.0.0.1"}
-        yield Store(folder, fake.port, environment, request.param, fake, parquet_plugin)
+        yield Store(folder, fake.port, environment, parquet_plugin, request.param, fake)
 
 
 @pytest.fixture
@@ -190,6 +202,38 @@ def test_a_stop_does_not_wait(store: Store, fake: FakeStore) -> None:
     check_that_a_stop_does_not_wait(store, f"--plugin={store.plugin}", stalled=30)
 
 
+def test_what_cannot_be_written_is_said(store: Store, fake: FakeStore) -> None:
+    def write() -> str:
+        lines, url = store.folder / "lines.txt", store.url("written/a.recordio")
+        written = subprocess.run(
+            [BIN / "recordio", "write", f"--output={url}", f"--plugin={store.plugin}", "--force", lines]
+            + ["--request_timeout=1"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            env={**os.environ, **store.environment},
+        )
+        assert written.returncode == 4
+        return written.stderr
+
+    mend = threading.Event()
+
+    def silent(request: str) -> Answer | None:
+        if "upload" in request or "comp=block" in request:
+            mend.wait()
+        return None
+
+    fake.before = silent
+    assert "cannot write: the request takes more than 1000 ms" in write()
+    mend.set()
+
+    def refuse(request: str) -> Answer | None:
+        return Answer(403) if "upload" in request or "comp=block" in request else None
+
+    fake.before = refuse
+    assert re.search("cannot write: the server said '.*403", write())
+
+
 def test_the_cache_keeps_what_came(store: Store, fake: FakeStore, tmp_path: Path) -> None:
     cache = f"--cache_dir={tmp_path / 'cache'}"
     store.check_whole("rows.csv", store.url("rows.csv"), cache)
@@ -199,6 +243,11 @@ def test_the_cache_keeps_what_came(store: Store, fake: FakeStore, tmp_path: Path
     fake.put("rows.csv", fake.objects["rows.csv"].content)
     store.check_whole("rows.csv", store.url("rows.csv"), cache)
     assert [request for request in fake.asked if "bytes=" in request]
+
+
+def test_records_and_checkpoints_are_written(store: Store, fake: FakeStore) -> None:
+    check_that_it_is_written(store, store.plugin)
+    assert len([name for name in fake.objects if name.startswith("saved/check")]) == 2
 
 
 def test_statistics_tell_the_server(store: Store, fake: FakeStore) -> None:
@@ -237,10 +286,8 @@ def test_without_the_plugin_the_error_says_what_to_install() -> None:
 
 
 @pytest.fixture(scope="module")
-def hadoop(
-    parquet_plugin: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[RemoteFiles, Path]:
-    """Files in the folder that stands in for Hadoop, and the plugin."""
+def hadoop(parquet_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Hadoop:
+    """Files in the folder that stands in for Hadoop."""
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
     folder = tmp_path_factory.mktemp("hadoop")
@@ -255,32 +302,32 @@ def hadoop(
         "ARROW_LIBHDFS_DIR": str(folder),
         "FAKE_HDFS_ROOT": str(folder / "root"),
     }
-    return RemoteFiles(folder / "root", 0, environment), parquet_plugin
+    return Hadoop(folder / "root", 0, environment, parquet_plugin)
 
 
 @pytest.mark.parametrize("threads", [1, 7])
-def test_hadoop_is_read(hadoop: tuple[RemoteFiles, Path], threads: int) -> None:
-    files, plugin = hadoop
-    flags = (f"--threads={threads}", f"--plugin={plugin}")
+def test_hadoop_is_read(hadoop: Hadoop, threads: int) -> None:
     for name in ("lines.txt", "samples.tar"):
-        files.check_whole(name, f"hdfs://name:8020/{name}", *flags)
-    files.check_whole("lines.txt", "hdfs:///l*s.txt", *flags)
+        hadoop.check_whole(name, hadoop.url(name), f"--threads={threads}")
+    hadoop.check_whole("lines.txt", "hdfs:///l*s.txt", f"--threads={threads}")
 
 
-def test_a_file_of_hadoop_that_is_replaced_is_an_error(hadoop: tuple[RemoteFiles, Path]) -> None:
-    files, plugin = hadoop
-    said = files.refusal(
-        "hdfs://name/lines.txt", f"--plugin={plugin}", "--threads=1", FAKE_HDFS_REPLACE="2"
-    )
-    os.utime(files.folder / "lines.txt")
+def test_hadoop_is_written(hadoop: Hadoop) -> None:
+    check_that_it_is_written(hadoop, hadoop.plugin)
+    assert len(list((hadoop.folder / "saved").iterdir())) == 2
+    assert not list(hadoop.folder.rglob("*.partial"))
+
+
+def test_a_file_of_hadoop_that_is_replaced_is_an_error(hadoop: Hadoop) -> None:
+    said = hadoop.refusal("hdfs://name/lines.txt", "--threads=1", FAKE_HDFS_REPLACE="2")
+    os.utime(hadoop.folder / "lines.txt")
     assert "the object was replaced after it was opened; its date was " in said
 
 
-def test_what_hadoop_does_not_have_is_said(hadoop: tuple[RemoteFiles, Path]) -> None:
-    files, plugin = hadoop
-    (files.folder / "folder").mkdir()
+def test_what_hadoop_does_not_have_is_said(hadoop: Hadoop) -> None:
+    (hadoop.folder / "folder").mkdir()
     for name in ("none.txt", "folder"):
-        said = files.refusal(f"text:hdfs://name/{name}", f"--plugin={plugin}")
+        said = hadoop.refusal(f"text:hdfs://name/{name}")
         assert f"hdfs://name/{name}: " in said
 
 

@@ -116,7 +116,8 @@ class SavingPrograms:
         The file appears when it is whole and on the disk. ``peek --state`` prints what it holds.
 
         Args:
-            directory: a folder for the checkpoints of one run, which is made if there is none.
+            directory: a folder for the checkpoints of one run, which is made if there is none; or
+                one in an object store, such as ``"s3://bucket/run"``.
             program: as in ``state_dict``.
             scope: as in ``state_dict``.
             keep: how many checkpoints stay: the newest ones.
@@ -125,7 +126,7 @@ class SavingPrograms:
             TypeError: an argument is of the wrong type.
             ValueError: ``keep`` is below 1.
             Error: as ``state_dict``; or the file cannot be written, or another process saves into
-                the folder, or loads from it, at this moment.
+                the folder, or loads from it, at this moment, which is noticed on local disks only.
         """
         most = integer_within("save_checkpoint: keep", keep, 1, INT64_MAX)
         core, seed, scope = _program_and_scope(program, scope)
@@ -151,12 +152,6 @@ class SavingPrograms:
             Error: as ``load_state_dict``; or the folder cannot be read, or another process saves
                 into it, or loads from it, at this moment.
         """
-        try:
-            os.stat(directory)
-        except FileNotFoundError:
-            return False
-        except OSError:  # the core says what is wrong: a run must not begin anew because of it
-            pass
         core, seed, scope = _program_and_scope(program, scope)
         found, damaged = _core.read_scope(scope, core, seed, os.fspath(directory))
         for problem in damaged:
