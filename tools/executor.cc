@@ -65,9 +65,9 @@ DEFINE_string(stats_json, "",
               "error. An existing file is replaced only with --force; pipes and devices are "
               "possible");
 DEFINE_string(checkpoint_dir, "",
-              "a folder for checkpoints: the run is saved between steps of its loops, so that "
-              "--resume can go on with it in another process; SIGTERM saves it once more, which "
-              "may take up to 5 seconds");
+              "a folder for checkpoints, or one in a store (s3://bucket/run): the run is saved "
+              "between steps of its loops, so that --resume can go on with it in another process; "
+              "SIGTERM saves it once more, which may take up to 5 seconds");
 DEFINE_string(checkpoint_every, "60s",
               "how often: a number of steps, such as 1000steps, or of seconds, such as 60s");
 DEFINE_int32(keep, 3, "how many checkpoints are kept, the newest ones");

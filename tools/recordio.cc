@@ -66,8 +66,9 @@ CommandHelp Help() {
       "and settings of the AWS tools (AWS_PROFILE ...). An input named -, or FORMAT:-,\n"
       "or a file of labels named - is standard input; with --allow_exec, 'pipe:COMMAND' or\n"
       "'FORMAT:pipe:COMMAND' is what a command writes; --output=- is standard output, for one\n"
-      "file. With --json, write prints a line for each file, inspect one for each chunk and\n"
-      "file, verify and index for each file, head for each record.\n";
+      "file, and --output=s3://bucket/name an object. With --json, write prints a line for\n"
+      "each file, inspect one for each chunk and file, verify and index for each file, head for\n"
+      "each record.\n";
   help.groups = {
       {"Input of write and index", {"slots", "field", "attribute", "label_filename", "plugin"}},
       {"Output of write and index",

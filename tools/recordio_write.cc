@@ -6,20 +6,20 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "framework/base/url.h"
 #include "framework/io/byte_stream.h"
+#include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
@@ -285,11 +285,15 @@ std::string LeftShard(const std::string& stem, int number) {
   const size_t slash = stem.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : stem.substr(0, slash + 1);
   const std::string lowest = ShardName(stem, number);
+  std::vector<FolderEntry> entries;
+  try {
+    entries = FileSystemOf(folder).ListFolder(folder.empty() ? "." : folder);
+  } catch (const Error& error) {  // if the folder cannot be used, the writers report it
+    if (error.interrupts()) throw;
+  }
   std::string first;
-  std::error_code none;  // if the folder cannot be read, the writers report it
-  for (std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, none), end;
-       entry != end; entry.increment(none)) {
-    const std::string name = folder + entry->path().filename().string();
+  for (const FolderEntry& entry : entries) {
+    const std::string name = folder + entry.name;
     // Names of the same length that differ only in their digits sort by their numbers.
     if (name.size() != lowest.size() || name.compare(0, stem.size() + 1, stem + "-") != 0) continue;
     if (RecordIOManifest::PathOf(name) != RecordIOManifest::PathOf(lowest)) continue;
@@ -306,6 +310,10 @@ std::vector<std::string> OutputNames() {
   Require(FLAGS_output != "-",
           "--output=-: standard output takes one file, and --shards=", FLAGS_shards,
           " makes several; name a file, after which they are called");
+  Require(
+      WithoutQuery(FLAGS_output) == FLAGS_output, "--shards=", FLAGS_shards,
+      ": no numbers can be given to a URL with a query; write one file, or set in the environment "
+      "what the query says");
   std::string stem = FLAGS_output;
   const size_t extension = std::strlen(kExtension);
   if (stem.size() > extension && stem.substr(stem.size() - extension) == kExtension) {

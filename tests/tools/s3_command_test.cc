@@ -117,6 +117,12 @@ TEST_F(S3Command, WritesRecordsToAStore) {
   EXPECT_NE(head.output.find("ab"), std::string::npos) << head.output;
   const ChildResult verified = RunChild({"tools/recordio", "verify", "s3://bucket/out/*.recordio"});
   EXPECT_EQ(verified.exit_code, 0) << verified.errors;
+  for (const char* const shards : {"3", "2"}) {
+    const ChildResult sharded =
+        RunChild({"tools/recordio", "write", "--output=s3://bucket/shards/x.recordio", "--force",
+                  StrCat("--shards=", shards), lines.path()});
+    EXPECT_EQ(sharded.exit_code, *shards == '3' ? 0 : 2) << sharded.errors;
+  }
   const ChildResult refused =
       RunChild({"tools/recordio", "write", "--output=s3://bucket/out/new.recordio", lines.path()});
   EXPECT_EQ(refused.exit_code, 4) << refused.errors;
