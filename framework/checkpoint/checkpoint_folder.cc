@@ -114,7 +114,7 @@ std::string CheckpointFolder::Name(uint64_t number) const {
 void CheckpointFolder::RemoveRemains(const std::string& name) const {
   try {
     FileSystemOf(path_).Remove(PathIn(path_, name));
-  } catch (const Error& error) {
+  } catch (const Error& error) {  // it is older, or damaged, or nobody's: it stays
     if (error.interrupts()) throw;
   }
 }

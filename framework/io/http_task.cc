@@ -200,7 +200,7 @@ void HttpTask::SetHeaders() {
     headers_.reset(list);
   };
   for (const std::string& header : ticket_.headers) add(header);
-  if (request_.body != nullptr) add("Content-Type: application/octet-stream");
+  if (writes()) add("Content-Type: application/octet-stream");  // libcurl would say that of a form
   const HttpObject object = expected() == nullptr ? HttpObject() : *expected();
   const bool weak = object.etag.substr(0, 2) == "W/";  // a server must not find that it matches
   if (!object.etag.empty() && !weak) {
