@@ -13,6 +13,7 @@
 #include "framework/base/memory.h"
 #include "framework/base/spelling.h"
 #include "readers/text_file.h"
+#include "readers/timestamp.h"
 
 namespace millhopper {
 namespace {
@@ -175,9 +176,9 @@ void KeepNullsFromNumbers(Field* field) {
 }
 
 Field ParseField(const std::string& entry) {
-  static const std::vector<std::string> kOptions = {"default", "missing",  "null",  "base",
-                                                    "hash",    "vocab",    "scale", "decode",
-                                                    "unit",    "separator"};
+  static const std::vector<std::string> kOptions = {"default", "missing", "null",     "base",
+                                                    "hash",    "vocab",   "scale",    "decode",
+                                                    "unit",    "format",  "separator"};
   Field field;
   Words words(entry);
   std::string word, default_text;
@@ -237,6 +238,9 @@ Field ParseField(const std::string& entry) {
                      {{"s", 1}, {"ms", 1'000}, {"us", 1'000'000}, {"ns", 1'000'000'000}},
                      &field.ticks_per_second);
       unit_given = true;
+    } else if (option == "format") {
+      CheckTimeFormat(text);
+      field.time_format = text;
     } else if (option == "null") {
       field.nulls = ParseNulls(text);
     } else if (option == "separator") {
@@ -256,6 +260,7 @@ Field ParseField(const std::string& entry) {
   Require((field.buckets > 0) + (field.vocabulary != nullptr) + (field.base != 10) + is_time <= 1,
           "only one of base=, hash=, vocab= and decode=timestamp can be");
   Require(is_time || !unit_given, "unit= is for decode=timestamp");
+  Require(is_time || field.time_format.empty(), "format= is for decode=timestamp");
   if (field.has_default) {
     Require(!missing_given || field.missing == Field::Missing::kDefault,
             "default= is not used with another missing= than default");
@@ -352,8 +357,9 @@ AttributeSchema FieldsAttribute(const std::string& names) {
           "they are, bytes[-1] a list of such. Options: default=, missing=error|default|skip, "
           "base=16, hash=BUCKETS (XXH64 "
           "with seed 0, modulo BUCKETS), vocab=FILE (line numbers from 0 on), scale=1/255, "
-          "decode=text|timestamp|json, unit=s|ms|us|ns of a timestamp, null=NULL,NA (texts that "
-          "are no value), separator=CHARACTER (between several values in a cell)");
+          "decode=text|timestamp|json, unit=s|ms|us|ns of a timestamp, format=\"%d.%m.%Y %H:%M\" "
+          "if it is written so, in the terms of strptime, null=NULL,NA (texts that are no value), "
+          "separator=CHARACTER (between several values in a cell)");
 }
 
 }  // namespace millhopper
