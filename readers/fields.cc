@@ -12,6 +12,7 @@
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
 #include "framework/base/spelling.h"
+#include "framework/reader/file_format.h"
 #include "readers/text_file.h"
 #include "readers/timestamp.h"
 
@@ -307,9 +308,12 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
 
 std::vector<Field> RequiredFields(const AttributeMap& attributes) {
   std::vector<Field> fields = ParseFields(attributes.Get<std::vector<std::string>>("fields"));
-  Require(!fields.empty(),
-          "this format needs the attribute fields, such as fields: \"label int64[]\"; "
-          "`millhopper-peek FILE` prints some that fit a file");
+  if (fields.empty()) {
+    throw MissingSlots::ErrorOf(
+        "this format needs the attribute fields, such as fields: \"label int64[]\"; "
+        "`millhopper-peek FILE` prints some that fit a file",
+        {"label int64[]"});
+  }
   return fields;
 }
 
