@@ -192,7 +192,8 @@ Field ParseField(const std::string& entry) {
     const size_t equal = word.find('=');
     const std::string option = word.substr(0, equal);
     const std::string text = equal == std::string::npos ? std::string() : word.substr(equal + 1);
-    Require(equal != std::string::npos, "'", Escaped(word), "' is no option=value");
+    Require(equal != std::string::npos, "'", Escaped(word),
+            "' is no option=value; a value with spaces in it stands in quotes");
     const bool is_integer = !IsFloat(field.slot.dtype) && field.slot.dtype != DataType::kBool;
     if (option == "default") {
       default_text = text;
