@@ -3,11 +3,12 @@
 
 #include "framework/base/error.h"
 #include "proto/framework.pb.h"
+#include "readers/named_slots.h"
 
 namespace millhopper {
 namespace {
 
-thread_local bool runs_layers = false;
+thread_local Declaration declared_as = nullptr;
 
 // A literal of Python.
 std::string PythonText(const std::string& text) {
@@ -71,14 +72,19 @@ std::string LayersDeclaration(const std::vector<SlotSpec>& slots, const std::vec
                 any_levels ? StrCat(", lod_levels=[", levels, "]") : "");
 }
 
-RunsLayers::RunsLayers() : outer_(runs_layers) { runs_layers = true; }
+std::string FlagDeclaration(const std::vector<SlotSpec>& slots,
+                            const std::vector<std::string>& names) {
+  return StrCat("--slots='", ToText({slots, names}), "'");
+}
 
-RunsLayers::~RunsLayers() { runs_layers = outer_; }
+DeclaredAs::DeclaredAs(Declaration declaration) : outer_(declared_as) { declared_as = declaration; }
+
+DeclaredAs::~DeclaredAs() { declared_as = outer_; }
 
 Declaration DeclarationIn(const Program& program) {
+  if (declared_as != nullptr) return declared_as;
   const bool is_text = program.OperatorPlace(0, 0).line > 0;
-  if (!is_text) return &ReaderDeclaration;
-  return runs_layers ? &LayersDeclaration : &ProgramDeclaration;
+  return is_text ? &ProgramDeclaration : &ReaderDeclaration;
 }
 
 }  // namespace millhopper

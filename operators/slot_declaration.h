@@ -33,22 +33,28 @@ std::string ReaderDeclaration(const std::vector<SlotSpec>& slots,
 std::string LayersDeclaration(const std::vector<SlotSpec>& slots,
                               const std::vector<std::string>& names);
 
-// While one exists, the programs that this thread runs are those that layers made. Nothing else
-// tells them from programs in text, which they become so that errors can name lines.
-class RunsLayers {
+// For the commands that read files: "--slots='x uint8[-1,4]:1'".
+std::string FlagDeclaration(const std::vector<SlotSpec>& slots,
+                            const std::vector<std::string>& names);
+
+using Declaration = decltype(&ProgramDeclaration);
+
+// While one exists, whoever made the programs that this thread runs declares slots so. Nothing else
+// tells programs of layers from programs in text, which they become so that errors can name lines,
+// and that of a command from those of Reader.
+class DeclaredAs {
  public:
-  RunsLayers();
-  ~RunsLayers();
-  RunsLayers(const RunsLayers&) = delete;
-  RunsLayers& operator=(const RunsLayers&) = delete;
+  explicit DeclaredAs(Declaration declaration);
+  ~DeclaredAs();
+  DeclaredAs(const DeclaredAs&) = delete;
+  DeclaredAs& operator=(const DeclaredAs&) = delete;
 
  private:
-  const bool outer_;
+  const Declaration outer_;
 };
 
-// The one of these for a program that this thread runs: that of layers, that of programs in text,
-// or that of Reader.
-using Declaration = decltype(&ProgramDeclaration);
+// The one of these for a program that this thread runs: that of DeclaredAs, or else that of
+// programs in text, or that of Reader.
 Declaration DeclarationIn(const Program& program);
 
 }  // namespace millhopper

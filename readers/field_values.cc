@@ -242,7 +242,9 @@ const char* ReadWord(const Field& field, const char* begin, const char* end, cha
 const char* ReadTimestamp(const Field& field, const char* begin, const char* end, char* place) {
   const std::string_view text(begin, static_cast<size_t>(end - begin));
   int64_t ticks;
-  if (ParseTimestamp(text, field.ticks_per_second, &ticks) != nullptr) return nullptr;
+  if (ParseTimestamp(text, field.time_format, field.ticks_per_second, &ticks) != nullptr) {
+    return nullptr;
+  }
   Put(ticks, place);
   return end;
 }
@@ -394,8 +396,10 @@ void Field::ReadAll(std::string_view text, char* place) const {
   if (Read(value.data(), end, place) == end && (!value.empty() || names_things())) return;
   if (decode == Decode::kTimestamp) {
     int64_t ticks;
-    Throw(ErrorCode::kDataLoss, "'", Shown(text),
-          "' is no timestamp: ", ParseTimestamp(value, ticks_per_second, &ticks));
+    const std::string format =
+        time_format.empty() ? "" : StrCat(" of format=\"", Escaped(time_format), "\"");
+    Throw(ErrorCode::kDataLoss, "'", Shown(text), "' is no timestamp", format, ": ",
+          ParseTimestamp(value, time_format, ticks_per_second, &ticks));
   }
   Throw(ErrorCode::kDataLoss, "'", Shown(text), "' is no ", ToString(slot.dtype),
         base == 10 ? "" : StrCat(" of base ", base));

@@ -12,7 +12,9 @@
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
 #include "framework/base/spelling.h"
+#include "framework/reader/file_format.h"
 #include "readers/text_file.h"
+#include "readers/timestamp.h"
 
 namespace millhopper {
 namespace {
@@ -175,9 +177,9 @@ void KeepNullsFromNumbers(Field* field) {
 }
 
 Field ParseField(const std::string& entry) {
-  static const std::vector<std::string> kOptions = {"default", "missing",  "null",  "base",
-                                                    "hash",    "vocab",    "scale", "decode",
-                                                    "unit",    "separator"};
+  static const std::vector<std::string> kOptions = {"default", "missing", "null",     "base",
+                                                    "hash",    "vocab",   "scale",    "decode",
+                                                    "unit",    "format",  "separator"};
   Field field;
   Words words(entry);
   std::string word, default_text;
@@ -190,7 +192,8 @@ Field ParseField(const std::string& entry) {
     const size_t equal = word.find('=');
     const std::string option = word.substr(0, equal);
     const std::string text = equal == std::string::npos ? std::string() : word.substr(equal + 1);
-    Require(equal != std::string::npos, "'", Escaped(word), "' is no option=value");
+    Require(equal != std::string::npos, "'", Escaped(word),
+            "' is no option=value; a value with spaces in it stands in quotes");
     const bool is_integer = !IsFloat(field.slot.dtype) && field.slot.dtype != DataType::kBool;
     if (option == "default") {
       default_text = text;
@@ -237,6 +240,9 @@ Field ParseField(const std::string& entry) {
                      {{"s", 1}, {"ms", 1'000}, {"us", 1'000'000}, {"ns", 1'000'000'000}},
                      &field.ticks_per_second);
       unit_given = true;
+    } else if (option == "format") {
+      CheckTimeFormat(text);
+      field.time_format = text;
     } else if (option == "null") {
       field.nulls = ParseNulls(text);
     } else if (option == "separator") {
@@ -256,6 +262,7 @@ Field ParseField(const std::string& entry) {
   Require((field.buckets > 0) + (field.vocabulary != nullptr) + (field.base != 10) + is_time <= 1,
           "only one of base=, hash=, vocab= and decode=timestamp can be");
   Require(is_time || !unit_given, "unit= is for decode=timestamp");
+  Require(is_time || field.time_format.empty(), "format= is for decode=timestamp");
   if (field.has_default) {
     Require(!missing_given || field.missing == Field::Missing::kDefault,
             "default= is not used with another missing= than default");
@@ -302,9 +309,12 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
 
 std::vector<Field> RequiredFields(const AttributeMap& attributes) {
   std::vector<Field> fields = ParseFields(attributes.Get<std::vector<std::string>>("fields"));
-  Require(!fields.empty(),
-          "this format needs the attribute fields, such as fields: \"label int64[]\"; "
-          "`millhopper-peek FILE` prints some that fit a file");
+  if (fields.empty()) {
+    throw MissingSlots::ErrorOf(
+        "this format needs the attribute fields, such as fields: \"label int64[]\"; "
+        "`millhopper-peek FILE` prints some that fit a file",
+        {"label int64[]"});
+  }
   return fields;
 }
 
@@ -352,8 +362,9 @@ AttributeSchema FieldsAttribute(const std::string& names) {
           "they are, bytes[-1] a list of such. Options: default=, missing=error|default|skip, "
           "base=16, hash=BUCKETS (XXH64 "
           "with seed 0, modulo BUCKETS), vocab=FILE (line numbers from 0 on), scale=1/255, "
-          "decode=text|timestamp|json, unit=s|ms|us|ns of a timestamp, null=NULL,NA (texts that "
-          "are no value), separator=CHARACTER (between several values in a cell)");
+          "decode=text|timestamp|json, unit=s|ms|us|ns of a timestamp, format=\"%d.%m.%Y %H:%M\" "
+          "if it is written so, in the terms of strptime, null=NULL,NA (texts that are no value), "
+          "separator=CHARACTER (between several values in a cell)");
 }
 
 }  // namespace millhopper

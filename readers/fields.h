@@ -11,6 +11,7 @@
 //   title bytes                       the bytes as they are: uint8 with one level of detail
 //   words bytes[-1]                   any number of such: uint8 with two levels of detail
 //   seen int64[] decode=timestamp     a date or a time as text: seconds since 1970, UTC
+//   day int64[] decode=timestamp format="%d %b %Y"  the same in a form of strptime
 //   age int64[] null=NA,NULL default=0 these texts are no value
 #ifndef MILLHOPPER_READERS_FIELDS_H_
 #define MILLHOPPER_READERS_FIELDS_H_
@@ -54,6 +55,7 @@ struct Field {
   double scale = 1;                              // floats are multiplied by it
   Decode decode = Decode::kNone;
   int64_t ticks_per_second = 1;    // of decode=timestamp
+  std::string time_format;         // of decode=timestamp; "": one of its own forms
   std::vector<std::string> nulls;  // texts that are no value; bytes and words are compared as they
                                    // are, numbers without the spaces around them
   char separator = 0;              // between several values in a cell; 0: the one of the format

@@ -21,6 +21,7 @@
 #include "framework/program/program.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
+#include "operators/slot_declaration.h"
 #include "proto/framework.pb.h"
 #include "tools/amounts.h"
 #include "tools/command.h"
@@ -28,6 +29,7 @@
 #include "tools/digest.h"
 #include "tools/hosts.h"
 #include "tools/json_line.h"
+#include "tools/missing_slots.h"
 #include "tools/pass_length.h"
 #include "tools/peek_images.h"
 #include "tools/peek_passes.h"
@@ -372,6 +374,8 @@ int RunPeek(const Arguments& arguments) {
   const std::shared_ptr<const Program>& program = peeked.program;
   RunState run;
   run.seed = FLAGS_seed;
+  std::optional<DeclaredAs> declared_as;
+  if (FLAGS_startup.empty()) declared_as.emplace(&FlagDeclaration);
   const Executor executor(run);
   Scope scope;
   const std::unique_ptr<PreparedProgram> prepared =
@@ -386,10 +390,8 @@ int RunPeek(const Arguments& arguments) {
   try {
     prepared->Run();
   } catch (const Error& error) {
-    const bool told =
-        arguments.words.empty() || !arguments.all("field").empty() || !FLAGS_slots.empty();
-    if (told || error.code() != ErrorCode::kInvalidArgument) throw;
-    throw error.WithContext("the first records tell none; --slots and --field declare them here");
+    if (arguments.words.empty()) throw;
+    throw InWordsOfFlags(error, arguments.words.front());
   }
   auto* reader = prepared->Find(name)->GetMutable<ReaderHolder>();
   if (!FLAGS_startup.empty() && !FLAGS_digest && !png) {

@@ -41,9 +41,9 @@ bool IsProgram(const std::string& path) {
 // The slots as lines to be pasted: into a command, into a program, and into Python.
 void PrintSlots(const NamedSlots& found, bool are_stored, std::ostream* out) {
   *out << "slots that " << (are_stored ? "are stored beside the files" : "fit the first records")
-       << ", for recordio write:\n  --slots='" << ToText(found) << "'\nfor a program:\n  "
-       << ProgramDeclaration(found.slots, found.names) << "\nfor Python:\n  "
-       << PythonDeclaration(found.slots, found.names) << "\n";
+       << ", for recordio write:\n  " << FlagDeclaration(found.slots, found.names)
+       << "\nfor a program:\n  " << ProgramDeclaration(found.slots, found.names)
+       << "\nfor Python:\n  " << PythonDeclaration(found.slots, found.names) << "\n";
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "tools/command.h"
 #include "tools/format_attributes.h"
 #include "tools/json_line.h"
+#include "tools/missing_slots.h"
 #include "tools/recordio_command.h"
 #include "tools/recordio_files.h"
 #include "tools/shared_flags.h"
@@ -39,12 +40,12 @@ std::unique_ptr<FileFormat> FormatFor(const FormatSchema& schema, const std::str
   if (schema.tag == "recordio") arguments.attributes.Set("content", std::string("bytes"));
   try {
     return schema.Make(arguments);
-  } catch (const Error&) {
+  } catch (const Error& error) {
     if (!fields.empty()) throw;
     if (schema.guess_fields == nullptr) return nullptr;
     const std::vector<std::string> guessed =
         schema.guess_fields(path, schema.WithDefaults(arguments.attributes));
-    if (guessed.empty()) throw;
+    if (guessed.empty()) throw InWordsOfFlags(error, path);
     arguments.attributes.Set("fields", guessed);
   }
   return schema.Make(arguments);

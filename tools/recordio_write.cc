@@ -36,6 +36,7 @@
 #include "tools/command.h"
 #include "tools/format_attributes.h"
 #include "tools/json_line.h"
+#include "tools/missing_slots.h"
 #include "tools/pass_length.h"
 #include "tools/recordio_command.h"
 #include "tools/shared_flags.h"
@@ -99,13 +100,6 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
   return parts;
 }
 
-// A word of a command line, as a shell reads it.
-std::string ShellQuoted(const std::string& word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return Escaped(quoted + "'");
-}
-
 // One file that records are taken from.
 class Input {
  public:
@@ -150,7 +144,8 @@ class Input {
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidArgument) throw;
       if (schema != nullptr) CheckFieldsGiven(choice.path, *schema, arguments);
-      throw error.WithContext(StrCat("for ", Escaped(name), " (--slots declares them here)"));
+      const std::string where = StrCat("for ", Escaped(name), " (--slots declares them here)");
+      throw InWordsOfFlags(error.WithContext(where), name);
     }
     reader_->set_origin(Escaped(name));
   }
@@ -186,10 +181,8 @@ class Input {
     } catch (const Error& error) {
       throw error.WithContext("for " + Escaped(path));
     }
-    std::string flags;
-    for (const std::string& entry : fields) flags += " --field=" + ShellQuoted(entry);
     Throw(ErrorCode::kInvalidArgument, Escaped(path), ": ", schema.tag,
-          " needs --field for each slot; the first records fit", flags);
+          " needs --field for each slot; the first records fit", FieldFlags(fields));
   }
 
   static bool IsRecordIO(const std::string& path) {

@@ -322,11 +322,21 @@ std::unique_ptr<FileFormat> MakeFormatByContent(const FormatArguments& arguments
   return std::make_unique<FoundFormat>(arguments);
 }
 
+Error MissingSlots::ErrorOf(const std::string& problem, const std::vector<std::string>& fields) {
+  auto cause = std::make_shared<MissingSlots>();
+  cause->problem = problem;
+  cause->fields = fields;
+  return Error(ErrorCode::kInvalidArgument, problem).WithCause(std::move(cause));
+}
+
 std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,
                                    const std::vector<SlotSpec>& known, const std::string& who) {
-  Require(!declared.empty() || !known.empty(),
-          "the slots of this reader must be declared: in the output variable's type { type: READER "
-          "reader { lod_tensor { ... } } }, or by shape_concat, ranks and lod_levels");
+  if (declared.empty() && known.empty()) {
+    throw MissingSlots::ErrorOf(
+        "the slots of this reader must be declared: in the output variable's type { type: READER "
+        "reader { lod_tensor { ... } } }, or by shape_concat, ranks and lod_levels",
+        {});
+  }
   if (declared.empty()) return known;
   if (known.empty()) return declared;
   Require(declared.size() == known.size(), declared.size(), " slots are declared, but ", who, " ",

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "framework/base/attribute.h"
+#include "framework/base/error.h"
 #include "framework/base/memory.h"
 #include "framework/io/file.h"
 #include "framework/reader/ticket.h"
@@ -309,6 +310,19 @@ const FormatSchema& FormatByContent(const std::string& path);
 // A format for files whose prefix and extension name none. The first bytes (decompressed) of the
 // first file that is opened decide. `arguments.declared` must not be empty.
 std::unique_ptr<FileFormat> MakeFormatByContent(const FormatArguments& arguments);
+
+// The cause of an error about slots that nobody has declared and the files do not tell, for whoever
+// knows better what is to be written.
+class MissingSlots final : public ErrorCause {
+ public:
+  // The error. What has been found in the files may come behind its message.
+  static Error ErrorOf(const std::string& problem, const std::vector<std::string>& fields);
+
+  std::string problem;
+  // Entries such as the attribute `fields` of the format needs; none if the slots themselves are to
+  // be declared.
+  std::vector<std::string> fields;
+};
 
 // Merges the declared slots with those that the format knows. They must agree (-1 agrees with any
 // dim, and the more precise dim is taken). Throws kInvalidArgument "slot 1: float32 [1, 784] is

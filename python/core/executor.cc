@@ -96,8 +96,8 @@ class Prepared {
       const std::lock_guard<std::mutex> lock(mutex_);
       const RunsHere runs_here(&runs_on_);
       const OpensReader opens(scope_->number());
-      std::optional<RunsLayers> runs_layers;
-      if (of_layers_) runs_layers.emplace();
+      std::optional<DeclaredAs> declared_as;
+      if (of_layers_) declared_as.emplace(&LayersDeclaration);
       output_.clear();
       prepared_->Run(feed);
       if (role_ == ProgramRole::kStartup) ExpectSave();

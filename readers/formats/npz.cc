@@ -161,9 +161,12 @@ FormatSchema Schema() {
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
   Members members = MembersOf(arguments.attributes.Get<std::vector<std::string>>("fields"));
-  Require(!members.names.empty() || !arguments.declared.empty(),
-          "an npz reader needs to know its slots before it opens a file: name its members in "
-          "fields, such as [\"images\", \"labels\"], or declare its slots");
+  if (members.names.empty() && arguments.declared.empty()) {
+    throw MissingSlots::ErrorOf(
+        "an npz reader needs to know its slots before it opens a file: name its members in "
+        "fields, such as [\"images\", \"labels\"], or declare its slots",
+        {"images", "labels"});
+  }
   return std::make_unique<NpzFormat>(arguments, std::move(members));
 }
 

@@ -739,10 +739,13 @@ FormatSchema Schema() {
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
   std::vector<Field> fields =
       ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"));
-  Require(!fields.empty(),
-          "tar needs the attribute fields, the extensions of a record's files, such as fields: "
-          "\"jpg;jpeg;png bytes\", \"cls int64[] decode=text\"; `millhopper-peek FILE` prints some "
-          "that fit a file");
+  if (fields.empty()) {
+    throw MissingSlots::ErrorOf(
+        "tar needs the attribute fields, the extensions of a record's files, such as fields: "
+        "\"jpg;jpeg;png bytes\", \"cls int64[] decode=text\"; `millhopper-peek FILE` prints some "
+        "that fit a file",
+        {"jpg;jpeg;png bytes", "cls int64[] decode=text"});
+  }
   return std::make_unique<TarFormat>(arguments, std::move(fields));
 }
 

@@ -14,6 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {"csv",
        {"#0 int64[] decode=timestamp unit=ns null=NA default=0",
         "#1 bytes[-1] separator=| null=NA missing=skip"}},
+      {"csv", {"#0 int64[] decode=timestamp format=\"%m/%d/%Y %I:%M:%S.%f %p %z\""}},
+      {"csv", {"#0 int64[] decode=timestamp format=\"%d %b %y\" missing=skip"}},
   };
   millhopper::FuzzFields(*settings, data, size);
   return 0;

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from pathlib import Path
 
 import millhopper
@@ -81,6 +82,24 @@ def test_tables_of_text(tmp_path: Path) -> None:
     ]
 
 
+def test_dates_of_any_format(tmp_path: Path) -> None:
+    path = tmp_path / "orders.csv"
+    path.write_text("order,at\n1,11/15/2019 9:05 AM\n2,2/3/2020 12:30 PM\n")
+    fields = ['at int64[] decode=timestamp format="%m/%d/%Y %I:%M %p"']
+    (batch,) = millhopper.Reader.open_files(path, fields=fields).batch(2)
+    assert batch["at"].astype("datetime64[s]").astype(str).tolist() == [
+        "2019-11-15T09:05:00",
+        "2020-02-03T12:30:00",
+    ]
+    fields = ["at int64[] decode=timestamp format=%Y%m%d"]
+    told = (
+        "column #1 'at': '11/15/2019 9:05 AM' is no timestamp of format=\"%Y%m%d\": it has another "
+        "form"
+    )
+    with pytest.raises(millhopper.Error, match=re.escape(told)):
+        list(millhopper.Reader.open_files(path, fields=fields))
+
+
 def test_pasted_backslashes_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "dump.tsv"
     path.write_text("1\n\\N\n3\n")
@@ -93,7 +112,12 @@ def test_pasted_backslashes_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("keyword", "meant"),
-    [("sep", "delimiter is"), ("na_values", "null=NA"), ("parse_dates", "decode=timestamp")],
+    [
+        ("sep", "delimiter is"),
+        ("na_values", "null=NA"),
+        ("parse_dates", "decode=timestamp"),
+        ("date_format", 'decode=timestamp format="%d.%m.%Y"'),
+    ],
 )
 def test_keywords_of_other_libraries_are_answered(rides: Path, keyword: str, meant: str) -> None:
     with pytest.raises(TypeError, match=rf"^open_files\(\) has no keyword {keyword}; {meant}"):

@@ -95,6 +95,11 @@ TEST(Fields, AreRefusedByWhatIsWrong) {
       {"time int64[] decode=timestamp unit=h", "unit=h; it is one of s, ms, us, ns"},
       {"time int64[] decode=timestamp hash=7", "only one of base=, hash=, vocab= and decode="},
       {"time int64[] unit=ms", "unit= is for decode=timestamp"},
+      {"time int64[] format=%Y%m%d", "format= is for decode=timestamp"},
+      {"time int64[] decode=timestamp format=%Y", "format=%Y: it needs a year"},
+      {"time int64[] decode=timestamp format=", "format=: it needs a year"},
+      {"time int64[] decode=timestamp format=%d.%m.%Y %H:%M",
+       "'%H:%M' is no option=value; a value with spaces in it stands in quotes"},
       {"time int64[] decode=timestamp default=x", "'x' is no int64"},
       {"label int64[] null=", "has an empty text among its own"},
       {"label int64[] null=NA,", "has an empty text among its own"},
@@ -157,6 +162,18 @@ TEST(Fields, ReadTimestamps) {
               [&] { FromText<int64_t>(entry, "31.1.2024"); });
   ExpectError(ErrorCode::kDataLoss, "'' is no timestamp", [&] { FromText<int64_t>(entry, ""); });
   EXPECT_TRUE(One(entry).from_text());
+}
+
+TEST(Fields, ReadTimestampsOfAnyFormat) {
+  const std::string entry = "t int64[] format=\"%m/%d/%Y %I:%M %p\" decode=timestamp";
+  EXPECT_EQ(FromText<int64_t>(entry, "11/15/2019 9:05 AM"), 1573808700);
+  EXPECT_EQ(FromText<int64_t>(entry + " unit=ms", " 11/15/2019 9:05 PM "), 1573851900000);
+  EXPECT_EQ(FromText<int64_t>(entry + " null=N/A default=-1", "N/A"), -1);
+  EXPECT_EQ(FromText<int64_t>("t int64[] decode=timestamp format=%d.%m.%Y", "31.1.2024"),
+            1706659200);
+  ExpectError(ErrorCode::kDataLoss,
+              "'2019-11-15' is no timestamp of format=\"%m/%d/%Y %I:%M %p\": it has another form",
+              [&] { FromText<int64_t>(entry, "2019-11-15"); });
 }
 
 TEST(Fields, KnowTextsThatAreNoValue) {

@@ -8,24 +8,37 @@
 #include <ctime>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
 constexpr int64_t kNanoseconds = 1'000'000'000;
 
-int64_t Ticks(const std::string& text, int64_t ticks_per_second = 1) {
+int64_t TicksBy(const std::string& format, const std::string& text, int64_t ticks_per_second = 1) {
   int64_t ticks = -12345;
-  const char* const problem = ParseTimestamp(text, ticks_per_second, &ticks);
+  const char* const problem = ParseTimestamp(text, format, ticks_per_second, &ticks);
   EXPECT_EQ(problem, nullptr) << text << ": " << problem;
   return ticks;
 }
 
-std::string Problem(const std::string& text, int64_t ticks_per_second = 1) {
+int64_t Ticks(const std::string& text, int64_t ticks_per_second = 1) {
+  return TicksBy("", text, ticks_per_second);
+}
+
+std::string ProblemBy(const std::string& format, const std::string& text,
+                      int64_t ticks_per_second = 1) {
   int64_t ticks = -12345;
-  const char* const problem = ParseTimestamp(text, ticks_per_second, &ticks);
+  const char* const problem = ParseTimestamp(text, format, ticks_per_second, &ticks);
   EXPECT_EQ(ticks, -12345) << text;
   return problem == nullptr ? "" : problem;
+}
+
+std::string Problem(const std::string& text, int64_t ticks_per_second = 1) {
+  return ProblemBy("", text, ticks_per_second);
 }
 
 TEST(Timestamp, CountsSecondsSince1970) {
@@ -117,6 +130,125 @@ TEST(Timestamp, RoundsNothing) {
   for (const char* const text :
        {"2262-04-11 23:47:16.854775808", "1677-09-21 00:12:43.145224191"}) {
     EXPECT_EQ(Problem(text, kNanoseconds), "an int64 does not reach that far in this unit") << text;
+  }
+}
+
+TEST(TimestampFormat, ReadsWhatItTells) {
+  struct Case {
+    const char* format;
+    const char* text;
+    const char* means;  // in a form that needs no format
+  };
+  for (const Case& item : std::vector<Case>{
+           {"%m/%d/%Y %I:%M %p", "11/15/2019 9:05 AM", "2019-11-15 09:05"},
+           {"%m/%d/%Y %I:%M %p", "1/5/2019 12:00 am", "2019-01-05 00:00"},
+           {"%m/%d/%Y %I:%M %p", "11/15/2019 12:30 PM", "2019-11-15 12:30"},
+           {"%p%I %Y%m%d", "pm11 20240229", "2024-02-29 23:00"},
+           {"%d.%m.%Y", "31.01.2024", "2024-01-31"},
+           {"%d.%m.%y %H:%M:%S", "1.2.68 3:4:5", "2068-02-01 03:04:05"},
+           {"%y%m%d", "690101", "1969-01-01"},
+           {"%d %b %Y", "5 jan 2001", "2001-01-05"},
+           {"%b %d %H:%M:%S %Y", "May  5 01:02:03   2001", "2001-05-05 01:02:03"},
+           {"%B %d, %Y", "DECEMBER 31, 1999", "1999-12-31"},
+           {"%Y%m%dT%H%M%S.%f%z", "20240131T120005.000+0130", "2024-01-31 12:00:05+01:30"},
+           {"%d/%b/%Y:%H:%M:%S %z", "31/Jan/2024:12:00:05 -0800", "2024-01-31 12:00:05-08"},
+           {"%z %Y-%m-%d", "Z 2024-01-31", "2024-01-31"},
+           {"%z%Y-%m-%d", "UTC2024-01-31", "2024-01-31"},
+           {"%Y%% %m%%%d  %H", "2024% 01%31   7", "2024-01-31 07:00"},
+       }) {
+    CheckTimeFormat(item.format);
+    EXPECT_EQ(TicksBy(item.format, item.text), Ticks(item.means)) << item.text;
+  }
+  EXPECT_EQ(TicksBy("%Y%m%d.%f", "19700101.25", 1000), 250);
+  EXPECT_EQ(TicksBy("%f %Y%m%d", "123456789 19700101", kNanoseconds), 123456789);
+}
+
+TEST(TimestampFormat, AgreesWithTheLibraryOnDays) {
+  char text[64];
+  for (const char* const format : {"%m/%d/%Y %I:%M:%S %p", "%d %B %Y %H:%M:%S", "%b %d %y, %T"}) {
+    std::string own = format;
+    if (own.back() == 'T') own.replace(own.size() - 2, 2, "%H:%M:%S");
+    CheckTimeFormat(own);
+    for (int64_t seconds = -31'536'000; seconds < 3'000'000'000; seconds += 1'234'567) {
+      const time_t time = seconds;
+      std::tm fields{};
+      ASSERT_NE(gmtime_r(&time, &fields), nullptr);
+      ASSERT_NE(std::strftime(text, sizeof(text), format, &fields), 0u);
+      ASSERT_EQ(TicksBy(own, text), seconds) << text;
+    }
+  }
+}
+
+TEST(TimestampFormat, RefusesTextsOfAnotherForm) {
+  for (const auto& [format, text] : std::vector<std::pair<std::string, std::string>>{
+           {"%Y-%m-%d", ""},
+           {"%Y-%m-%d", "2024-01"},
+           {"%Y-%m-%d", "2024-01-"},
+           {"%Y-%m-%d", "2024-01-311"},
+           {"%Y-%m-%d", "2024-01-31 "},
+           {"%Y-%m-%d", " 2024-01-31"},
+           {"%Y-%m-%d", "24-01-31"},
+           {"%Y-%m-%d", "2024/01/31"},
+           {"%Y-%m-%d", "2024- 1-31"},
+           {"%Y-%m-%d", "2024-+1-31"},
+           {"%y-%m-%d", "2024-01-31"},
+           {"%Y %m  %d", "2024 01 31"},
+           {"%Y %m%d", "20240131"},
+           {"%d %b %Y", "5 Jän 2001"},
+           {"%d %b %Y", "5 January 2001"},
+           {"%d %B %Y", "5 Jan 2001"},
+           {"%d %B %Y", "5 Janu"},
+           {"%Y%m%d %I%p", "20240131 9"},
+           {"%Y%m%d %I%p", "20240131 9a"},
+           {"%Y%m%d %I%p", "20240131 9xm"},
+           {"%Y%m%d.%f", "20240131."},
+           {"%Y%m%d%z", "20240131"},
+           {"%Y%m%d%z", "20240131+1"},
+           {"%Y%m%d%z", "20240131CET"},
+           {"%Y%m%d%%", "20240131"},
+       }) {
+    EXPECT_EQ(ProblemBy(format, text), "it has another form") << format << " " << text;
+  }
+}
+
+TEST(TimestampFormat, RefusesWhatIsNoPointInTime) {
+  for (const char* const text : {"02/29/2023", "13/01/2023", "0/1/2023", "1/0/2023", "1/1/0000"}) {
+    EXPECT_EQ(ProblemBy("%m/%d/%Y", text), "there is no such day") << text;
+  }
+  for (const char* const text : {"0:00 AM", "13:00 PM", "1:60 AM"}) {
+    EXPECT_EQ(ProblemBy("%Y%m%d %I:%M %p", std::string("20240131 ") + text),
+              "there is no such time of day")
+        << text;
+  }
+  for (const char* const text : {"24:00:00", "23:59:60"}) {
+    EXPECT_EQ(ProblemBy("%Y%m%d %H:%M:%S", std::string("20240131 ") + text),
+              "there is no such time of day")
+        << text;
+  }
+  EXPECT_EQ(ProblemBy("%Y%m%d%z", "20240131+24"), "there is no such time zone");
+  EXPECT_EQ(ProblemBy("%Y%m%d.%f", "20240131.0000000001"),
+            "it has more than nine digits behind the point");
+  EXPECT_EQ(ProblemBy("%Y%m%d.%f", "20240131.5").rfind("it is finer than its unit", 0), 0u);
+}
+
+TEST(TimestampFormat, IsChecked) {
+  for (const auto& [format, problem] : std::vector<std::pair<std::string, std::string>>{
+           {"", "format=: it needs a year"},
+           {"%Y-%m",
+            "it needs a year (%Y, or %y of two digits), a month (%m, or the name %b or "
+            "%B) and a day (%d)"},
+           {"%H:%M", "it needs a year"},
+           {"%d%m%%Y", "it needs a year"},
+           {"%Y-%m-%d %A", "there is no %A; there are %Y %y %m %b %B %d %H %I %M %S %f %p %z and"},
+           {"%Y-%m-%d%", "there is no %; there are"},
+           {"%Y-%m-%d%\n", "there is no %\\n; there are"},
+           {"%Y-%m-%d %b", "%b tells what is told before"},
+           {"%Y-%m-%d %I%H%p", "%H tells what is told before"},
+           {"%Y-%m-%d %I", "%I (1 to 12) and %p (AM or PM) need each other"},
+           {"%Y-%m-%d %H %p", "%I (1 to 12) and %p (AM or PM) need each other"},
+       }) {
+    ExpectError(ErrorCode::kInvalidArgument, problem,
+                [&, &format = format] { CheckTimeFormat(format); });
   }
 }
 

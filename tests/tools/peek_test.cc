@@ -221,13 +221,8 @@ TEST(PeekAtFiles, ShowsTextAsText) {
 
 TEST(PeekAtFiles, TakesSlotsOfAFormatThatTellsNone) {
   const TempFile file("points", std::string("\x01\x02\x03\x04\x05\x06", 6));
-  ChildResult result = RunChild({"tools/peek", "fixed:" + file.path()});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(
-      result.errors.find("the first records tell none; --slots and --field declare them here"),
-      std::string::npos)
-      << result.errors;
-  result = RunChild({"tools/peek", "--slots=uint8[1,1] uint8[1,2]", "fixed:" + file.path()});
+  ChildResult result =
+      RunChild({"tools/peek", "--slots=uint8[1,1] uint8[1,2]", "fixed:" + file.path()});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_NE(result.output.find("element 1\n"
                                "  slot 0: uint8 [1, 1]\n"
@@ -239,6 +234,43 @@ TEST(PeekAtFiles, TakesSlotsOfAFormatThatTellsNone) {
       << result.output;
   EXPECT_EQ(RunChild({"tools/peek", "--slots=uint8", "fixed:" + file.path()}).exit_code, 2);
   EXPECT_EQ(RunChild({"tools/peek", "--slots=uint8[1]", "--startup=x"}).exit_code, 2);
+}
+
+TEST(PeekAtFiles, SaysWhatToTypeWhereFilesDoNotTellTheirSlots) {
+  const TempFile file("records", "ab"), empty("empty.csv", ""), tar("empty.tar", "");
+  const auto said = [](const std::string& words) {
+    const ChildResult result = RunChild({"tools/peek", words});
+    EXPECT_EQ(result.exit_code, 2) << result.errors;
+    EXPECT_EQ(result.output, "");
+    return result.errors;
+  };
+  EXPECT_EQ(said("fixed:" + file.path()),
+            StrCat("error: fixed:", file.path(),
+                   ": the files do not tell their slots; --slots does, such as --slots='uint8[1,1] "
+                   "uint8[1,3,32,32]' for a label and an image in each record\n"));
+  EXPECT_EQ(said(empty.path()),
+            StrCat("error: ", empty.path(),
+                   ": the format needs --field for each slot, such as --field='label int64[]'; ",
+                   empty.path(), " is empty\n"));
+  EXPECT_EQ(said(tar.path()),
+            StrCat("error: ", tar.path(),
+                   ": the format needs --field for each slot, such as --field='jpg;jpeg;png bytes' "
+                   "--field='cls int64[] decode=text'; ",
+                   tar.path(), " is empty\n"));
+}
+
+TEST(PeekAtFiles, NamesTheSlotsOfRecordsAsItsFlagDoes) {
+  const TempFile records("points", "abcdef");
+  const std::string written = TempName("points.recordio");
+  ASSERT_EQ(RunChild({"tools/recordio", "write", "--output=" + written, "--slots=point uint8[1,2]",
+                      "fixed:" + records.path()})
+                .exit_code,
+            0);
+  const ChildResult result = RunChild({"tools/peek", "--slots=int64[1]", written});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.errors.find("; its records have --slots='point uint8[1,2]'\n"),
+            std::string::npos)
+      << result.errors;
 }
 
 TEST(PeekAtFiles, ShowsLinesOfSlots) {

@@ -174,8 +174,17 @@ TEST(RecordIOCommand, WritesTheFieldsOfATable) {
 TEST(RecordIOCommand, NamesAFileThatNoFieldsFit) {
   const TempFile empty("empty.csv", ""), damaged("damaged.jsonl", "{\"x\": 1}\n{\"x\": }\n");
   const std::string output = "--output=" + TempName("out.recordio");
-  ExpectFailure({"write", output, empty.path()}, 2,
-                "for " + empty.path() + " (--slots declares them here)");
+  for (const auto& words : {std::vector<std::string>{"write", output}, {"index"}}) {
+    std::vector<std::string> command = words;
+    command.push_back(empty.path());
+    ExpectFailure(command, 2,
+                  StrCat("error: ", empty.path(),
+                         ": the format needs --field for each slot, such as --field='label "
+                         "int64[]'\n"));
+  }
+  ExpectFailure({"write", output, "fixed:" + empty.path()}, 2,
+                StrCat("error: fixed:", empty.path(),
+                       ": the files do not tell their slots; --slots does, such as --slots='"));
   const ChildResult result = RunRecordIO({"write", output, damaged.path()});
   EXPECT_EQ(result.exit_code, 3) << result.errors;
   EXPECT_THAT(result.errors, HasSubstr("the record is no JSON"));

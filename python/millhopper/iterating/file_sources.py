@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 
 _NULLS = "null=NA,NULL behind a field names the texts that are no value there"
+_FORMAT = 'decode=timestamp format="%d.%m.%Y" behind a field of int64[] tells how dates are written'
 _FIELDS = 'fields={"slot": "column int64[]", ...} names the columns, and their types'
 
 # What pandas, polars and DuckDB call what fields and formats have.
 _TABLE_KEYWORDS = {
     "chunksize": "batch(batch_size) makes batches",
     "columns": _FIELDS,
+    "date_format": _FORMAT,
     "dtype": _FIELDS,
     "na_values": _NULLS,
     "null_values": _NULLS,

@@ -135,6 +135,12 @@ TEST(Csv, ReadsTimestamps) {
                  "column #0 't': '2023-02-29' is no timestamp: there is no such day");
   ExpectCsvError("t\n2024-01-31\n2023-02-29\n", {"t int64[] decode=timestamp"},
                  "in line 3, which begins at byte 13");
+  const std::string format = "#1 int64[] decode=timestamp format=\"%B %d, %Y %I:%M %p\"";
+  EXPECT_EQ(Csv("1,\"November 5, 2019 9:05 PM\"\n2,\"May 15, 2020  12:05 am\"\n", {format}),
+            (Texts{"1572987900", "1589501100"}));
+  ExpectCsvError("1,\"May 5, 2019 9:05 PM\"\n2,2019-11-05\n", {format},
+                 "column #1: '2019-11-05' is no timestamp of format=\"%B %d, %Y %I:%M %p\": it has "
+                 "another form");
   ExpectError(ErrorCode::kInvalidArgument, "cells take decode=timestamp alone; they are text",
               [] { Csv("1\n", {"#0 int64[] decode=text"}); });
 }
