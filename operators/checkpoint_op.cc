@@ -18,7 +18,9 @@ OpSchema CheckpointSchema() {
               "the top-most readers of chains, and all that stand on the same readers; `restore` "
               "must have run before they were read")
       .Reader()
-      .Attr(AttributeSchema("file_path", "", "the file, in a folder that exists, or in a store (s3://bucket/name)").Required())
+      .Attr(AttributeSchema("file_path", "",
+                            "the file, in a folder that exists, or in a store (s3://bucket/name)")
+                .Required())
       .SideEffects();
 }
 

@@ -30,19 +30,18 @@ constexpr size_t kPart = 100;
 
 std::string Bytes(size_t size) {
   std::string bytes(size, '\0');
-  for (size_t i = 0; i < size; ++i)
-    bytes[i] = static_cast<char>(i * i + i / 7);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * i + i / 7);
   return bytes;
 }
 
-void WriteWhole(const std::string &path, const std::string &bytes) {
+void WriteWhole(const std::string& path, const std::string& bytes) {
   OutputFile file(path);
   file.Write(bytes);
   file.Publish();
 }
 
 // By parts of kPart bytes, in pieces of other sizes.
-void WriteParts(const std::string &path, const std::string &bytes) {
+void WriteParts(const std::string& path, const std::string& bytes) {
   const std::unique_ptr<Upload> upload = CreateS3Upload(path, kPart);
   for (size_t at = 0; at < bytes.size(); at += 70) {
     upload->Write(bytes.data() + at, std::min<size_t>(70, bytes.size() - at));
@@ -52,11 +51,10 @@ void WriteParts(const std::string &path, const std::string &bytes) {
 }
 
 class UploadTest : public ::testing::Test {
-protected:
+ protected:
   void SetUp() override {
     SetS3User();
-    limits_.first_pause =
-        milliseconds(1); // tests do not wait as long as people do
+    limits_.first_pause = milliseconds(1);  // tests do not wait as long as people do
     limits_.longest_pause = milliseconds(4);
     HttpLimits::Set(limits_);
     judge_->set_least_part(kPart);
@@ -114,8 +112,7 @@ TEST_F(UploadTest, MakesPartsLargerBeforeThereAreTooMany) {
 
 TEST_F(UploadTest, LeavesNoPartsWhenItIsGivenUp) {
   {
-    const std::unique_ptr<Upload> upload =
-        CreateS3Upload("s3://bucket/large", kPart);
+    const std::unique_ptr<Upload> upload = CreateS3Upload("s3://bucket/large", kPart);
     const std::string bytes = Bytes(5 * kPart);
     upload->Write(bytes.data(), bytes.size());
     upload->Finish();
@@ -126,15 +123,13 @@ TEST_F(UploadTest, LeavesNoPartsWhenItIsGivenUp) {
 }
 
 TEST_F(UploadTest, TriesAgainWhateverFailsForAMoment) {
-  for (const HttpTrouble trouble :
-       {HttpTrouble::kStatus, HttpTrouble::kReset}) {
+  for (const HttpTrouble trouble : {HttpTrouble::kStatus, HttpTrouble::kReset}) {
     server_.set_status(503);
     for (int64_t request = 0;; ++request) {
       server_.Break(trouble, request, 1);
       WriteParts("s3://bucket/large", Bytes(3 * kPart));
       EXPECT_EQ(judge_->Get("large"), Bytes(3 * kPart)) << request;
-      if (!server_.hit())
-        break;
+      if (!server_.hit()) break;
     }
   }
   EXPECT_EQ(judge_->open_uploads(), 0u);
@@ -147,15 +142,13 @@ TEST_F(UploadTest, SaysWhatTheServerSaysAndLeavesTheOlderObject) {
     // All from this request on: it may be one that the upload before has given
     // up.
     server_.Break(HttpTrouble::kStatus, request);
-    ExpectError(ErrorCode::kIo,
-                "s3://bucket/large: cannot write: the server said",
+    ExpectError(ErrorCode::kIo, "s3://bucket/large: cannot write: the server said",
                 [] { WriteParts("s3://bucket/large", Bytes(3 * kPart)); });
     EXPECT_TRUE(server_.hit());
     EXPECT_EQ(judge_->Get("large"), "older");
   }
   server_.Mend();
-  const size_t not_given_up =
-      judge_->open_uploads(); // the server has refused that, too
+  const size_t not_given_up = judge_->open_uploads();  // the server has refused that, too
   judge_->BreakUploads(true);
   ExpectError(ErrorCode::kIo, "does not put the parts together (InternalError",
               [] { WriteParts("s3://bucket/large", Bytes(3 * kPart)); });
@@ -166,9 +159,8 @@ TEST_F(UploadTest, SaysWhatTheServerSaysAndLeavesTheOlderObject) {
   ExpectError(ErrorCode::kIo, "EntityTooSmall",
               [] { WriteParts("s3://bucket/large", Bytes(3 * kPart)); });
   judge_->SetUser("OTHER", "SECRET");
-  ExpectError(ErrorCode::kIo, "s3://bucket/small: cannot write: ", [] {
-    WriteWhole("s3://bucket/small", "x");
-  });
+  ExpectError(ErrorCode::kIo,
+              "s3://bucket/small: cannot write: ", [] { WriteWhole("s3://bucket/small", "x"); });
   ExpectError(ErrorCode::kInvalidArgument, "without that of an object",
               [] { WriteWhole("s3://bucket/", "x"); });
 }
@@ -177,12 +169,10 @@ TEST_F(UploadTest, StopsAtOnce) {
   for (int64_t request = 0; request < 4; ++request) {
     server_.Break(HttpTrouble::kSilent, request);
     std::thread stop([&] {
-      while (!server_.hit())
-        std::this_thread::sleep_for(milliseconds(1));
+      while (!server_.hit()) std::this_thread::sleep_for(milliseconds(1));
       RequestStop();
     });
-    ExpectError(ErrorCode::kCancelled, "",
-                [] { WriteParts("s3://bucket/x", Bytes(3 * kPart)); });
+    ExpectError(ErrorCode::kCancelled, "", [] { WriteParts("s3://bucket/x", Bytes(3 * kPart)); });
     stop.join();
     ClearStop();
     EXPECT_FALSE(judge_->Get("x"));
@@ -192,7 +182,7 @@ TEST_F(UploadTest, StopsAtOnce) {
 // A server says nothing while it takes a body.
 TEST_F(UploadTest, TakesItsTimeOnASlowLink) {
   HttpServer plain;
-  plain.Put("/a", "older"); // so that the first request is answered at once
+  plain.Put("/a", "older");  // so that the first request is answered at once
   plain.set_bytes_per_second(20'000'000);
   limits_.silence = milliseconds(400);
   HttpLimits::Set(limits_);
@@ -206,17 +196,14 @@ TEST_F(UploadTest, KeepsTheRulesOfOutputs) {
   judge_->Put("folder/a", "older");
   OutputRules rules;
   rules.overwrite = false;
-  ExpectError(ErrorCode::kIo, rules.refusal,
-              [&] { OutputFile("s3://bucket/folder/a", rules); });
+  ExpectError(ErrorCode::kIo, rules.refusal, [&] { OutputFile("s3://bucket/folder/a", rules); });
   OutputFile("s3://bucket/folder/b", rules).Publish();
   EXPECT_EQ(judge_->Get("folder/b"), "");
-  ExpectError(ErrorCode::kIo, "it is a folder",
-              [] { OutputFile("s3://bucket/folder"); });
+  ExpectError(ErrorCode::kIo, "it is a folder", [] { OutputFile("s3://bucket/folder"); });
   FilesRead reads(FileRole::kData);
   const std::string path = "s3://bucket/folder/a";
   reads.Add(path, FileSystemOf(path).Stat(path).id);
-  ExpectError(ErrorCode::kInvalidArgument, path,
-              [&] { OutputFile file(path); });
+  ExpectError(ErrorCode::kInvalidArgument, path, [&] { OutputFile file(path); });
 }
 
 TEST_F(UploadTest, GoesToServersOfHttp) {
@@ -226,14 +213,12 @@ TEST_F(UploadTest, GoesToServersOfHttp) {
   EXPECT_EQ(plain.Get("/a"), "content");
   FileSystemOf(path).Remove(path);
   EXPECT_FALSE(plain.Get("/a"));
-  FileSystemOf(path).Remove(path); // nothing is there any more
+  FileSystemOf(path).Remove(path);  // nothing is there any more
   plain.set_status(405);
   plain.Break(HttpTrouble::kStatus);
-  ExpectError(ErrorCode::kIo,
-              "/a?...: cannot write: the server said 'HTTP/1.1 405 Trouble'",
+  ExpectError(ErrorCode::kIo, "/a?...: cannot write: the server said 'HTTP/1.1 405 Trouble'",
               [&] { WriteWhole(path, "x"); });
-  ExpectError(ErrorCode::kIo,
-              "/a?...: cannot remove: the server said 'HTTP/1.1 405 Trouble'",
+  ExpectError(ErrorCode::kIo, "/a?...: cannot remove: the server said 'HTTP/1.1 405 Trouble'",
               [&] { FileSystemOf(path).Remove(path); });
   plain.Mend();
   plain.Redirect("/a", "/b");
@@ -245,5 +230,5 @@ TEST_F(UploadTest, IsRefusedWhereNothingIsWritten) {
               [] { WriteWhole("pipe:cat", "x"); });
 }
 
-} // namespace
-} // namespace millhopper
+}  // namespace
+}  // namespace millhopper

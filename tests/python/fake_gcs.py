@@ -60,8 +60,8 @@ class FakeGcs(FakeStore):
                 self.put(name, body)
                 return Answer(200, json.dumps(resource(name, self.objects[name])).encode())
             self.pieces[name] = b""
-            place = f"http://127.0.0.1:{self.port}/upload/storage/v1/b/bucket/o"
-            return Answer(200, b"", {"Location": f"{place}?upload_id=1&name={quote(name, safe='')}"})
+            place = f"http://127.0.0.1:{self.port}/upload/storage/v1/b/bucket/o?upload_id=1&name="
+            return Answer(200, b"", {"Location": place + quote(name, safe="")})
         self.pieces[name] += body
         size = len(self.pieces[name])
         if not re.fullmatch(rf"bytes (\*|\d+-{size - 1})/{size}", part):

@@ -93,9 +93,7 @@ class FakeStore:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 request = f"{self.path} {part}".rstrip()
                 fake.asked.append(request)
-                answer = fake.before(request) or fake.answer(
-                    self.command, self.path, part, body
-                )
+                answer = fake.before(request) or fake.answer(self.command, self.path, part, body)
                 self.send_response(answer.status)
                 for name, value in answer.headers.items():
                     self.send_header(name, value)

@@ -205,9 +205,9 @@ def test_a_stop_does_not_wait(store: Store, fake: FakeStore) -> None:
 def test_what_cannot_be_written_is_said(store: Store, fake: FakeStore) -> None:
     def write() -> str:
         lines, url = store.folder / "lines.txt", store.url("written/a.recordio")
+        flags = [f"--output={url}", f"--plugin={store.plugin}", "--force", "--request_timeout=1"]
         written = subprocess.run(
-            [BIN / "recordio", "write", f"--output={url}", f"--plugin={store.plugin}", "--force", lines]
-            + ["--request_timeout=1"],
+            [BIN / "recordio", "write", *flags, lines],
             capture_output=True,
             text=True,
             timeout=20,
