@@ -2,7 +2,9 @@
 #include "python/core/saved_scope.h"
 
 #include <pybind11/stl.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -73,10 +75,10 @@ std::pair<bool, std::vector<std::string>> Read(const ScopePtr& scope, const Prog
   std::vector<std::string> damaged;
   bool found = false;
   Work(scope, [&] {
-    // A folder is not made only to be looked into. In a store there are none, but files.
-    if (IsLocal(folder) && FileSystemOf(folder).Stat(folder).kind == FileStatus::Kind::kMissing) {
-      return;
-    }
+    // A folder is not made only to be looked into. In a store there are none, but files. What else
+    // is wrong with the name is an error: a run must not begin anew because of it.
+    struct stat status;
+    if (IsLocal(folder) && ::stat(folder.c_str(), &status) != 0 && errno == ENOENT) return;
     std::optional<Checkpoint> newest = CheckpointFolder(folder, 1).Newest(&damaged);
     found = newest.has_value();
     if (found) RestoreScope(*std::move(newest), SettingsOf(*program, seed), scope->scope().root());
