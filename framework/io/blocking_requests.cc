@@ -67,7 +67,7 @@ class BlockingTransfer final : public HttpTransfer {
       return TryAgainOrFail(*refusal);
     }
     const auto& answer = std::get<BlockingCarrier::Answer>(outcome);
-    EndTry(answer.received);
+    EndTry(answer.received + (request_.body == nullptr ? 0 : request_.body->size()));
     if (request_.object && request_.object->Differs(answer.object)) {
       SetFailed(ErrorCode::kDataLoss,
                 StrCat("the object was replaced after it was opened",

@@ -14,7 +14,7 @@ struct HttpHostStats {
   std::string host;         // as in URLs, with its port and without a user
   uint64_t requests = 0;    // each try counts
   uint64_t retries = 0;     // requests that came after another for the same bytes
-  uint64_t bytes = 0;       // of objects and lists
+  uint64_t bytes = 0;       // of objects and lists, in both directions
   double wait_seconds = 0;  // of all threads that have waited for a request to end
 };
 

@@ -402,7 +402,9 @@ void HttpTask::CountTry() {
   counts.host = host_;
   counts.requests = 1;
   counts.retries = tried_ ? 1 : 0;
-  counts.bytes = received_ - std::min(received_, received_before_);
+  curl_off_t sent = 0;
+  curl_easy_getinfo(curl_.get(), CURLINFO_SIZE_UPLOAD_T, &sent);
+  counts.bytes = received_ - std::min(received_, received_before_) + static_cast<uint64_t>(sent);
   CountHttp(counts);
   tried_ = true;
 }

@@ -44,9 +44,8 @@ const char* KindOf(const std::string& path) {
 bool IsCommand(const std::string& path) { return path.rfind(kCommandPrefix, 0) == 0; }
 
 bool CanBeReadOnceOnly(const std::string& path) {
-  const FileSystem& system = FileSystemOf(path);
   return IsCommand(path) || path == "-" ||
-         (&system == &FileSystemOf("") && system.Stat(path).kind == FileStatus::Kind::kOnce);
+         (IsLocal(path) && FileSystemOf(path).Stat(path).kind == FileStatus::Kind::kOnce);
 }
 
 Error ReadOnceOnly(const std::string& path, const std::string& advice) {

@@ -166,9 +166,12 @@ void OutputFile::CreateUpload() {
   const FileSystem& system = FileSystemOf(path_);
   upload_ = system.Create(path_);
   place_ = path_;
-  // Writing will tell what is wrong with a server that cannot say what it has.
   const FileStatus status = system.Stat(path_);
   if (status.kind == FileStatus::Kind::kDirectory) Fail("cannot write: it is a folder");
+  // If a file may be replaced, writing will tell what is wrong with the server.
+  if (status.kind == FileStatus::Kind::kUnknown && !rules_.overwrite) {
+    Fail(StrCat("cannot write: it is not known whether there is such a file: ", status.problem));
+  }
   if (status.kind != FileStatus::Kind::kFile) return;
   replaced_ = std::make_unique<FileReplaced>(path_, status.id, rules_.role);
   if (!rules_.overwrite) Fail(rules_.refusal);

@@ -193,6 +193,13 @@ S3Path S3Path::Of(const std::string& path) {
   return result;
 }
 
+S3Path S3Path::OfObject(const std::string& path) {
+  S3Path object = Of(path);
+  if (!object.key.empty()) return object;
+  throw Error(ErrorCode::kInvalidArgument, "the name of a bucket without that of an object")
+      .InFile(path, -1);
+}
+
 std::string S3Encoded(const std::string& text, bool keep_slashes) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   std::string encoded;

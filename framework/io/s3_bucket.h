@@ -21,6 +21,8 @@ struct S3Path {
 
   // Throws kInvalidArgument with the path if there is no bucket of this name. The key may be "".
   static S3Path Of(const std::string& path);
+  // The same, and if there is no key.
+  static S3Path OfObject(const std::string& path);
 };
 
 // `text` as it is in URLs and signatures: everything but letters, digits, - . _ ~ and, if

@@ -48,12 +48,7 @@ class S3FileSystem final : public FileSystem {
 
  private:
   static HttpRequest RequestFor(const std::string& path) {
-    const S3Path object = S3Path::Of(path);
-    if (object.key.empty()) {
-      throw Error(ErrorCode::kInvalidArgument, "the name of a bucket without that of an object")
-          .InFile(path, -1);
-    }
-    return S3Request(path, object);
+    return S3Request(path, S3Path::OfObject(path));
   }
 
   // The prefix of all that lies in a folder.

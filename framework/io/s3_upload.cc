@@ -27,12 +27,7 @@ constexpr int kTriesToGiveUp = 2;
 class S3Upload final : public Upload {
  public:
   S3Upload(std::string path, size_t part_bytes)
-      : path_(std::move(path)), object_(S3Path::Of(path_)), part_bytes_(part_bytes) {
-    if (object_.key.empty()) {
-      throw Error(ErrorCode::kInvalidArgument, "the name of a bucket without that of an object")
-          .InFile(path_, -1);
-    }
-  }
+      : path_(std::move(path)), object_(S3Path::OfObject(path_)), part_bytes_(part_bytes) {}
 
   ~S3Upload() override {
     for (auto& part : under_way_) HttpTransfer::Cancel(std::move(part));

@@ -2,6 +2,7 @@
 #include "readers/arrow/arrow_store.h"
 
 #include <arrow/result.h>
+#include <arrow/util/config.h>
 #include <arrow/util/io_util.h>
 #include <unistd.h>
 
@@ -24,8 +25,9 @@ namespace millhopper {
 namespace {
 
 constexpr std::string_view kBehindScheme = "://";
-constexpr size_t kMostStores = 64;       // that are kept
-constexpr size_t kMostShownBytes = 400;  // of a text of Arrow's
+constexpr int kFirstWithBackgroundWrites = 19;  // of Arrow's versions, as an option of a URI
+constexpr size_t kMostStores = 64;              // that are kept
+constexpr size_t kMostShownBytes = 400;         // of a text of Arrow's
 
 bool StartsWith(std::string_view text, std::string_view begin) {
   return text.substr(0, begin.size()) == begin;
@@ -41,7 +43,9 @@ std::string OptionsOf(const StorePath& path) {
     options += StrCat(options.empty() ? "?" : "&", name, value);
   };
   if (path.scheme == "gs") set("retry_limit_seconds=", "0.01");
-  if (StartsWith(path.scheme, "abfs")) set("background_writes=", "false");
+  if (StartsWith(path.scheme, "abfs") && ARROW_VERSION_MAJOR >= kFirstWithBackgroundWrites) {
+    set("background_writes=", "false");
+  }
   return options;
 }
 

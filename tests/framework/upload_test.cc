@@ -14,6 +14,7 @@
 #include "framework/base/stop.h"
 #include "framework/io/file_system.h"
 #include "framework/io/files_in_use.h"
+#include "framework/io/http_stats.h"
 #include "framework/io/http_transfers.h"
 #include "framework/io/output_file.h"
 #include "framework/io/s3_upload.h"
@@ -95,6 +96,18 @@ TEST_F(UploadTest, SendsLargeObjectsByParts) {
   }
   EXPECT_EQ(judge_->open_uploads(), 0u);
   EXPECT_GT(server_.most_at_once(), 1u);
+}
+
+TEST_F(UploadTest, CountsWhatIsSent) {
+  const auto bytes = [] {
+    uint64_t sum = 0;
+    for (const HttpHostStats& host : HttpStats()) sum += host.bytes;
+    return sum;
+  };
+  const uint64_t before = bytes();
+  WriteWhole("s3://bucket/counted", Bytes(100'000));
+  EXPECT_GE(bytes() - before, 100'000u);
+  EXPECT_LT(bytes() - before, 110'000u);
 }
 
 TEST_F(UploadTest, MakesPartsLargerBeforeThereAreTooMany) {
@@ -197,6 +210,11 @@ TEST_F(UploadTest, KeepsTheRulesOfOutputs) {
   OutputRules rules;
   rules.overwrite = false;
   ExpectError(ErrorCode::kIo, rules.refusal, [&] { OutputFile("s3://bucket/folder/a", rules); });
+  server_.set_status(500);
+  server_.Break(HttpTrouble::kStatus);
+  ExpectError(ErrorCode::kIo, "it is not known whether there is such a file",
+              [&] { OutputFile("s3://bucket/folder/b", rules); });
+  server_.Mend();
   OutputFile("s3://bucket/folder/b", rules).Publish();
   EXPECT_EQ(judge_->Get("folder/b"), "");
   ExpectError(ErrorCode::kIo, "it is a folder", [] { OutputFile("s3://bucket/folder"); });
