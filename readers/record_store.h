@@ -73,7 +73,7 @@ class RecordStore final : public Kept {
     constexpr size_t kTables = 3 * sizeof(void*);  // that of the window, and two of free slots
     size_t size;
     Kind(sizeof(Ticket) + (HoldsBytes(stored) ? stored.size : 0), &size);
-    return kTables + size + (HoldsBytes(stored) ? 0 : stored.size);
+    return kTables + size + (stored.owner == nullptr || stored.bytes == nullptr ? 0 : stored.size);
   }
   // Gives back a slot that no lease holds, and releases the ticket's owner.
   void Drop(Ticket* slot);

@@ -85,10 +85,9 @@ ChunkQueue::State ChunkQueue::Poll() {
 
 void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets) {
   Chunk* const chunk = current_.get();
-  const bool mapped = chunk->mapped();
   const std::optional<uint32_t> begin = chunk->IndexInBytes();
-  // Bytes that may be copied.
-  const char* const bytes = mapped || chunk->holder ? nullptr : chunk->bytes->data();
+  // Null if they may change, as those of a mapped file may, or if there are none.
+  const char* const bytes = chunk->holder || chunk->mapped() ? nullptr : chunk->bytes->data();
   const Piece* const pieces = &chunk->pieces[next_];
   // What the tickets have in common is kept in registers: the compiler cannot know that no ticket
   // lies where it comes from.
@@ -103,10 +102,8 @@ void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Tic
     ticket.index = chunk->holder ? pieces[i].offset
                    : begin       ? pieces[i].offset - *begin
                                  : kNotInFile;
-    if (bytes != nullptr) {
-      ticket.bytes = bytes + pieces[i].offset;
-      ticket.size = pieces[i].size;
-    }
+    if (!chunk->holder) ticket.size = pieces[i].size;
+    if (bytes != nullptr) ticket.bytes = bytes + pieces[i].offset;
     tickets[i * stride] = ticket;
   }
   next_ += n;

@@ -116,11 +116,6 @@ std::string FileFormat::PlaceName(const FileEntry&, uint64_t) const { return "";
 
 std::string FileFormat::RecordName(const FileEntry&, uint64_t, uint64_t) const { return ""; }
 
-std::optional<uint32_t> Chunk::IndexInBytes() const {
-  if (!bytes || bytes.get() != as_in_file_) return std::nullopt;
-  return static_cast<uint32_t>(offset - first_byte_);
-}
-
 void Chunk::SetNeeded() {
   if (bytes) bytes->set_needed();
   if (holder) holder->SetNeeded();

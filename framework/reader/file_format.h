@@ -90,7 +90,10 @@ class Chunk final : public Kept {
   void SetAsInFile() { SetAsInFile(offset - lead()); }
   // The index in `bytes` of what lies in the file at `offset`; nothing if the bytes were made
   // otherwise, such as expanded.
-  std::optional<uint32_t> IndexInBytes() const;
+  std::optional<uint32_t> IndexInBytes() const {
+    if (!bytes || bytes.get() != as_in_file_) return std::nullopt;
+    return static_cast<uint32_t>(offset - first_byte_);
+  }
   // Whether the bytes are those of a mapped file.
   bool mapped() const { return mapping_ && bytes && mapping_->Has(bytes->data()); }
   // Throws unless whatever was read of a mapped file is what it had (Mapping::CheckUnchanged).

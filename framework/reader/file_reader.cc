@@ -108,23 +108,24 @@ void CheckAllExist(const std::vector<FileEntry>& files, bool folders, const Note
   if (missing > 0) throw Error(ErrorCode::kIo, text).InFile(first, -1);
 }
 
-// Behind a window the places of records lie anywhere in the tables of their chunks.
-void PrefetchPlace(const Ticket& ticket) {
-  if (ticket.bytes != nullptr) return;
-  const Chunk& chunk = *ticket.object<Chunk>();
-  if (!chunk.holder) __builtin_prefetch(&chunk.pieces[ticket.id.record]);
-}
-
-// Returns the ticket with the place of its bytes. A ticket of a mapped file has none, but a chunk.
+// Returns the ticket with its bytes, if it is of a record in a mapped file, which has none (Take).
 Ticket WithBytes(const Ticket& ticket) {
   Ticket with_bytes = ticket;
   if (ticket.bytes != nullptr) return with_bytes;  // of a chunk that was expanded
   const Chunk& chunk = *ticket.object<Chunk>();
   if (chunk.holder) return with_bytes;
-  const Piece piece = chunk.pieces[ticket.id.record];
-  with_bytes.bytes = chunk.bytes->data() + piece.offset;
-  with_bytes.size = piece.size;
+  // The sum is one of 32 bits: a chunk may begin before its bytes do.
+  with_bytes.bytes = chunk.bytes->data() + (*chunk.IndexInBytes() + ticket.index);
   return with_bytes;
+}
+
+// Prefetches records into the cache: after a shuffle they lie at random places.
+void Prefetch(const Ticket* tickets, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t at = 0; at < std::min<size_t>(tickets[i].size, kPrefetchedBytes); at += 64) {
+      __builtin_prefetch(tickets[i].bytes + at);
+    }
+  }
 }
 
 // Throws unless the files are unchanged whose mapped bytes have been loaded. The tickets of a batch
@@ -425,6 +426,7 @@ void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
 }
 
 void FileReader::LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const {
+  Prefetch(tickets, std::min(n, kLoadedAtOnce));
   for (size_t i = 0; i < n;) {
     if (tickets[i].bytes == nullptr) {
       const size_t size = OfOneChunk(tickets + i, n - i);
@@ -432,14 +434,8 @@ void FileReader::LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const {
       i += size;
       continue;
     }
-    // After a shuffle the records lie at random places, so the next ones are prefetched into the
-    // cache.
     const size_t next = std::min(n, i + kLoadedAtOnce);
-    for (size_t k = next; k < std::min(n, next + kLoadedAtOnce); ++k) {
-      for (size_t at = 0; at < std::min<size_t>(tickets[k].size, kPrefetchedBytes); at += 64) {
-        __builtin_prefetch(tickets[k].bytes + at);
-      }
-    }
+    Prefetch(tickets + next, std::min(n - next, kLoadedAtOnce));
     while (i < next) {
       const size_t size = library_ == nullptr ? next - i : OfOneChunk(tickets + i, next - i);
       LoadBlock(tickets + i, size, rows);
@@ -453,7 +449,6 @@ void FileReader::LoadMapped(const Ticket* tickets, size_t n, Rows* rows) const {
   try {
     for (size_t i = 0; i < n; i += kResolvedAtOnce) {
       const size_t size = std::min(n - i, kResolvedAtOnce);
-      for (size_t k = 0; k < size; ++k) PrefetchPlace(tickets[i + k]);
       for (size_t k = 0; k < size; ++k) with_bytes[k] = WithBytes(tickets[i + k]);
       LoadBytes(with_bytes, size, rows);
     }

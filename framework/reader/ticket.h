@@ -15,10 +15,11 @@ namespace millhopper {
 struct Ticket {
   RecordId id;
   // The encoded bytes; the holder of the ticket may copy them. Null if the element has no encoded
-  // bytes: then `owner` holds the element, or `id` alone is enough to make it.
+  // bytes, or only such as may change (mapping.h): then `owner` holds the element, or `id` alone is
+  // enough to make it.
   const char* bytes = nullptr;
   Kept* owner = nullptr;  // keeps `bytes` valid; null if nothing has to be kept
-  uint32_t size = 0;      // of `bytes`; else 0
+  uint32_t size = 0;      // of the encoded bytes; 0 if there are none
   uint32_t index = 0;     // for its reader alone, such as which element of the owner
 
   // The owner as a T. Only the reader that set `owner` knows its type.
