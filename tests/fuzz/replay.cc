@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives a fuzz target every file of its corpus, and every beginning of the small ones.
+#include <errno.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,10 +17,15 @@ namespace {
 
 constexpr size_t kSmallBytes = 600;
 
-// The folder is named by the build: one test of this file is built for each target.
+// The corpus of the target that this program was linked with: it is called <parser>_fuzz_test.
+std::string Corpus() {
+  const std::string name = program_invocation_short_name;
+  return "tests/fuzz/corpus/" + name.substr(0, name.rfind("_fuzz_test"));
+}
+
 std::vector<std::string> Inputs() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(FUZZ_CORPUS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(Corpus())) {
     names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
@@ -35,7 +41,7 @@ void Give(const std::string& input) {
 class FuzzCorpus : public testing::TestWithParam<std::string> {};
 
 TEST_P(FuzzCorpus, HoldsForAnInputAndItsBeginnings) {
-  const std::string input = ReadFile(StrCat(FUZZ_CORPUS, "/", GetParam()));
+  const std::string input = ReadFile(StrCat(Corpus(), "/", GetParam()));
   Give(input);
   for (size_t size = 0; size < std::min(input.size(), kSmallBytes); ++size) {
     Give(input.substr(0, size));
