@@ -144,13 +144,14 @@ TEST_F(CheckpointOpTest, SavesInOtherFileSystemsAndRestoresFromThem) {
 
 TEST_F(CheckpointOpTest, AReaderThatCannotBeSavedIsNamedAndNothingIsWritten) {
   ProgramRunner runner;
-  runner.Startup(BlockText(
-      0, -1,
-      {ReaderText("files", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("data"),
-       OpText("open_files", {}, {{"Out", {"files"}}},
-              {{"file_names", StrCat("strings: \"", folder_, "/numbers-*.recordio\"")}}),
-       OpText("create_cache_reader", {{"UnderlyingReader", {"files"}}}, {{"Out", {"data"}}},
-              {{"directory", Path(folder_)}, {"disk_bytes", "l: 1000000"}})}));
+  runner.Startup(
+      BlockText(0, -1,
+                {ReaderText("files", {{"FP32", {1, 2}}, {"INT64", {1, 1}}}), ReaderText("data"),
+                 OpText("open_files", {}, {{"Out", {"files"}}},
+                        {{"file_names", StrCat("strings: \"", folder_, "/numbers-*.recordio\"")}}),
+                 OpText("create_window_reader", {{"UnderlyingReader", {"files"}}},
+                        {{"Out", {"data"}}}, {{"size", "l: 2"}, {"shift", "l: 1"}})}));
+  // The second element of the window is also the first of the next one, so that it is kept.
   const std::string read =
       BlockText(0, -1,
                 {TensorText("x", "FP32", {-1, 2}), TensorText("y", "INT64", {-1, 1}),
