@@ -131,20 +131,21 @@ std::string NameOf(const FormatSample& sample) {
   return sample.format + " of " + std::to_string(sample.content.size()) + " bytes";
 }
 
-TEST_F(ReadOnce, YieldsWhatAFileDoes) {
+// With this many workers.
+class ReadOnceByPool : public ReadOnce, public testing::WithParamInterface<int> {};
+
+TEST_P(ReadOnceByPool, YieldsWhatAFileDoes) {
+  const PoolSize pool(GetParam());
   for (const FormatSample& sample : Samples()) {
     SCOPED_TRACE(NameOf(sample));
     const TempFile file("sample", sample.content);
     const std::vector<ElementValue> expected = ReadAll(sample.Open(file.path()).get());
     EXPECT_EQ(expected.empty(), sample.content.empty());
-    for (const int threads : {0, 1, 2, 7}) {
-      const PoolSize pool(threads);
-      EXPECT_TRUE(ReadAll(sample.Open("pipe:cat " + file.path()).get()) == expected) << threads;
-      const Fifo fifo("fifo");
-      const auto reader = sample.Open(fifo.path());
-      const FifoWriter writer(fifo, sample.content);
-      EXPECT_TRUE(ReadAll(reader.get()) == expected) << threads;
-    }
+    EXPECT_TRUE(ReadAll(sample.Open("pipe:cat " + file.path()).get()) == expected);
+    const Fifo fifo("fifo");
+    const auto of_fifo = sample.Open(fifo.path());
+    const FifoWriter writer(fifo, sample.content);
+    EXPECT_TRUE(ReadAll(of_fifo.get()) == expected);
     // The reader of one file, and its length, which nobody may look for.
     const auto reader =
         OpenFile(*FindFileFormat(sample.format), "pipe:cat " + file.path(), "", sample.arguments());
@@ -153,6 +154,9 @@ TEST_F(ReadOnce, YieldsWhatAFileDoes) {
     EXPECT_EQ(reader->PassLength(), std::nullopt);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Pools, ReadOnceByPool, testing::Values(0, 1, 2, 7),
+                         [](const auto& info) { return StrCat("in_pool_", info.param); });
 
 TEST_F(ReadOnce, IsOneOfManyFiles) {
   const FormatSample sample = Samples().front();
