@@ -71,9 +71,11 @@ class RecordStore final : public Kept {
   // The memory that an element takes here.
   static size_t BytesFor(const Ticket& stored) {
     constexpr size_t kTables = 3 * sizeof(void*);  // that of the window, and two of free slots
+    // A record in a mapped file has no bytes in memory.
+    const size_t bytes = stored.bytes == nullptr ? 0 : stored.size;
     size_t size;
-    Kind(sizeof(Ticket) + (HoldsBytes(stored) ? stored.size : 0), &size);
-    return kTables + size + (stored.owner == nullptr || stored.bytes == nullptr ? 0 : stored.size);
+    Kind(sizeof(Ticket) + (HoldsBytes(stored) ? bytes : 0), &size);
+    return kTables + size + (HoldsBytes(stored) ? 0 : bytes);
   }
   // Gives back a slot that no lease holds, and releases the ticket's owner.
   void Drop(Ticket* slot);

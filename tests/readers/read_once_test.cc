@@ -131,7 +131,7 @@ std::string NameOf(const FormatSample& sample) {
   return sample.format + " of " + std::to_string(sample.content.size()) + " bytes";
 }
 
-// With this many workers.
+// The parameter is the number of worker threads.
 class ReadOnceByPool : public ReadOnce, public testing::WithParamInterface<int> {};
 
 TEST_P(ReadOnceByPool, YieldsWhatAFileDoes) {

@@ -69,5 +69,20 @@ TEST(RecordStore, GivesBackTheOwnersOfWhatIsDropped) {
   EXPECT_TRUE(owner->HasOneReference());
 }
 
+TEST(RecordStore, CountsTheBytesThatAnElementKeepsInMemory) {
+  struct Owner final : Kept {};
+  const Ref<Owner> owner(new Owner);
+  const std::string record(1000, 'r');
+  Ticket mapped;  // its bytes are those of a file
+  mapped.owner = owner.get();
+  const size_t slot = RecordStore::BytesFor(mapped);
+  mapped.size = 1000;
+  EXPECT_EQ(RecordStore::BytesFor(mapped), slot);
+  Ticket owned = BytesTicket(record);
+  EXPECT_GE(RecordStore::BytesFor(owned), slot + 1000);  // in its slot
+  owned.owner = owner.get();
+  EXPECT_EQ(RecordStore::BytesFor(owned), slot + 1000);
+}
+
 }  // namespace
 }  // namespace millhopper
