@@ -62,10 +62,8 @@ void RandomOrderReader::PlanNext(size_t n, TicketRun* run) {
     if (!Fill(queue_.get())) return;
     const size_t taken = std::min(n, queue_->available());
     const size_t first = run->tickets.size();
-    queue_->KeepIn(run);
-    run->tickets.resize(first + taken);
+    queue_->Take(taken, next_, run);
     Ticket* const tickets = run->tickets.data() + first;
-    queue_->Take(taken, 1, next_, 1, tickets);
     next_ += taken;
     // The queue knows where a record is in the chunk; its name says where it lies in the files.
     const uint64_t* const numbers =

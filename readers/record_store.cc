@@ -2,6 +2,7 @@
 #include "readers/record_store.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -36,10 +37,48 @@ Ref<RecordStore::Lease> RecordStore::NewLease() {
   return lease;
 }
 
+void RecordStore::Put(const Ticket* tickets, size_t n, Ticket** slots) {
+  size_t put = 0;
+  try {
+    while (put < n) {
+      if (FitsInSlot(tickets[put])) {
+        put += PutAlike(tickets + put, n - put, slots + put);
+      } else {
+        slots[put] = PutOwned(tickets[put]);
+        ++put;
+      }
+    }
+  } catch (...) {
+    while (put > 0) Drop(slots[--put]);
+    throw;
+  }
+}
+
+size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots) {
+  const uint32_t bytes = tickets->size;
+  PooledVector<Ticket*>& free = Free(sizeof(Ticket) + bytes);
+  const size_t most = std::min(n, free.size());
+  Ticket* const* const end = free.data() + free.size();
+  size_t put = 0;
+  do {
+    const Ticket& ticket = tickets[put];
+    Ticket* const slot = end[-1 - static_cast<std::ptrdiff_t>(put)];
+    *slot = ticket;
+    slot->bytes = static_cast<char*>(std::memcpy(slot + 1, ticket.bytes, bytes));
+    slot->owner = nullptr;
+    slots[put] = slot;
+    ++put;
+  } while (put < most && tickets[put].size == bytes && tickets[put].bytes != nullptr);
+  free.resize(free.size() - put);
+  return put;
+}
+
 Ticket* RecordStore::PutOwned(const Ticket& ticket) {
   Ref<Buffer> copy;
   if (ticket.bytes != nullptr) copy = BufferPool::At(Place()).Take(ticket.size);
-  Ticket* const slot = Take(sizeof(Ticket));
+  PooledVector<Ticket*>& free = Free(sizeof(Ticket));
+  Ticket* const slot = free.back();
+  free.pop_back();
   *slot = ticket;
   if (copy) {
     std::memcpy(copy->data(), ticket.bytes, ticket.size);
@@ -50,7 +89,18 @@ Ticket* RecordStore::PutOwned(const Ticket& ticket) {
   return slot;
 }
 
-Ticket* RecordStore::TakeFresh(size_t kind, size_t size) {
+PooledVector<Ticket*>& RecordStore::Free(size_t bytes) {
+  size_t size;
+  const size_t kind = Kind(bytes, &size);
+  if (free_[kind].empty()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    free_[kind].swap(returned_[kind]);
+  }
+  if (free_[kind].empty()) MakeSlot(kind, size);
+  return free_[kind];
+}
+
+void RecordStore::MakeSlot(size_t kind, size_t size) {
   if (made_[kind] == room_[kind]) {
     const size_t room = std::max(kFewSlots, 2 * room_[kind]);
     free_[kind].reserve(room);
@@ -63,22 +113,16 @@ Ticket* RecordStore::TakeFresh(size_t kind, size_t size) {
     buffers_.push_back(BufferPool::At(Place()).Take(kBufferBytes));
     fresh = {buffers_.back()->data(), buffers_.back()->capacity()};
   }
-  auto* const slot = new (fresh.place) Ticket;
+  free_[kind].push_back(new (fresh.place) Ticket);
   fresh.place += size;
   fresh.bytes -= size;
   ++made_[kind];
-  return slot;
 }
 
 void RecordStore::Drop(Ticket* slot) {
   Kept* const owner = slot->owner;
   free_[KindOf(*slot)].push_back(slot);
   if (owner != nullptr) owner->Release();
-}
-
-void RecordStore::Collect(size_t kind) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  free_[kind].swap(returned_[kind]);
 }
 
 }  // namespace millhopper

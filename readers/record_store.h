@@ -32,13 +32,11 @@ class RecordStore final : public Kept {
     void MakeRoom(size_t n) {
       if (slots_.capacity() - slots_.size() < n) slots_.reserve(2 * slots_.size() + n);
     }
-    // Takes over the slot of an element that HoldsBytes.
-    void Add(Ticket* slot) {
-      if (slot->size != record_bytes_) {
-        one_size_ = slots_.empty();
-        record_bytes_ = slot->size;
-      }
-      slots_.push_back(slot);
+    // Takes over the slots of n elements that HoldsBytes.
+    void Add(Ticket* const* slots, size_t n) {
+      if (slots_.empty() && n > 0) record_bytes_ = slots[0]->size;
+      for (size_t i = 0; i < n; ++i) one_size_ = one_size_ && slots[i]->size == record_bytes_;
+      slots_.insert(slots_.end(), slots, slots + n);
     }
 
    private:
@@ -47,22 +45,14 @@ class RecordStore final : public Kept {
 
     Ref<RecordStore> store_;
     PooledVector<Ticket*> slots_;
-    size_t record_bytes_ = 0;  // of the last slot added
+    size_t record_bytes_ = 0;  // of the first slot
     bool one_size_ = true;     // whether all slots have that size
   };
 
-  // Stores an element. If the ticket has bytes, the stored one points to a copy: in the slot if
-  // they are few, else in a buffer that becomes its owner. The slot holds a reference to the
-  // ticket's owner.
-  Ticket* Put(const Ticket& ticket) {
-    if (ticket.bytes == nullptr || ticket.size > kLargestSlot - sizeof(Ticket))
-      return PutOwned(ticket);
-    Ticket* const slot = Take(sizeof(Ticket) + ticket.size);
-    *slot = ticket;
-    slot->bytes = static_cast<char*>(std::memcpy(slot + 1, ticket.bytes, ticket.size));
-    slot->owner = nullptr;
-    return slot;
-  }
+  // Stores n elements; slots[i] will be that of tickets[i]. If a ticket has bytes, the stored one
+  // points to a copy: in the slot if they are few, else in a buffer that becomes its owner. The
+  // slot holds a reference to the ticket's owner.
+  void Put(const Ticket* tickets, size_t n, Ticket** slots);
   // Whether the slot of an element holds its bytes too. Such a ticket has no owner: a lease must
   // hold the slot while the bytes are in use.
   static bool HoldsBytes(const Ticket& stored) {
@@ -92,31 +82,24 @@ class RecordStore final : public Kept {
     *size = steps * step;
     return kind + steps - 1;
   }
-  Ticket* Take(size_t bytes) {
-    if (bytes != taken_bytes_) {
-      taken_kind_ = Kind(bytes, &taken_size_);
-      taken_bytes_ = bytes;
-    }
-    PooledVector<Ticket*>& free = free_[taken_kind_];
-    if (free.empty()) {
-      Collect(taken_kind_);
-      if (free.empty()) return TakeFresh(taken_kind_, taken_size_);
-    }
-    Ticket* const slot = free.back();
-    free.pop_back();
-    return slot;
+  // Whether the slot of an element will hold its bytes.
+  static bool FitsInSlot(const Ticket& ticket) {
+    return ticket.bytes != nullptr && ticket.size <= kLargestSlot - sizeof(Ticket);
   }
-  Ticket* TakeFresh(size_t kind, size_t size);
+  // As Put, for one element that FitsInSlot and those behind it that have as many bytes, as long as
+  // there are free slots for them. Returns for how many.
+  size_t PutAlike(const Ticket* tickets, size_t n, Ticket** slots);
   // Stores an element whose owner holds its bytes, if it has any.
   Ticket* PutOwned(const Ticket& ticket);
+  // The free slots of a kind, at least one.
+  PooledVector<Ticket*>& Free(size_t bytes);
+  // Makes a slot, and adds it to the free ones.
+  void MakeSlot(size_t kind, size_t size);
   // The kind of slot that a stored element has.
   static size_t KindOf(const Ticket& stored) {
     size_t size;
     return Kind(sizeof(Ticket) + (HoldsBytes(stored) ? stored.size : 0), &size);
   }
-  // Moves the slots that leases have given back to free_.
-  void Collect(size_t kind);
-
   // A slot is reused only for records of its size. That suits many small records, but would waste
   // memory for a few large records of different sizes.
   static constexpr size_t kLargestSlot = size_t{32} << 10;
@@ -134,9 +117,6 @@ class RecordStore final : public Kept {
   Slots free_;
   std::array<size_t, kKinds> made_ = {};  // slots
   std::array<size_t, kKinds> room_ = {};  // for so many
-  size_t taken_bytes_ = 0;  // what was asked for last, and the kind and size of slot for it
-  size_t taken_kind_ = 0;
-  size_t taken_size_ = 64;
   std::vector<Ref<Buffer>> buffers_;
   Fresh now_, ahead_;  // in buffers taken when needed, and in buffers taken ahead of need
   std::mutex mutex_;   // guards returned_

@@ -15,7 +15,6 @@ namespace {
 constexpr size_t kMostPlannedAtOnce = 256;
 constexpr size_t kPlannedBytes = size_t{1} << 20;
 constexpr size_t kCacheLine = 64;
-constexpr size_t kFetchedAhead = 16;
 
 }  // namespace
 
@@ -51,11 +50,16 @@ void ShuffleReader::PlanNext(size_t n, TicketRun* run) {
 
 void ShuffleReader::FillWindow() {
   while (window_.size() < buffer_size_ && Fresh() > 0) {
-    if (window_.size() == window_.capacity()) {
-      window_.reserve(std::min(buffer_size_, 2 * window_.size() + kDrawnAtOnce));
+    const size_t held = window_.size();
+    if (held == window_.capacity()) {
+      window_.reserve(std::min(buffer_size_, 2 * held + kDrawnAtOnce));
     }
-    window_.push_back(store_->Put(fresh_.tickets[next_]));
-    ++next_;
+    Ticket* slots[kDrawnAtOnce];
+    const size_t n =
+        std::min({kDrawnAtOnce, window_.capacity() - held, buffer_size_ - held, Fresh()});
+    store_->Put(&fresh_.tickets[next_], n, slots);
+    window_.insert(window_.end(), slots, slots + n);
+    next_ += n;
   }
 }
 
@@ -103,34 +107,40 @@ void ShuffleReader::TakeOut() {
     }
     return;
   }
-  const Ticket* const fresh = fresh_.tickets.data();
-  const size_t last = fresh_.tickets.size() - 1;
-  RecordStore& store = *store_;
-  for (; taken_ < drawn_; ++taken_, ++next_) {
-    // A record may still lie in the cache of the worker thread that read it.
-    __builtin_prefetch(fresh[std::min(next_ + kFetchedAhead, last)].bytes);
-    Ticket* const slot = store.Put(fresh[next_]);
-    out_[taken_] = std::exchange(window[places_[taken_]], slot);
-  }
+  if (taken_ == drawn_) return;
+  Ticket* slots[kDrawnAtOnce];
+  store_->Put(&fresh_.tickets[next_], drawn_, slots);
+  for (size_t i = 0; i < drawn_; ++i) out_[i] = std::exchange(window[places_[i]], slots[i]);
+  taken_ = drawn_;
+  next_ += drawn_;
+  // Records of the next round may still lie in the cache of the worker thread that read them.
+  const size_t end = std::min(next_ + kDrawnAtOnce, fresh_.tickets.size());
+  for (size_t i = next_; i < end; ++i) __builtin_prefetch(fresh_.tickets[i].bytes);
 }
 
 size_t ShuffleReader::HandOver(size_t n, RecordStore::Lease* lease, TicketRun* run) {
-  const size_t end = std::min(taken_, handed_ + n);
   const size_t begin = handed_;
+  const size_t end = std::min(taken_, begin + n);
   lease->MakeRoom(end - begin);
   run->Keep(lease);
-  PooledVector<Ticket>& tickets = run->tickets;
-  for (; handed_ < end; ++handed_) {
-    Ticket* const slot = out_[handed_];
-    if (RecordStore::HoldsBytes(*slot)) {
-      tickets.push_back(*slot);
-      tickets.back().owner = lease;
-      lease->Add(slot);
-    } else {
-      if (slot->owner != nullptr) run->Keep(slot->owner);
-      tickets.push_back(*slot);
-      store_->Drop(slot);
+  while (handed_ < end) {
+    Ticket* const* const slots = &out_[handed_];
+    if (!RecordStore::HoldsBytes(**slots)) {
+      run->Add(**slots);
+      store_->Drop(*slots);
+      ++handed_;
+      continue;
     }
+    size_t held = 1;
+    while (handed_ + held < end && RecordStore::HoldsBytes(*slots[held])) ++held;
+    const auto leased = [slots, lease](size_t i) {
+      Ticket ticket = *slots[i];
+      ticket.owner = lease;
+      return ticket;
+    };
+    AppendEach(held, leased, &run->tickets);
+    lease->Add(slots, held);
+    handed_ += held;
   }
   return end - begin;
 }
@@ -218,14 +228,14 @@ void ShuffleReader::RestoreState(const ReaderState& state) {
   if (window.count > buffer_size_) state.Fail(window.count, " elements in the window");
   reader().PlanAgain(window, [this](size_t place, const Ticket& ticket) {
     if (place >= window_.size()) window_.resize(place + 1);
-    window_[place] = store_->Put(ticket);
+    store_->Put(&ticket, 1, &window_[place]);
   });
   const ElementNames& drawn = state.Elements("drawn");
   if (drawn.count > out_.size()) state.Fail(drawn.count, " elements are drawn");
   out_.fill(nullptr);
   drawn_ = taken_ = drawn.count;
   reader().PlanAgain(
-      drawn, [this](size_t place, const Ticket& ticket) { out_[place] = store_->Put(ticket); });
+      drawn, [this](size_t place, const Ticket& ticket) { store_->Put(&ticket, 1, &out_[place]); });
   reader().PlanRunAgain(state.Elements("fresh"), &fresh_);
   in_store_.store(window_.size() + fresh_.tickets.size(), std::memory_order_relaxed);
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -103,6 +104,35 @@ class PoolAllocator {
 
 template <typename T>
 using PooledVector = std::vector<T, PoolAllocator<T>>;
+
+// Where std::vector::insert takes what `make` makes of the numbers from `i` on.
+template <typename T, typename Make>
+struct MadeByNumber {
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const T*;
+  using reference = T;
+
+  T operator*() const { return (*make)(i); }
+  MadeByNumber& operator++() {
+    ++i;
+    return *this;
+  }
+  bool operator==(const MadeByNumber& other) const { return i == other.i; }
+  bool operator!=(const MadeByNumber& other) const { return i != other.i; }
+
+  const Make* make;
+  size_t i;
+};
+
+// Appends make(0), make(1), ... make(n - 1). Each is written once, into its place, while resize
+// writes zeros there first, and push_back looks for room each time.
+template <typename T, typename Make>
+void AppendEach(size_t n, const Make& make, PooledVector<T>* vector) {
+  using Made = MadeByNumber<T, Make>;
+  vector->insert(vector->end(), Made{&make, 0}, Made{&make, n});
+}
 
 // Empties a vector that will be filled again; keeps its memory if MayKeepEmptyTable allows it.
 template <typename T>

@@ -42,6 +42,46 @@ void LeaveOut(Chunk* chunk) {
   Empty(&chunk->pieces);
 }
 
+// Makes the tickets of a chunk's records.
+class TicketMaker {
+ public:
+  // Of those from record `next` of the chunk on, which are numbered sample, sample + step, ...
+  TicketMaker(const QueuedFile& file, Chunk* chunk, size_t next, uint64_t sample, size_t step)
+      : pieces_(&chunk->pieces[next]),
+        // Null if they may change, as those of a mapped file may, or if there are none.
+        bytes_(chunk->holder || chunk->mapped() ? nullptr : chunk->bytes->data()),
+        has_holder_(chunk->holder),
+        begin_(chunk->IndexInBytes()),
+        step_(step) {
+    first_.id.pass = file.pass;
+    first_.id.sample = sample;
+    first_.id.chunk = chunk->offset;
+    first_.id.file = file.index;
+    first_.id.record = static_cast<uint32_t>(next);
+    first_.owner = chunk;
+  }
+
+  Ticket operator()(size_t i) const {
+    Ticket ticket = first_;
+    ticket.id.sample += i * step_;
+    ticket.id.record += static_cast<uint32_t>(i);
+    ticket.index = has_holder_ ? pieces_[i].offset
+                   : begin_    ? pieces_[i].offset - *begin_
+                               : ChunkQueue::kNotInFile;
+    if (!has_holder_) ticket.size = pieces_[i].size;
+    if (bytes_ != nullptr) ticket.bytes = bytes_ + pieces_[i].offset;
+    return ticket;
+  }
+
+ private:
+  Ticket first_;
+  const Piece* const pieces_;
+  const char* const bytes_;
+  const bool has_holder_;
+  const std::optional<uint32_t> begin_;
+  const size_t step_;
+};
+
 }  // namespace
 
 ChunkQueue::ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file,
@@ -83,29 +123,15 @@ ChunkQueue::State ChunkQueue::Poll() {
   }
 }
 
+void ChunkQueue::Take(size_t n, uint64_t sample, TicketRun* run) {
+  KeepIn(run);
+  AppendEach(n, TicketMaker(file_, current_.get(), next_, sample, 1), &run->tickets);
+  next_ += n;
+}
+
 void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets) {
-  Chunk* const chunk = current_.get();
-  const std::optional<uint32_t> begin = chunk->IndexInBytes();
-  // Null if they may change, as those of a mapped file may, or if there are none.
-  const char* const bytes = chunk->holder || chunk->mapped() ? nullptr : chunk->bytes->data();
-  const Piece* const pieces = &chunk->pieces[next_];
-  // What the tickets have in common is kept in registers: the compiler cannot know that no ticket
-  // lies where it comes from.
-  Ticket ticket;
-  ticket.id.pass = file_.pass;
-  ticket.id.chunk = chunk->offset;
-  ticket.id.file = file_.index;
-  ticket.id.record = static_cast<uint32_t>(next_);
-  ticket.owner = chunk;
-  for (size_t i = 0; i < n; ++i, ++ticket.id.record) {
-    ticket.id.sample = sample + i * step;
-    ticket.index = chunk->holder ? pieces[i].offset
-                   : begin       ? pieces[i].offset - *begin
-                                 : kNotInFile;
-    if (!chunk->holder) ticket.size = pieces[i].size;
-    if (bytes != nullptr) ticket.bytes = bytes + pieces[i].offset;
-    tickets[i * stride] = ticket;
-  }
+  const TicketMaker make(file_, current_.get(), next_, sample, step);
+  for (size_t i = 0; i < n; ++i) tickets[i * stride] = make(i);
   next_ += n;
 }
 

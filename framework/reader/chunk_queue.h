@@ -65,15 +65,17 @@ class ChunkQueue final : public Kept {
   // Whether these records must be passed over because they lie in chunks of other shares.
   bool passes_over() const { return passed_over_ > 0; }
   void PassOver(size_t n) { passed_over_ -= n; }
+  // Adds the tickets of the next n (at most available()) records to the run and numbers them
+  // sample, sample + 1, ... The run keeps their chunk. Ticket::index is how far behind the chunk's
+  // first byte the record lies in the file, or kNotInFile; if the chunk has a holder, it is
+  // Piece::offset. So whoever holds the ticket may copy the bytes and let the chunk go.
+  static constexpr uint32_t kNotInFile = UINT32_MAX;
+  void Take(size_t n, uint64_t sample, TicketRun* run);
+  // The same for tickets that the run has already: writes to tickets[0], tickets[stride], ... and
+  // numbers them sample, sample + step, ... The run must keep the chunk (KeepIn).
+  void Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets);
   // Lets the run keep the chunk of the available() records.
   void KeepIn(TicketRun* run) { run->Keep(current_.get()); }
-  // Writes the tickets of the next n (at most available()) records to tickets[0], tickets[stride],
-  // ... and numbers them sample, sample + step, ... The run that they are written into must keep
-  // the chunk (KeepIn). Ticket::index is how far behind the chunk's first byte the record lies in
-  // the file, or kNotInFile; if the chunk has a holder, it is Piece::offset. So whoever holds the
-  // ticket may copy the bytes and let the chunk go.
-  static constexpr uint32_t kNotInFile = UINT32_MAX;
-  void Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets);
   // Where the queue stands.
   FilePlace place() const;
   // Leaves the chunk that Take reads, with what is left of it.

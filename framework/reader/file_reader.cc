@@ -263,10 +263,7 @@ Ref<ChunkQueue> FileReader::Enqueue(std::unique_ptr<FileSource> source, size_t i
 
 size_t FileReader::TakeFrom(ChunkQueue* queue, size_t n, uint64_t sample, TicketRun* run) {
   const size_t taken = std::min(n, queue->available());
-  const size_t first = run->tickets.size();
-  queue->KeepIn(run);
-  run->tickets.resize(first + taken);
-  queue->Take(taken, 1, sample, 1, &run->tickets[first]);
+  queue->Take(taken, sample, run);
   return taken;
 }
 

@@ -40,15 +40,17 @@ TEST(RecordStore, SlotsOfOneLeaseMayBeOfAllKinds) {
   for (size_t round = 0; round < 20; ++round) {
     // A round begins with another size, so that slots go from one element to others.
     const std::vector<std::string> records = Records(64, 3 * round);
-    std::vector<Ticket*> slots;
-    slots.reserve(records.size());
-    for (const std::string& record : records) slots.push_back(store->Put(BytesTicket(record)));
+    std::vector<Ticket> tickets;
+    tickets.reserve(records.size());
+    for (const std::string& record : records) tickets.push_back(BytesTicket(record));
+    std::vector<Ticket*> slots(records.size());
+    store->Put(tickets.data(), tickets.size(), slots.data());
     const Ref<RecordStore::Lease> lease = store->NewLease();
     lease->MakeRoom(slots.size());
     for (size_t i = 0; i < records.size(); ++i) {
       ASSERT_EQ(BytesAt(*slots[i]), records[i]);
       if (RecordStore::HoldsBytes(*slots[i])) {
-        lease->Add(slots[i]);
+        lease->Add(&slots[i], 1);
       } else {
         store->Drop(slots[i]);
       }
@@ -62,7 +64,8 @@ TEST(RecordStore, GivesBackTheOwnersOfWhatIsDropped) {
   const Ref<RecordStore> store(new RecordStore);
   Ticket ticket;
   ticket.owner = owner.get();
-  Ticket* const slot = store->Put(ticket);
+  Ticket* slot = nullptr;
+  store->Put(&ticket, 1, &slot);
   EXPECT_FALSE(RecordStore::HoldsBytes(*slot));
   EXPECT_FALSE(owner->HasOneReference());
   store->Drop(slot);
