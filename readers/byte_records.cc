@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "framework/reader/prefetched.h"
+
 namespace millhopper {
 
 SlotSpec BytesSlot() {
@@ -19,7 +21,9 @@ void AppendBytes(std::string_view bytes, size_t slot, Rows* rows) {
 }
 
 void LoadBytes(const Ticket* tickets, size_t n, Rows* rows) {
-  for (size_t i = 0; i < n; ++i) AppendBytes({tickets[i].bytes, tickets[i].size}, 0, rows);
+  for (const Ticket& ticket : Prefetched(tickets, n)) {
+    AppendBytes({ticket.bytes, ticket.size}, 0, rows);
+  }
 }
 
 }  // namespace millhopper

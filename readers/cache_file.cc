@@ -13,6 +13,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/stop.h"
+#include "framework/reader/prefetched.h"
 #include "framework/tensor/tensor_stream.h"
 
 namespace millhopper {
@@ -378,7 +379,7 @@ std::unique_ptr<FileSource> CacheFileFormat::Open(const FileEntry&) {
 }
 
 void CacheFileFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {
-  for (size_t i = 0; i < n; ++i) LoadElement(tickets[i], rows);
+  for (const Ticket& ticket : Prefetched(tickets, n)) LoadElement(ticket, rows);
 }
 
 RecordId CacheFileFormat::IdOf(const Ticket& ticket) {

@@ -10,6 +10,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/io/byte_stream.h"
+#include "framework/reader/prefetched.h"
 #include "readers/field_rows.h"
 #include "readers/guessed_type.h"
 #include "readers/indexable_format.h"
@@ -348,7 +349,9 @@ class TableFormat final : public SearchedFormat {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     FieldRows field_rows(fields_, n, rows);
-    for (size_t i = 0; i < n; ++i) LoadRow({tickets[i].bytes, tickets[i].size}, &field_rows);
+    for (const Ticket& ticket : Prefetched(tickets, n)) {
+      LoadRow({ticket.bytes, ticket.size}, &field_rows);
+    }
   }
 
  private:

@@ -7,6 +7,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
+#include "framework/reader/prefetched.h"
 #include "readers/field_rows.h"
 
 namespace millhopper {
@@ -438,8 +439,8 @@ void ExampleParser::LoadFeature(size_t slot, const Found& found, std::string_vie
 void ExampleParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   thread_local std::vector<Found> found;
   FieldRows field_rows(fields_, n, rows);
-  for (size_t i = 0; i < n; ++i) {
-    const std::string_view record(tickets[i].bytes, tickets[i].size);
+  for (const Ticket& ticket : Prefetched(tickets, n)) {
+    const std::string_view record(ticket.bytes, ticket.size);
     Find(record, &found);
     for (size_t slot = 0; slot < fields_.size(); ++slot) {
       try {

@@ -11,6 +11,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
+#include "framework/reader/prefetched.h"
 #include "readers/field_rows.h"
 #include "readers/guessed_type.h"
 #include "readers/text_file.h"
@@ -247,8 +248,8 @@ JsonParser::JsonParser(std::vector<Field> fields)
 
 void JsonParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   FieldRows field_rows(fields_, n, rows);
-  for (size_t i = 0; i < n; ++i) {
-    LoadPart({tickets[i].bytes, tickets[i].size}, own_slots_.data(), &field_rows);
+  for (const Ticket& ticket : Prefetched(tickets, n)) {
+    LoadPart({ticket.bytes, ticket.size}, own_slots_.data(), &field_rows);
   }
 }
 

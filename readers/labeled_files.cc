@@ -14,6 +14,7 @@
 #include "framework/base/stop.h"
 #include "framework/io/file_system.h"
 #include "framework/io/files_in_use.h"
+#include "framework/reader/prefetched.h"
 #include "readers/byte_records.h"
 #include "readers/claimed_list.h"
 
@@ -194,8 +195,8 @@ uint64_t LabeledFilesFormat::Fingerprint(const FileEntry& file) const {
 }
 
 void LabeledFilesFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {
-  for (size_t i = 0; i < n; ++i) {
-    AppendBytes({tickets[i].bytes + kLabelBytes, tickets[i].size - kLabelBytes}, 0, rows);
+  for (const Ticket& ticket : Prefetched(tickets, n)) {
+    AppendBytes({ticket.bytes + kLabelBytes, ticket.size - kLabelBytes}, 0, rows);
   }
   char* const labels = rows->Append(1, n);
   for (size_t i = 0; i < n; ++i) {

@@ -8,6 +8,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
+#include "framework/reader/prefetched.h"
 #include "framework/tensor/tensor.h"
 #include "readers/stored_number.h"
 
@@ -334,8 +335,8 @@ void MdsParser::LoadSlot(std::string_view value, size_t slot, FieldRows* rows) c
 void MdsParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   thread_local std::vector<std::string_view> values;
   FieldRows field_rows(fields_, n, rows);
-  for (size_t i = 0; i < n; ++i) {
-    CutMdsSample({tickets[i].bytes, tickets[i].size}, columns_, &values);
+  for (const Ticket& ticket : Prefetched(tickets, n)) {
+    CutMdsSample({ticket.bytes, ticket.size}, columns_, &values);
     for (size_t slot = 0; slot < fields_.size(); ++slot) {
       ForField(fields_[slot], [&] { LoadSlot(values[sources_[slot].column], slot, &field_rows); });
     }

@@ -5,6 +5,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/reader/prefetched.h"
 #include "readers/fixed_size_source.h"
 #include "readers/fortran_file.h"
 
@@ -90,8 +91,9 @@ void NpyArrays::Load(const Ticket* tickets, size_t n, Rows* rows) const {
     const size_t bytes = stored.numbers * SizeOf(stored.type.dtype);
     char* out = rows->Append(slot, n);
     try {
-      for (size_t i = 0; i < n; ++i, out += bytes) {
-        CopyNpyNumbers(stored.type, tickets[i].bytes + offset, stored.numbers, out);
+      for (const Ticket& ticket : Prefetched(tickets, n, slot == 0)) {
+        CopyNpyNumbers(stored.type, ticket.bytes + offset, stored.numbers, out);
+        out += bytes;
       }
     } catch (const Error& error) {
       throw error.WithMessage(StrCat("slot ", slot, ": ", error.message()));

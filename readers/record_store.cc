@@ -41,11 +41,11 @@ void RecordStore::Put(const Ticket* tickets, size_t n, Ticket** slots) {
   size_t put = 0;
   try {
     while (put < n) {
-      if (FitsInSlot(tickets[put])) {
-        put += PutAlike(tickets + put, n - put, slots + put);
-      } else {
-        slots[put] = PutOwned(tickets[put]);
+      if (tickets[put].bytes != nullptr && !FitsInSlot(tickets[put])) {
+        slots[put] = PutLarge(tickets[put]);
         ++put;
+      } else {
+        put += PutAlike(tickets + put, n - put, slots + put);
       }
     }
   } catch (...) {
@@ -55,37 +55,39 @@ void RecordStore::Put(const Ticket* tickets, size_t n, Ticket** slots) {
 }
 
 size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots) {
-  const uint32_t bytes = tickets->size;
+  const uint32_t bytes = FitsInSlot(*tickets) ? tickets->size : 0;
+  Kept* const owner = tickets->owner;
   PooledVector<Ticket*>& free = Free(sizeof(Ticket) + bytes);
   const size_t most = std::min(n, free.size());
-  Ticket* const* const end = free.data() + free.size();
+  const auto last = free.rbegin();
   size_t put = 0;
-  do {
-    const Ticket& ticket = tickets[put];
-    Ticket* const slot = end[-1 - static_cast<std::ptrdiff_t>(put)];
-    *slot = ticket;
-    slot->bytes = static_cast<char*>(std::memcpy(slot + 1, ticket.bytes, bytes));
-    slot->owner = nullptr;
-    slots[put] = slot;
-    ++put;
-  } while (put < most && tickets[put].size == bytes && tickets[put].bytes != nullptr);
+  if (FitsInSlot(*tickets)) {
+    for (; put < most && tickets[put].size == bytes && tickets[put].bytes != nullptr; ++put) {
+      Ticket* const slot = slots[put] = last[static_cast<std::ptrdiff_t>(put)];
+      *slot = tickets[put];
+      slot->bytes = static_cast<char*>(std::memcpy(slot + 1, tickets[put].bytes, bytes));
+      slot->owner = nullptr;
+    }
+  } else {
+    for (; put < most && tickets[put].owner == owner && tickets[put].bytes == nullptr; ++put) {
+      slots[put] = last[static_cast<std::ptrdiff_t>(put)];
+      *slots[put] = tickets[put];
+    }
+    if (owner != nullptr) owner->Retain(static_cast<int>(put));
+  }
   free.resize(free.size() - put);
   return put;
 }
 
-Ticket* RecordStore::PutOwned(const Ticket& ticket) {
-  Ref<Buffer> copy;
-  if (ticket.bytes != nullptr) copy = BufferPool::At(Place()).Take(ticket.size);
-  PooledVector<Ticket*>& free = Free(sizeof(Ticket));
-  Ticket* const slot = free.back();
-  free.pop_back();
-  *slot = ticket;
-  if (copy) {
-    std::memcpy(copy->data(), ticket.bytes, ticket.size);
-    slot->bytes = copy->data();
-    slot->owner = copy.get();
-  }
-  if (slot->owner != nullptr) slot->owner->Retain();
+Ticket* RecordStore::PutLarge(const Ticket& ticket) {
+  const Ref<Buffer> copy = BufferPool::At(Place()).Take(ticket.size);
+  std::memcpy(copy->data(), ticket.bytes, ticket.size);
+  Ticket stored = ticket;
+  stored.bytes = nullptr;
+  stored.owner = copy.get();
+  Ticket* slot = nullptr;
+  PutAlike(&stored, 1, &slot);
+  slot->bytes = copy->data();
   return slot;
 }
 

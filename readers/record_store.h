@@ -86,11 +86,12 @@ class RecordStore final : public Kept {
   static bool FitsInSlot(const Ticket& ticket) {
     return ticket.bytes != nullptr && ticket.size <= kLargestSlot - sizeof(Ticket);
   }
-  // As Put, for one element that FitsInSlot and those behind it that have as many bytes, as long as
-  // there are free slots for them. Returns for how many.
+  // As Put, for an element that FitsInSlot and those behind it that have as many bytes, or for one
+  // without bytes and those behind it of the same owner, as long as there are free slots. Returns
+  // for how many.
   size_t PutAlike(const Ticket* tickets, size_t n, Ticket** slots);
-  // Stores an element whose owner holds its bytes, if it has any.
-  Ticket* PutOwned(const Ticket& ticket);
+  // As Put, for an element with more bytes than a slot takes.
+  Ticket* PutLarge(const Ticket& ticket);
   // The free slots of a kind, at least one.
   PooledVector<Ticket*>& Free(size_t bytes);
   // Makes a slot, and adds it to the free ones.

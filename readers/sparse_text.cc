@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "framework/io/byte_stream.h"
+#include "framework/reader/prefetched.h"
 #include "readers/line_source.h"
 
 namespace millhopper {
@@ -60,7 +61,9 @@ std::string SparseTextFormat::PlaceName(const FileEntry& file, uint64_t offset) 
 
 void SparseTextFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   FieldRows field_rows(fields_, n, rows);
-  for (size_t i = 0; i < n; ++i) LoadLine({tickets[i].bytes, tickets[i].size}, &field_rows);
+  for (const Ticket& ticket : Prefetched(tickets, n)) {
+    LoadLine({ticket.bytes, ticket.size}, &field_rows);
+  }
 }
 
 }  // namespace millhopper

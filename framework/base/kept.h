@@ -20,7 +20,8 @@ class Kept {
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
-  void Retain() const { references_.fetch_add(1, std::memory_order_relaxed); }
+  // Adds n references.
+  void Retain(int n = 1) const { references_.fetch_add(n, std::memory_order_relaxed); }
   void Release() const {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       const_cast<Kept*>(this)->Dispose();

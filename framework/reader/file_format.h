@@ -186,7 +186,8 @@ class FileFormat {
   // reading records. Any thread, at any time. Throws what Open throws.
   virtual std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const;
   // Appends the records of the tickets to the rows. Any thread. Errors say what is wrong with the
-  // record; file and place are added by the reader.
+  // record; file and place are added by the reader. A loop over Prefetched (prefetched.h) has the
+  // beginning of each record in the cache.
   virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
   // What people call the place of a record that begins with this byte of the file, such as "line
   // 17"; "" if they call it nothing. For texts of errors only, so it may read the file. Any thread.

@@ -20,9 +20,7 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kAskedAtOnce = 1024;  // files that are asked whether they exist
-constexpr size_t kLoadedAtOnce = 32;
-constexpr size_t kResolvedAtOnce = 128;
-constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
+constexpr size_t kLoadedAtOnce = 128;
 
 // "" or, for a path such as "cvs:x", that "cvs" is no format, and which there are.
 std::string UnknownFormatHint(const std::string& path) {
@@ -117,15 +115,6 @@ Ticket WithBytes(const Ticket& ticket) {
   // The sum is one of 32 bits: a chunk may begin before its bytes do.
   with_bytes.bytes = chunk.bytes->data() + (*chunk.IndexInBytes() + ticket.index);
   return with_bytes;
-}
-
-// Prefetches records into the cache: after a shuffle they lie at random places.
-void Prefetch(const Ticket* tickets, size_t n) {
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t at = 0; at < std::min<size_t>(tickets[i].size, kPrefetchedBytes); at += 64) {
-      __builtin_prefetch(tickets[i].bytes + at);
-    }
-  }
 }
 
 // Throws unless the files are unchanged whose mapped bytes have been loaded. The tickets of a batch
@@ -423,29 +412,21 @@ void FileReader::LoadBlock(const Ticket* tickets, size_t n, Rows* rows) const {
 }
 
 void FileReader::LoadBytes(const Ticket* tickets, size_t n, Rows* rows) const {
-  Prefetch(tickets, std::min(n, kLoadedAtOnce));
-  for (size_t i = 0; i < n;) {
-    if (tickets[i].bytes == nullptr) {
-      const size_t size = OfOneChunk(tickets + i, n - i);
-      LoadBlock(tickets + i, size, rows);
-      i += size;
-      continue;
-    }
-    const size_t next = std::min(n, i + kLoadedAtOnce);
-    Prefetch(tickets + next, std::min(n - next, kLoadedAtOnce));
-    while (i < next) {
-      const size_t size = library_ == nullptr ? next - i : OfOneChunk(tickets + i, next - i);
-      LoadBlock(tickets + i, size, rows);
-      i += size;
-    }
+  while (n > 0) {
+    const bool has_bytes = tickets->bytes != nullptr;
+    size_t size = has_bytes ? std::min(n, kLoadedAtOnce) : n;
+    if (!has_bytes || library_ != nullptr) size = OfOneChunk(tickets, size);
+    LoadBlock(tickets, size, rows);
+    tickets += size;
+    n -= size;
   }
 }
 
 void FileReader::LoadMapped(const Ticket* tickets, size_t n, Rows* rows) const {
-  Ticket with_bytes[kResolvedAtOnce];
+  Ticket with_bytes[kLoadedAtOnce];
   try {
-    for (size_t i = 0; i < n; i += kResolvedAtOnce) {
-      const size_t size = std::min(n - i, kResolvedAtOnce);
+    for (size_t i = 0; i < n; i += kLoadedAtOnce) {
+      const size_t size = std::min(n - i, kLoadedAtOnce);
       for (size_t k = 0; k < size; ++k) with_bytes[k] = WithBytes(tickets[i + k]);
       LoadBytes(with_bytes, size, rows);
     }

@@ -11,6 +11,7 @@
 #include "framework/base/limits.h"
 #include "framework/io/byte_stream.h"
 #include "framework/reader/file_format.h"
+#include "framework/reader/prefetched.h"
 #include "readers/fixed_size_source.h"
 
 namespace millhopper {
@@ -57,10 +58,11 @@ class FixedFormat final : public FileFormat {
     for (size_t slot = 0; slot < fields_.size(); ++slot) {
       const Field& field = fields_[slot];
       char* out = rows->Append(slot, n * field.steps);
-      for (size_t i = 0; i < n; ++i, out += field.bytes) {
-        const char* bytes = tickets[i].bytes + offset;
+      for (const Ticket& ticket : Prefetched(tickets, n, slot == 0)) {
+        const char* bytes = ticket.bytes + offset;
         if (field.is_bool) CheckBools(bytes, field.bytes, slot);
         std::memcpy(out, bytes, field.bytes);
+        out += field.bytes;
       }
       offset += field.bytes;
     }

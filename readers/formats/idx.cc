@@ -13,6 +13,7 @@
 #include "framework/base/limits.h"
 #include "framework/io/byte_stream.h"
 #include "framework/reader/file_format.h"
+#include "framework/reader/prefetched.h"
 #include "readers/fixed_size_source.h"
 
 namespace millhopper {
@@ -189,8 +190,9 @@ class IdxFormat final : public FileFormat {
     rows->FixInnerDims(opened_slots_);
     const size_t size = SizeOf(opened_slots_[0].dtype);
     char* out = rows->Append(0, n);
-    for (size_t i = 0; i < n; ++i, out += value_bytes_) {
-      CopyValues(tickets[i].bytes, value_bytes_, size, out);
+    for (const Ticket& ticket : Prefetched(tickets, n)) {
+      CopyValues(ticket.bytes, value_bytes_, size, out);
+      out += value_bytes_;
     }
     if (!has_labels_) return;
     out = rows->Append(1, n);

@@ -28,6 +28,7 @@
 #include "framework/base/limits.h"
 #include "framework/io/compression.h"
 #include "framework/reader/file_format.h"
+#include "framework/reader/prefetched.h"
 #include "readers/byte_records.h"
 #include "readers/field_rows.h"
 #include "readers/fields.h"
@@ -391,8 +392,8 @@ class ImagesFormat final : public MxnetFormat {
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     FieldRows field_rows(fields_, n, rows);
-    for (size_t i = 0; i < n; ++i) {
-      const ImageRecord record({tickets[i].bytes, tickets[i].size});
+    for (const Ticket& ticket : Prefetched(tickets, n)) {
+      const ImageRecord record({ticket.bytes, ticket.size});
       for (size_t slot = 0; slot < fields_.size(); ++slot) {
         ForField(fields_[slot], [&] { LoadSlot(record, slot, &field_rows); });
       }

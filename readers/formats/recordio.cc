@@ -17,6 +17,7 @@
 #include "framework/base/limits.h"
 #include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
+#include "framework/reader/prefetched.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/byte_records.h"
 #include "readers/indexable_format.h"
@@ -147,11 +148,11 @@ class TensorsFormat final : public RecordIOFormat {
       LoadInPlace(tickets, n, rows);
       return;
     }
-    for (const Ticket* ticket = tickets; ticket < tickets + n; ++ticket) {
+    for (const Ticket& ticket : Prefetched(tickets, n)) {
       try {
-        LoadOne(*ticket, rows);
+        LoadOne(ticket, rows);
       } catch (...) {
-        ThrowWithSlots(*ticket);
+        ThrowWithSlots(ticket);
       }
     }
   }
@@ -240,12 +241,12 @@ class TensorsFormat final : public RecordIOFormat {
   void LoadInPlace(const Ticket* tickets, size_t n, Rows* rows) const {
     char* places[kMaxSlots];
     for (size_t i = 0; i < expected_.size(); ++i) places[i] = rows->Append(i, n);
-    for (const Ticket* ticket = tickets; ticket < tickets + n; ++ticket) {
-      if (!LoadExpected(*ticket, places)) {
+    for (const Ticket& ticket : Prefetched(tickets, n)) {
+      if (!LoadExpected(ticket, places)) {
         try {
-          LoadChecked(*ticket, places);
+          LoadChecked(ticket, places);
         } catch (...) {
-          ThrowWithSlots(*ticket);
+          ThrowWithSlots(ticket);
         }
       }
       for (size_t i = 0; i < expected_.size(); ++i) places[i] += expected_[i].value_bytes;

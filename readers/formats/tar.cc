@@ -26,6 +26,7 @@
 #include "framework/io/byte_stream.h"
 #include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
+#include "framework/reader/prefetched.h"
 #include "readers/claimed_list.h"
 #include "readers/field_rows.h"
 #include "readers/fields.h"
@@ -83,9 +84,9 @@ class MemberParser {
   void Load(const Ticket* tickets, size_t n, Rows* rows) const {
     FieldRows field_rows(fields_, n, rows);
     Record& record = RecordOfThread();
-    for (size_t i = 0; i < n; ++i) {
-      Find({tickets[i].bytes, tickets[i].size}, &record);
-      const std::string_view bytes(tickets[i].bytes, tickets[i].size);
+    for (const Ticket& ticket : Prefetched(tickets, n)) {
+      const std::string_view bytes(ticket.bytes, ticket.size);
+      Find(bytes, &record);
       for (const Part& part : parts_) LoadPart(part, bytes, record, &field_rows);
     }
   }

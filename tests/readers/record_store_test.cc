@@ -60,16 +60,27 @@ TEST(RecordStore, SlotsOfOneLeaseMayBeOfAllKinds) {
 
 TEST(RecordStore, GivesBackTheOwnersOfWhatIsDropped) {
   struct Owner final : Kept {};
-  const Ref<Owner> owner(new Owner);
+  const Ref<Owner> owners[] = {Ref<Owner>(new Owner), Ref<Owner>(new Owner)};
   const Ref<RecordStore> store(new RecordStore);
-  Ticket ticket;
-  ticket.owner = owner.get();
-  Ticket* slot = nullptr;
-  store->Put(&ticket, 1, &slot);
-  EXPECT_FALSE(RecordStore::HoldsBytes(*slot));
-  EXPECT_FALSE(owner->HasOneReference());
-  store->Drop(slot);
-  EXPECT_TRUE(owner->HasOneReference());
+  constexpr size_t kElements = 100;
+  std::vector<Ticket> tickets(kElements);
+  std::vector<Ticket*> slots(kElements);
+  for (int round = 0; round < 2; ++round) {  // with new slots, then with free ones
+    for (size_t i = 0; i < kElements; ++i) {
+      tickets[i].owner = owners[i % 7 < 4 ? 0 : 1].get();
+      tickets[i].index = static_cast<uint32_t>(i);
+    }
+    store->Put(tickets.data(), kElements, slots.data());
+    for (size_t i = 0; i < kElements; ++i) {
+      EXPECT_FALSE(RecordStore::HoldsBytes(*slots[i]));
+      EXPECT_EQ(slots[i]->owner, tickets[i].owner);
+      EXPECT_EQ(slots[i]->index, i);
+      EXPECT_FALSE(owners[0]->HasOneReference() && owners[1]->HasOneReference());
+      store->Drop(slots[i]);
+    }
+    EXPECT_TRUE(owners[0]->HasOneReference());
+    EXPECT_TRUE(owners[1]->HasOneReference());
+  }
 }
 
 TEST(RecordStore, CountsTheBytesThatAnElementKeepsInMemory) {
