@@ -9,14 +9,13 @@
 
 #include "framework/base/error.h"
 #include "framework/io/counted_reads.h"
+#include "framework/reader/prefetched.h"
 
 namespace millhopper {
 namespace {
 
 // So many records are on their way to the cache while as many are copied.
 constexpr size_t kPrefetched = 32;
-constexpr size_t kPrefetchedBytes = 384;  // of a record: the cache fetches the rest by itself
-constexpr size_t kCacheLine = 64;
 
 }  // namespace
 
@@ -67,9 +66,7 @@ void NumberedRecords::Copy(const uint64_t* numbers, size_t n, char* out) const {
   const auto prefetch = [&](size_t block) {
     for (size_t i = block * kPrefetched; i < std::min(n, (block + 1) * kPrefetched); ++i) {
       const char* const address = AddressOf(numbers[i]);
-      for (size_t at = 0; at < std::min(size, kPrefetchedBytes); at += kCacheLine) {
-        __builtin_prefetch(address + at);
-      }
+      PrefetchRecord(address, size);
       addresses[block % 2][i % kPrefetched] = address;
     }
   };

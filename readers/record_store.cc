@@ -55,13 +55,13 @@ void RecordStore::Put(const Ticket* tickets, size_t n, Ticket** slots) {
 }
 
 size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots) {
-  const uint32_t bytes = FitsInSlot(*tickets) ? tickets->size : 0;
-  Kept* const owner = tickets->owner;
+  const bool copies = FitsInSlot(*tickets);
+  const uint32_t bytes = copies ? tickets->size : 0;
   PooledVector<Ticket*>& free = Free(sizeof(Ticket) + bytes);
   const size_t most = std::min(n, free.size());
   const auto last = free.rbegin();
   size_t put = 0;
-  if (FitsInSlot(*tickets)) {
+  if (copies) {
     for (; put < most && tickets[put].size == bytes && tickets[put].bytes != nullptr; ++put) {
       Ticket* const slot = slots[put] = last[static_cast<std::ptrdiff_t>(put)];
       *slot = tickets[put];
@@ -69,6 +69,7 @@ size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots) {
       slot->owner = nullptr;
     }
   } else {
+    Kept* const owner = tickets->owner;
     for (; put < most && tickets[put].owner == owner && tickets[put].bytes == nullptr; ++put) {
       slots[put] = last[static_cast<std::ptrdiff_t>(put)];
       *slots[put] = tickets[put];

@@ -9,7 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/error.h"
 #include "framework/base/kept.h"
+#include "framework/base/memory.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/place.h"
 
 namespace millhopper {
 namespace {
@@ -81,6 +85,32 @@ TEST(RecordStore, GivesBackTheOwnersOfWhatIsDropped) {
     EXPECT_TRUE(owners[0]->HasOneReference());
     EXPECT_TRUE(owners[1]->HasOneReference());
   }
+}
+
+TEST(RecordStore, StoresAllOrNothing) {
+  struct Owner final : Kept {};
+  const Ref<Owner> owner(new Owner);
+  const Ref<RecordStore> store(new RecordStore);
+  constexpr size_t kElements = 200;
+  const std::string large(40000, 'l');
+  std::vector<Ticket> tickets(kElements, BytesTicket(large));
+  for (size_t i = 0; i < kElements; i += 2) {
+    tickets[i] = Ticket();
+    tickets[i].owner = owner.get();
+  }
+  std::vector<Ticket*> slots(kElements);
+  const size_t before = BufferPool::At(Place()).in_use_bytes();
+  MemoryLimit::Set(size_t{3} << 20);  // less than 100 large records
+  EXPECT_THROW(store->Put(tickets.data(), kElements, slots.data()), Error);
+  MemoryLimit::Set(SIZE_MAX);
+  EXPECT_TRUE(owner->HasOneReference());
+  EXPECT_LE(BufferPool::At(Place()).in_use_bytes(), before + (size_t{2} << 20));  // of slots
+  store->Put(tickets.data(), kElements, slots.data());
+  for (size_t i = 0; i < kElements; ++i) {
+    EXPECT_EQ(BytesAt(*slots[i]), i % 2 == 0 ? "" : large);
+    store->Drop(slots[i]);
+  }
+  EXPECT_TRUE(owner->HasOneReference());
 }
 
 TEST(RecordStore, CountsTheBytesThatAnElementKeepsInMemory) {
