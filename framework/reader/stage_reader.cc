@@ -19,6 +19,17 @@ namespace {
 constexpr size_t kSmall = 40;
 // To look at the clock takes as long as a small element: so many of them are worked on each time.
 constexpr int kTimedOneIn = 8;
+// So many times as long as the consumer's own work on them must making elements take for it to
+// help.
+constexpr int64_t kFarBehind = 2;
+
+// Adds a time to a running mean, or begins it.
+void AddToMean(CounterClock::duration time, std::atomic<int64_t>* mean) {
+  const int64_t nanoseconds =
+      std::max<int64_t>(0, std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+  const int64_t old = mean->load(std::memory_order_relaxed);
+  mean->store(old == 0 ? nanoseconds : old + (nanoseconds - old) / 8, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -205,6 +216,7 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
   }
   Backoff backoff;
   std::optional<WaitTimer> timer;
+  CounterClock::time_point begin;
   while (n > 0) {
     if (const Ref<Group> group = Planned()) {
       timer.reset();
@@ -216,8 +228,11 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
       if (error_ != nullptr) std::rethrow_exception(error_);
       return;
     } else {
-      if (!timer) timer.emplace(counters());
-      if (Advance(MemoryScope::Need::kNow)) continue;
+      if (!timer) {
+        timer.emplace(counters());
+        begin = CounterClock::now();
+      }
+      if (Helps(begin) && Advance(MemoryScope::Need::kNow)) continue;
       backoff.Pause();
       Job::CheckGoesOn();
     }
@@ -251,6 +266,7 @@ size_t StageReader::HandOut(Group* group, size_t n, TicketRun* run) {
     planned_.pop_front();
   }
   next_ = 0;
+  NoteHandOut();
   wanted_.fetch_add(1);
   CallWorker();
   return added;
@@ -281,6 +297,7 @@ Ref<StageReader::Group> StageReader::Planned() {
 bool StageReader::Advance(MemoryScope::Need need) {
   const bool ahead = need == MemoryScope::Need::kAhead;
   if (ahead && (!ahead_allowed_.load() || !MemoryLimit::HasRoomAhead(1))) return false;
+  const auto begin = CounterClock::now();
   Ref<Group> group;
   {
     std::unique_lock<std::mutex> planning(planning_, std::try_to_lock);
@@ -325,6 +342,7 @@ bool StageReader::Advance(MemoryScope::Need need) {
   }
   if (wanted_.load() > 0) CallWorker();
   Work(group.get(), need);
+  if (ahead) AddToMean(CounterClock::now() - begin, &making_nanoseconds_);
   return true;
 }
 
@@ -473,14 +491,33 @@ void StageReader::Work(Group* group, MemoryScope::Need need) const {
   group->state.store(State::kReady, std::memory_order_release);
 }
 
+bool StageReader::Helps(CounterClock::time_point begin) const {
+  const int64_t making = making_nanoseconds_.load(std::memory_order_relaxed);
+  const int64_t consuming = consuming_nanoseconds_.load(std::memory_order_relaxed);
+  const auto workers = static_cast<int64_t>(ThreadPool::Get().size());
+  if (making > kFarBehind * workers * consuming) return true;
+  // A worker that has not come by now has other work.
+  return (CounterClock::now() - begin) > std::chrono::nanoseconds(making);
+}
+
+void StageReader::NoteHandOut() {
+  const auto now = CounterClock::now();
+  const auto waited = WaitTimer::OfThread();
+  const auto busy = now - handed_out_ - (waited - waited_by_then_);
+  if (handed_out_ != CounterClock::time_point()) AddToMean(busy, &consuming_nanoseconds_);
+  handed_out_ = now;
+  waited_by_then_ = waited;
+}
+
 StageReader::State StageReader::Wait(const Group& group) const {
   const State before = group.state.load(std::memory_order_acquire);
   if (before != State::kWorking) return before;
   const WaitTimer timer(counters());
+  const auto begin = CounterClock::now();
   for (Backoff backoff;;) {
     const State now = group.state.load(std::memory_order_acquire);
     if (now != State::kWorking) return now;
-    if (ahead_->Step()) continue;
+    if (Helps(begin) && ahead_->Step()) continue;
     backoff.Pause();
     Job::CheckGoesOn();
   }

@@ -18,6 +18,7 @@
 #include "framework/base/place.h"
 #include "framework/base/thread_pool.h"
 #include "framework/reader/reader.h"
+#include "framework/reader/reader_counters.h"
 
 namespace millhopper {
 
@@ -72,8 +73,13 @@ int64_t DepthForAllWorkers();
 
 // Loads and works on up to `depth` groups of elements of the reader below ahead of the consumer.
 // Planning is serial: the thread that holds the planning lock plans one group, releases the lock so
-// that the next worker can plan, and then works on its own group. A consumer that would have to
-// wait does the same. Elements come out in the order of the reader below, whatever the threads do.
+// that the next worker can plan, and then works on its own group. Elements come out in the order of
+// the reader below, whatever the threads do.
+//
+// A consumer that has to wait for a group works on a later one if making elements takes much more
+// time than its own work on them. Otherwise it just waits, for as long as a group takes: if it made
+// one, the records and buffers would move to its processor's cache, from which the workers would
+// have to get them back. That costs more than it gains.
 //
 // If a stage keeps the count, elements for the host that load in less than 5 us are loaded by the
 // consumer when it asks for them, because handing them over would cost more. That leaves the
@@ -146,6 +152,10 @@ class StageReader : public DecoratedReader {
   State Wait(const Group& group) const;
   // Waits for a group, and works on it if the work was deferred for lack of memory.
   void WorkIfDeferred(Group* group) const;
+  // Whether a consumer that waits since `begin` works itself.
+  bool Helps(CounterClock::time_point begin) const;
+  // Notes that the consumer has got a group, and how long it was busy since the one before.
+  void NoteHandOut();
   void Work(Group* group, MemoryScope::Need need) const;
   // Asks the pool for a worker, unless elements are too small to be worth a hand-over.
   void CallWorker();
@@ -166,6 +176,13 @@ class StageReader : public DecoratedReader {
   std::exception_ptr error_;  // of planning; set before end_
 
   mutable std::atomic<uint32_t> short_works_{0};
+
+  // Running means: how long a worker takes to plan a group and to work on it, and how long the
+  // consumer is busy between two groups.
+  std::atomic<int64_t> making_nanoseconds_{0};
+  std::atomic<int64_t> consuming_nanoseconds_{0};
+  CounterClock::time_point handed_out_;       // when the consumer got its last group,
+  CounterClock::duration waited_by_then_{0};  // and the time that it had waited by then
 
   mutable std::mutex mutex_;  // guards planned_
   std::deque<Ref<Group>> planned_;
