@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/base/at_work.h"
 
-#include <dlfcn.h>
+#include <link.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -117,6 +117,34 @@ void OnCrash(int signal) {
   raise(signal);  // its default action, which is set again, ends the process on return
 }
 
+// An executable or a shared library in memory.
+struct LoadedObject {
+  const char* name = nullptr;  // null: none
+  ElfW(Addr) base = 0;
+};
+
+// The object that some code is in. dladdr would also look for the function's name, among all that
+// there are, which takes a millisecond.
+LoadedObject ObjectOf(const void* code) {
+  struct Search {
+    ElfW(Addr) address;
+    LoadedObject found;
+  } search = {reinterpret_cast<ElfW(Addr)>(code), {}};
+  const auto look = [](dl_phdr_info* object, size_t, void* data) {
+    auto* const search = static_cast<Search*>(data);
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+      if (segment.p_type != PT_LOAD) continue;
+      if (search->address - (object->dlpi_addr + segment.p_vaddr) >= segment.p_memsz) continue;
+      search->found = {object->dlpi_name, object->dlpi_addr};
+      return 1;
+    }
+    return 0;
+  };
+  dl_iterate_phdr(look, &search);
+  return search.found;
+}
+
 void OnExit() {
   // A child that a plugin has forked may end as it likes.
   if (exit_expected.load() || getpid() != watched_process) return;
@@ -136,10 +164,9 @@ void OnExit() {
 thread_local Activity AtWork::now_;
 
 const char* LibraryOf(const void* code) {
-  Dl_info own, other;
-  if (dladdr(reinterpret_cast<const void*>(&LibraryOf), &own) == 0) return nullptr;
-  if (dladdr(code, &other) == 0 || other.dli_fbase == own.dli_fbase) return nullptr;
-  return other.dli_fname;
+  static const LoadedObject own = ObjectOf(reinterpret_cast<const void*>(&LibraryOf));
+  const LoadedObject object = ObjectOf(code);
+  return object.name == nullptr || object.base == own.base ? nullptr : object.name;
 }
 
 void InstallCrashLines(void (*abandon)()) {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
@@ -29,6 +29,19 @@ uint64_t MostContent(const Compression& compression, uint64_t bytes) {
 }
 
 }  // namespace
+
+// Memory that is not cleared: most files are far shorter, and never touch most of its pages.
+class Block {
+ public:
+  explicit Block(size_t size) : size_(size), data_(new char[size]) {}
+
+  size_t size() const { return size_; }
+  char* data() const { return data_.get(); }
+
+ private:
+  const size_t size_;
+  const std::unique_ptr<char[]> data_;
+};
 
 // The content of all frames. The checksum of a frame follows its content, so some content is held
 // back: a frame that fits into content_ is checked before any of it is given out.
@@ -166,13 +179,13 @@ class ByteStream::Decompressor {
   const uint64_t size_;
   const Compression& compression_;
   const std::unique_ptr<FrameDecoder> decoder_;
-  std::vector<char> input_;
+  Block input_;
   size_t used_ = 0;    // bytes of input_ that the decoder has taken
   size_t filled_ = 0;  // bytes of input_ that are read from the file
   uint64_t read_;      // where in the file the next read begins
   bool in_frame_ = false;
   bool padded_ = false;
-  std::vector<char> content_;
+  Block content_;
   size_t begin_ = 0;          // where the content begins that may be given out,
   size_t given_ = 0;          // and where it ends
   size_t end_ = 0;            // where all content ends

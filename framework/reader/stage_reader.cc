@@ -2,6 +2,7 @@
 #include "framework/reader/stage_reader.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <new>
 #include <utility>
@@ -19,16 +20,20 @@ namespace {
 constexpr size_t kSmall = 40;
 // To look at the clock takes as long as a small element: so many of them are worked on each time.
 constexpr int kTimedOneIn = 8;
-// So many times as long as the consumer's own work on them must making elements take for it to
-// help.
-constexpr int64_t kFarBehind = 2;
+// A consumer helps if all workers together take more than so many times as long to make a group as
+// it is busy with one.
+constexpr double kFarBehind = 2;
 
-// Adds a time to a running mean, or begins it.
-void AddToMean(CounterClock::duration time, std::atomic<int64_t>* mean) {
-  const int64_t nanoseconds =
-      std::max<int64_t>(0, std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
-  const int64_t old = mean->load(std::memory_order_relaxed);
-  mean->store(old == 0 ? nanoseconds : old + (nanoseconds - old) / 8, std::memory_order_relaxed);
+double SecondsSince(CounterClock::time_point begin) {
+  return std::chrono::duration<double>(CounterClock::now() - begin).count();
+}
+
+// Adds a time to a running mean of about eight, or begins it. Of two threads that do so at once,
+// one may be overlooked.
+void AddToMean(double seconds, std::atomic<double>* mean) {
+  const double old = mean->load(std::memory_order_relaxed);
+  const double now = std::max(0.0, seconds);
+  mean->store(old == 0 ? now : old + (now - old) / 8, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -135,7 +140,10 @@ class StageReader::Ahead final : public Job {
   bool Step() {
     const MemoryScope none(nullptr);  // leaves the scope of this thread's other work
     try {
-      return reader_->Advance(MemoryScope::Need::kAhead);
+      const auto begin = CounterClock::now();
+      const bool advanced = reader_->Advance(MemoryScope::Need::kAhead);
+      if (advanced) AddToMean(SecondsSince(begin), &reader_->making_);
+      return advanced;
     } catch (const std::bad_alloc&) {  // nothing was planned; the consumer will plan it
       return false;
     }
@@ -216,7 +224,6 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
   }
   Backoff backoff;
   std::optional<WaitTimer> timer;
-  CounterClock::time_point begin;
   while (n > 0) {
     if (const Ref<Group> group = Planned()) {
       timer.reset();
@@ -228,11 +235,8 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
       if (error_ != nullptr) std::rethrow_exception(error_);
       return;
     } else {
-      if (!timer) {
-        timer.emplace(counters());
-        begin = CounterClock::now();
-      }
-      if (Helps(begin) && Advance(MemoryScope::Need::kNow)) continue;
+      if (!timer) timer.emplace(counters());
+      if (Advance(MemoryScope::Need::kNow)) continue;
       backoff.Pause();
       Job::CheckGoesOn();
     }
@@ -297,7 +301,6 @@ Ref<StageReader::Group> StageReader::Planned() {
 bool StageReader::Advance(MemoryScope::Need need) {
   const bool ahead = need == MemoryScope::Need::kAhead;
   if (ahead && (!ahead_allowed_.load() || !MemoryLimit::HasRoomAhead(1))) return false;
-  const auto begin = CounterClock::now();
   Ref<Group> group;
   {
     std::unique_lock<std::mutex> planning(planning_, std::try_to_lock);
@@ -342,7 +345,6 @@ bool StageReader::Advance(MemoryScope::Need need) {
   }
   if (wanted_.load() > 0) CallWorker();
   Work(group.get(), need);
-  if (ahead) AddToMean(CounterClock::now() - begin, &making_nanoseconds_);
   return true;
 }
 
@@ -463,11 +465,14 @@ void StageReader::PlanAgain(const ElementNames& names, const TakeElement& take) 
   });
 }
 
+// Small elements for a device still go to a worker, so that their copy begins before the consumer
+// needs it.
+bool StageReader::IsForConsumer() const {
+  return stage_->keeps_count() && stage_->place().is_cpu() && reader().grain() > kSmall;
+}
+
 void StageReader::CallWorker() {
-  // Small elements for a device still go to a worker, so that their copy begins before the consumer
-  // needs it.
-  if (stage_->keeps_count() && stage_->place().is_cpu() && reader().grain() > kSmall) return;
-  ahead_->Submit();
+  if (!IsForConsumer()) ahead_->Submit();
 }
 
 void StageReader::Work(Group* group, MemoryScope::Need need) const {
@@ -491,22 +496,19 @@ void StageReader::Work(Group* group, MemoryScope::Need need) const {
   group->state.store(State::kReady, std::memory_order_release);
 }
 
-bool StageReader::Helps(CounterClock::time_point begin) const {
-  const int64_t making = making_nanoseconds_.load(std::memory_order_relaxed);
-  const int64_t consuming = consuming_nanoseconds_.load(std::memory_order_relaxed);
-  const auto workers = static_cast<int64_t>(ThreadPool::Get().size());
-  if (making > kFarBehind * workers * consuming) return true;
-  // A worker that has not come by now has other work.
-  return (CounterClock::now() - begin) > std::chrono::nanoseconds(making);
+bool StageReader::Helps(double waited) const {
+  const double making = making_.load(std::memory_order_relaxed);
+  const double consuming = consuming_.load(std::memory_order_relaxed);
+  const auto workers = static_cast<double>(ThreadPool::Get().size());
+  return making > kFarBehind * workers * consuming || waited > making;
 }
 
 void StageReader::NoteHandOut() {
-  const auto now = CounterClock::now();
-  const auto waited = WaitTimer::OfThread();
-  const auto busy = now - handed_out_ - (waited - waited_by_then_);
-  if (handed_out_ != CounterClock::time_point()) AddToMean(busy, &consuming_nanoseconds_);
-  handed_out_ = now;
-  waited_by_then_ = waited;
+  if (IsForConsumer()) return;
+  const double waited = counters()->wait_seconds();
+  if (handed_out_) AddToMean(SecondsSince(*handed_out_) - (waited - waited_then_), &consuming_);
+  handed_out_ = CounterClock::now();
+  waited_then_ = waited;
 }
 
 StageReader::State StageReader::Wait(const Group& group) const {
@@ -517,7 +519,7 @@ StageReader::State StageReader::Wait(const Group& group) const {
   for (Backoff backoff;;) {
     const State now = group.state.load(std::memory_order_acquire);
     if (now != State::kWorking) return now;
-    if (Helps(begin) && ahead_->Step()) continue;
+    if (Helps(SecondsSince(begin)) && ahead_->Step()) continue;
     backoff.Pause();
     Job::CheckGoesOn();
   }
@@ -570,6 +572,7 @@ void StageReader::Rewind(uint64_t pass) {
   wanted_.store(depth_);
   started_ = false;
   next_ = next_part_ = 0;
+  handed_out_.reset();
   ahead_allowed_.store(false);
   DecoratedReader::Rewind(pass);
   end_.store(false);

@@ -73,13 +73,11 @@ int64_t DepthForAllWorkers();
 
 // Loads and works on up to `depth` groups of elements of the reader below ahead of the consumer.
 // Planning is serial: the thread that holds the planning lock plans one group, releases the lock so
-// that the next worker can plan, and then works on its own group. Elements come out in the order of
-// the reader below, whatever the threads do.
-//
-// A consumer that has to wait for a group works on a later one if making elements takes much more
-// time than its own work on them. Otherwise it just waits, for as long as a group takes: if it made
-// one, the records and buffers would move to its processor's cache, from which the workers would
-// have to get them back. That costs more than it gains.
+// that the next worker can plan, and then works on its own group. A consumer that would have to
+// wait does the same, unless it is nearly as slow as the workers: then it just waits for the one
+// that makes its group. If it made another group, records and buffers would move to the cache of
+// its processor, and the workers would have to get them back, which costs more than it gains.
+// Elements come out in the order of the reader below, whatever the threads do.
 //
 // If a stage keeps the count, elements for the host that load in less than 5 us are loaded by the
 // consumer when it asks for them, because handing them over would cost more. That leaves the
@@ -148,16 +146,19 @@ class StageReader : public DecoratedReader {
   bool Advance(MemoryScope::Need need);
   // The group that is handed out next; null if there is none yet.
   Ref<Group> Planned();
-  // Waits until the work on a group is done or deferred; meanwhile works on later groups.
+  // Waits until the work on a group is done or deferred; meanwhile works on later groups, if the
+  // consumer helps.
   State Wait(const Group& group) const;
+  // Whether a consumer helps that has waited so many seconds for a group that is worked on.
+  bool Helps(double waited) const;
+  // Measures how long the consumer was busy with one group when it gets the next.
+  void NoteHandOut();
   // Waits for a group, and works on it if the work was deferred for lack of memory.
   void WorkIfDeferred(Group* group) const;
-  // Whether a consumer that waits since `begin` works itself.
-  bool Helps(CounterClock::time_point begin) const;
-  // Notes that the consumer has got a group, and how long it was busy since the one before.
-  void NoteHandOut();
   void Work(Group* group, MemoryScope::Need need) const;
-  // Asks the pool for a worker, unless elements are too small to be worth a hand-over.
+  // Whether elements are too small to be worth a hand-over.
+  bool IsForConsumer() const;
+  // Asks the pool for a worker, unless the consumer does all work.
   void CallWorker();
   void Stop();
 
@@ -177,12 +178,13 @@ class StageReader : public DecoratedReader {
 
   mutable std::atomic<uint32_t> short_works_{0};
 
-  // Running means: how long a worker takes to plan a group and to work on it, and how long the
-  // consumer is busy between two groups.
-  std::atomic<int64_t> making_nanoseconds_{0};
-  std::atomic<int64_t> consuming_nanoseconds_{0};
-  CounterClock::time_point handed_out_;       // when the consumer got its last group,
-  CounterClock::duration waited_by_then_{0};  // and the time that it had waited by then
+  // Running means, in seconds: how long a worker takes to plan a group and to work on it, and how
+  // long the consumer is busy with one.
+  std::atomic<double> making_{0};
+  std::atomic<double> consuming_{0};
+  // When the consumer got its last group in this pass, if it did, and how long it had waited then.
+  std::optional<CounterClock::time_point> handed_out_;
+  double waited_then_ = 0;
 
   mutable std::mutex mutex_;  // guards planned_
   std::deque<Ref<Group>> planned_;

@@ -106,6 +106,54 @@ TEST(DoubleBufferReader, WorksOnTheNextElementInsteadOfWaiting) {
   EXPECT_EQ(ReadSome(&reader, 2).size(), 2u);
 }
 
+// A consumer that has been busy with each element for longer than a worker takes to make one.
+class SlowConsumer : public ::testing::Test {
+ protected:
+  // Reads three elements. The fourth is being made then.
+  void Begin() {
+    for (int i = 0; i < 3; ++i) {
+      if (i > 0) std::this_thread::sleep_for(2 * kMaking);
+      ReadSome(&reader_, 1);
+    }
+    begun_.Wait();
+  }
+
+  static constexpr std::chrono::milliseconds kMaking{100};
+  static constexpr int64_t kFourth = 3;
+
+  const PoolSize pool_{1};
+  Gate begun_;
+  std::function<void()> make_fourth_;
+  std::function<void()> make_fifth_ = [] {};
+  DoubleBufferReader reader_{Map(Numbers(),
+                                 [this](int64_t number) {
+                                   if (number < kFourth) std::this_thread::sleep_for(kMaking);
+                                   if (number == kFourth) {
+                                     begun_.Open();
+                                     make_fourth_();
+                                   }
+                                   if (number == kFourth + 1) make_fifth_();
+                                 }),
+                             Place(), 1};
+};
+
+TEST_F(SlowConsumer, WaitsForTheWorkerThatMakesItsElement) {
+  std::thread::id maker;
+  make_fourth_ = [] { std::this_thread::sleep_for(kMaking / 10); };
+  make_fifth_ = [&maker] { maker = std::this_thread::get_id(); };
+  Begin();
+  EXPECT_EQ(ReadSome(&reader_, 2).size(), 2u);
+  EXPECT_NE(maker, std::this_thread::get_id());
+}
+
+TEST_F(SlowConsumer, WorksInsteadIfTheWorkerTakesLongerThanUsual) {
+  Gate next_begun;
+  make_fourth_ = [&next_begun] { next_begun.Wait(); };
+  make_fifth_ = [&next_begun] { next_begun.Open(); };
+  Begin();
+  EXPECT_EQ(ReadSome(&reader_, 2).size(), 2u);
+}
+
 class ToDevice : public ::testing::TestWithParam<int> {
  protected:
   ~ToDevice() override {
