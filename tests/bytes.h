@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte strings in tests: written as hexadecimal, and damaged on purpose.
+// Byte strings in tests: written as hexadecimal, damaged on purpose, compressible and not.
 #ifndef MILLHOPPER_TESTS_BYTES_H_
 #define MILLHOPPER_TESTS_BYTES_H_
 
 #include <zlib.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
+
+#include "framework/base/random.h"
 
 namespace millhopper {
 
@@ -34,6 +37,17 @@ inline std::string Sample(size_t size) {
   std::string text;
   for (size_t i = 0; text.size() < size; ++i) text += std::to_string(i * i) + ";";
   return text.substr(0, size);
+}
+
+// Bytes that do not compress.
+inline std::string Noise(size_t size, uint64_t seed = 0) {
+  std::string bytes(size + sizeof(uint64_t), '\0');
+  for (size_t i = 0; i < size; i += sizeof(uint64_t)) {
+    const uint64_t word = MixBits(MixBits(seed) + i);
+    std::memcpy(&bytes[i], &word, sizeof(word));
+  }
+  bytes.resize(size);
+  return bytes;
 }
 
 // One gzip member with this content.

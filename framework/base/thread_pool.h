@@ -22,7 +22,8 @@ namespace millhopper {
 // An owner calls Cancel before it goes away: a queued call that comes later does nothing.
 //
 // Two rules keep every pool of one thread and every single core going: Work may wait only for work
-// that has begun, and whoever has to wait does work itself instead.
+// that has begun, and whoever has to wait does work itself instead, at once or (HelpChoice) if it
+// takes long.
 class Job : public Kept {
  public:
   Job();

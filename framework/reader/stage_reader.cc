@@ -11,6 +11,7 @@
 #include "framework/base/memory.h"
 #include "framework/base/random.h"
 #include "framework/base/stop.h"
+#include "framework/reader/reader_counters.h"
 
 namespace millhopper {
 namespace {
@@ -20,20 +21,9 @@ namespace {
 constexpr size_t kSmall = 40;
 // To look at the clock takes as long as a small element: so many of them are worked on each time.
 constexpr int kTimedOneIn = 8;
-// A consumer helps if all workers together take more than so many times as long to make a group as
-// it is busy with one.
-constexpr double kFarBehind = 2;
 
-double SecondsSince(CounterClock::time_point begin) {
-  return std::chrono::duration<double>(CounterClock::now() - begin).count();
-}
-
-// Adds a time to a running mean of about eight, or begins it. Of two threads that do so at once,
-// one may be overlooked.
-void AddToMean(double seconds, std::atomic<double>* mean) {
-  const double old = mean->load(std::memory_order_relaxed);
-  const double now = std::max(0.0, seconds);
-  mean->store(old == 0 ? now : old + (now - old) / 8, std::memory_order_relaxed);
+double Seconds(CounterClock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
 }  // namespace
@@ -140,10 +130,7 @@ class StageReader::Ahead final : public Job {
   bool Step() {
     const MemoryScope none(nullptr);  // leaves the scope of this thread's other work
     try {
-      const auto begin = CounterClock::now();
-      const bool advanced = reader_->Advance(MemoryScope::Need::kAhead);
-      if (advanced) AddToMean(SecondsSince(begin), &reader_->making_);
-      return advanced;
+      return reader_->Advance(MemoryScope::Need::kAhead);
     } catch (const std::bad_alloc&) {  // nothing was planned; the consumer will plan it
       return false;
     }
@@ -270,9 +257,9 @@ size_t StageReader::HandOut(Group* group, size_t n, TicketRun* run) {
     planned_.pop_front();
   }
   next_ = 0;
-  NoteHandOut();
   wanted_.fetch_add(1);
   CallWorker();
+  if (!IsForConsumer()) help_choice_.Note(Seconds(CounterClock::now()));
   return added;
 }
 
@@ -496,30 +483,16 @@ void StageReader::Work(Group* group, MemoryScope::Need need) const {
   group->state.store(State::kReady, std::memory_order_release);
 }
 
-bool StageReader::Helps(double waited) const {
-  const double making = making_.load(std::memory_order_relaxed);
-  const double consuming = consuming_.load(std::memory_order_relaxed);
-  const auto workers = static_cast<double>(ThreadPool::Get().size());
-  return making > kFarBehind * workers * consuming || waited > making;
-}
-
-void StageReader::NoteHandOut() {
-  if (IsForConsumer()) return;
-  const double waited = counters()->wait_seconds();
-  if (handed_out_) AddToMean(SecondsSince(*handed_out_) - (waited - waited_then_), &consuming_);
-  handed_out_ = CounterClock::now();
-  waited_then_ = waited;
-}
-
 StageReader::State StageReader::Wait(const Group& group) const {
   const State before = group.state.load(std::memory_order_acquire);
   if (before != State::kWorking) return before;
   const WaitTimer timer(counters());
-  const auto begin = CounterClock::now();
+  const double begin = Seconds(CounterClock::now());
   for (Backoff backoff;;) {
     const State now = group.state.load(std::memory_order_acquire);
     if (now != State::kWorking) return now;
-    if (Helps(SecondsSince(begin)) && ahead_->Step()) continue;
+    const double waited = Seconds(CounterClock::now()) - begin;
+    if (help_choice_.Helps(waited) && ahead_->Step()) continue;
     backoff.Pause();
     Job::CheckGoesOn();
   }
@@ -572,7 +545,7 @@ void StageReader::Rewind(uint64_t pass) {
   wanted_.store(depth_);
   started_ = false;
   next_ = next_part_ = 0;
-  handed_out_.reset();
+  help_choice_.Restart();
   ahead_allowed_.store(false);
   DecoratedReader::Rewind(pass);
   end_.store(false);

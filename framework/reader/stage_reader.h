@@ -17,8 +17,8 @@
 #include "framework/base/memory_limit.h"
 #include "framework/base/place.h"
 #include "framework/base/thread_pool.h"
+#include "framework/reader/help_choice.h"
 #include "framework/reader/reader.h"
-#include "framework/reader/reader_counters.h"
 
 namespace millhopper {
 
@@ -74,10 +74,8 @@ int64_t DepthForAllWorkers();
 // Loads and works on up to `depth` groups of elements of the reader below ahead of the consumer.
 // Planning is serial: the thread that holds the planning lock plans one group, releases the lock so
 // that the next worker can plan, and then works on its own group. A consumer that would have to
-// wait does the same, unless it is nearly as slow as the workers: then it just waits for the one
-// that makes its group. If it made another group, records and buffers would move to the cache of
-// its processor, and the workers would have to get them back, which costs more than it gains.
-// Elements come out in the order of the reader below, whatever the threads do.
+// wait does the same, unless that is slower (HelpChoice) and a worker is making its group. Elements
+// come out in the order of the reader below, whatever the threads do.
 //
 // If a stage keeps the count, elements for the host that load in less than 5 us are loaded by the
 // consumer when it asks for them, because handing them over would cost more. That leaves the
@@ -146,13 +144,9 @@ class StageReader : public DecoratedReader {
   bool Advance(MemoryScope::Need need);
   // The group that is handed out next; null if there is none yet.
   Ref<Group> Planned();
-  // Waits until the work on a group is done or deferred; meanwhile works on later groups, if the
-  // consumer helps.
+  // Waits until the work on a group is done or deferred; meanwhile works on later groups, if that
+  // is faster.
   State Wait(const Group& group) const;
-  // Whether a consumer helps that has waited so many seconds for a group that is worked on.
-  bool Helps(double waited) const;
-  // Measures how long the consumer was busy with one group when it gets the next.
-  void NoteHandOut();
   // Waits for a group, and works on it if the work was deferred for lack of memory.
   void WorkIfDeferred(Group* group) const;
   void Work(Group* group, MemoryScope::Need need) const;
@@ -177,14 +171,7 @@ class StageReader : public DecoratedReader {
   std::exception_ptr error_;  // of planning; set before end_
 
   mutable std::atomic<uint32_t> short_works_{0};
-
-  // Running means, in seconds: how long a worker takes to plan a group and to work on it, and how
-  // long the consumer is busy with one.
-  std::atomic<double> making_{0};
-  std::atomic<double> consuming_{0};
-  // When the consumer got its last group in this pass, if it did, and how long it had waited then.
-  std::optional<CounterClock::time_point> handed_out_;
-  double waited_then_ = 0;
+  HelpChoice help_choice_;
 
   mutable std::mutex mutex_;  // guards planned_
   std::deque<Ref<Group>> planned_;

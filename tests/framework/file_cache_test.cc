@@ -17,7 +17,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -34,6 +33,7 @@
 #include "framework/io/http_stats.h"
 #include "framework/io/http_transfers.h"
 #include "framework/io/own_descriptor.h"
+#include "tests/bytes.h"
 #include "tests/gate.h"
 #include "tests/http_server.h"
 #include "tests/read_by_threads.h"
@@ -49,17 +49,6 @@ using std::chrono::milliseconds;
 
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr uint64_t kSmallCache = 16 * kMiB;
-
-std::string RandomBytes(size_t size, uint32_t seed = 1) {
-  std::mt19937 random(seed);
-  std::string bytes(size + sizeof(uint32_t), '\0');
-  for (size_t i = 0; i < size; i += sizeof(uint32_t)) {
-    const auto word = static_cast<uint32_t>(random());
-    std::memcpy(&bytes[i], &word, sizeof(word));
-  }
-  bytes.resize(size);
-  return bytes;
-}
 
 std::string ReadAllOf(const std::string& url) {
   const std::unique_ptr<const File> file = File::Open(url);
@@ -146,7 +135,7 @@ class FileCacheTest : public ::testing::Test {
   }
 
   const std::string folder_ = NewFolder("cache") + "/new";
-  const std::string content_ = RandomBytes(4 * kMiB + 12'345);
+  const std::string content_ = Noise(4 * kMiB + 12'345);
   HttpServer server_;
   uint64_t sent_ = 0;
 };
@@ -213,7 +202,7 @@ TEST_F(FileCacheTest, ThreadsThatReadOneFileShareItsBlocks) {
 }
 
 TEST_F(FileCacheTest, ReadsAheadPastWhatTheCacheHas) {
-  const std::string content = RandomBytes(32 * kMiB);
+  const std::string content = Noise(32 * kMiB);
   const std::string url = Put("/object", content);
   {
     const std::unique_ptr<const File> file = File::Open(url);
@@ -243,7 +232,7 @@ TEST_F(FileCacheTest, ObjectsOfAStoreAreKept) {
   const std::shared_ptr<S3Judge> other_judge = S3Judge::For(&other);
   const AwsTestEnvironment others(other.Url(""));
   SetS3User();
-  const std::string content = RandomBytes(content_.size(), 2);
+  const std::string content = Noise(content_.size(), 2);
   other_judge->Put("object", content);
   EXPECT_TRUE(ReadAllOf("s3://bucket/object") == content);
 }
@@ -252,7 +241,7 @@ TEST_F(FileCacheTest, ObjectsOfAStoreAreKept) {
 TEST_F(FileCacheTest, ObjectsAreToldApartByTheirNames) {
   std::vector<std::string> urls, contents;
   for (uint32_t i = 0; i < 8; ++i) {
-    contents.push_back(RandomBytes(100'000, i));
+    contents.push_back(Noise(100'000, i));
     urls.push_back(Put(StrCat("/", i), contents.back()));
   }
   for (int pass = 0; pass < 2; ++pass) {
@@ -276,7 +265,7 @@ HttpAnswer PartOf(const std::string& content, const std::string& head,
 }
 
 TEST_F(FileCacheTest, QueriesTellObjectsApartAndSignaturesDoNot) {
-  const std::string one = RandomBytes(100'000, 1), two = RandomBytes(100'000, 2);
+  const std::string one = Noise(100'000, 1), two = Noise(100'000, 2);
   server_.set_judge([&](const std::string& head, const std::string&) {
     return PartOf(head.find("id=2") == std::string::npos ? one : two, head, "ETag: \"a\"");
   });
@@ -490,7 +479,7 @@ class DamagedCacheTest : public FileCacheTest {
     EXPECT_EQ(whole_.substr(0, 8), "MHBLOCK1");
   }
 
-  const std::string small_ = RandomBytes(100);
+  const std::string small_ = Noise(100);
   const std::string url_ = Put("/small", small_);
   std::string whole_;
 };
@@ -517,8 +506,8 @@ TEST_F(DamagedCacheTest, EveryOtherLengthIsNoticed) {
 
 TEST_F(DamagedCacheTest, EntriesUnderOtherNamesAreNotUsed) {
   const fs::path entry = Entries()[0];
-  Put("/small", RandomBytes(100, 2));  // with the same ETag, as a server that has lost its objects
-  EXPECT_TRUE(ReadAllOf(server_.Url("/small?id=2")) == RandomBytes(100, 2));
+  Put("/small", Noise(100, 2));  // with the same ETag, as a server that has lost its objects
+  EXPECT_TRUE(ReadAllOf(server_.Url("/small?id=2")) == Noise(100, 2));
   const std::vector<fs::path> entries = Entries();
   ASSERT_EQ(entries.size(), 2u);
   const std::string other = ReadFile(entries[entries[0] == entry ? 1 : 0]);
@@ -700,7 +689,7 @@ TEST_F(FileCacheTest, TheOldestEntriesMakeRoom) {
   constexpr int kObjects = 40;
   std::vector<std::string> urls, contents;
   for (uint32_t i = 0; i < kObjects; ++i) {
-    contents.push_back(RandomBytes(kMiB - 1000 * i, i));
+    contents.push_back(Noise(kMiB - 1000 * i, i));
     urls.push_back(Put(StrCat("/", i), contents.back()));
   }
   const auto is_there = [&](size_t i) {
@@ -831,7 +820,7 @@ TEST_F(FileCacheTest, OnlyWhatIsItsOwnIsRemoved) {
   WriteFile(alive, "x");
   const OwnDescriptor writer(::open(alive.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(writer.get(), LOCK_EX), 0);
-  for (uint32_t i = 0; i < 20; ++i) ReadAllOf(Put(StrCat("/", i), RandomBytes(kMiB, i)));
+  for (uint32_t i = 0; i < 20; ++i) ReadAllOf(Put(StrCat("/", i), Noise(kMiB, i)));
   EXPECT_FALSE(fs::exists(left));
   EXPECT_TRUE(fs::exists(alive));
   for (const std::string& file : others) EXPECT_TRUE(fs::exists(file)) << file;
@@ -839,18 +828,18 @@ TEST_F(FileCacheTest, OnlyWhatIsItsOwnIsRemoved) {
 
 TEST_F(FileCacheTest, NobodyWaitsForWhoMakesRoom) {
   FileCache::Use(folder_, kSmallCache);
-  for (uint32_t i = 0; i < 15; ++i) ReadAllOf(Put(StrCat("/", i), RandomBytes(kMiB, i)));
+  for (uint32_t i = 0; i < 15; ++i) ReadAllOf(Put(StrCat("/", i), Noise(kMiB, i)));
   const uint64_t bytes = EntryBytes(), used = fs::file_size(folder_ + "/used");
   const OwnDescriptor lock(::open((folder_ + "/lock").c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
   for (uint32_t i = 0; i < 5; ++i) {
-    const std::string content = RandomBytes(kMiB, 100 + i);
+    const std::string content = Noise(kMiB, 100 + i);
     EXPECT_TRUE(ReadAllOf(Put(StrCat("/more", i), content)) == content);
   }
   EXPECT_EQ(EntryBytes(), bytes);
   EXPECT_EQ(fs::file_size(folder_ + "/used"), used) << "what was not kept is not counted";
   ASSERT_EQ(::flock(lock.get(), LOCK_UN), 0);
-  const std::string url = Put("/last", RandomBytes(kMiB, 200));
+  const std::string url = Put("/last", Noise(kMiB, 200));
   ReadAllOf(url);
   Sent();
   ReadAllOf(url);

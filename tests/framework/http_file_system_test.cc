@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,6 +26,7 @@
 #include "framework/io/http_transfers.h"
 #include "readers/file_list.h"
 #include "readers/open_files.h"
+#include "tests/bytes.h"
 #include "tests/gate.h"
 #include "tests/http_server.h"
 #include "tests/outcome.h"
@@ -41,17 +41,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kMiB = size_t{1} << 20;
-
-std::string RandomBytes(size_t size) {
-  std::mt19937 random(size);
-  std::string bytes(size + sizeof(uint32_t), '\0');
-  for (size_t i = 0; i < size; i += sizeof(uint32_t)) {
-    const auto word = static_cast<uint32_t>(random());
-    std::memcpy(&bytes[i], &word, sizeof(word));
-  }
-  bytes.resize(size);
-  return bytes;
-}
 
 // Tests do not wait as long as people do.
 HttpLimits Impatient() {
@@ -157,7 +146,7 @@ class RemoteTest : public ::testing::Test {
   }
 
   RemoteServer server_;
-  const std::string content_ = RandomBytes(4 * kMiB + 12'345);
+  const std::string content_ = Noise(4 * kMiB + 12'345);
 };
 
 // What holds for both protocols.
@@ -209,7 +198,7 @@ TEST_P(RemoteFileTest, ManyThreadsReadOneFile) {
 }
 
 TEST_P(RemoteFileTest, ReadsAheadOnlyWhatFollowsAStretch) {
-  const std::string content = RandomBytes(64 * kMiB);
+  const std::string content = Noise(64 * kMiB);
   server_.Put("/object", content);
   const std::unique_ptr<const File> file = File::Open(server_.Url("/object"));
   std::string piece(kMiB, '\0');
@@ -603,7 +592,7 @@ TEST_F(HttpFileSystemTest, SecretsAreSentAndNeverShown) {
 }
 
 TEST_P(RemoteFileTest, AStopEndsAllWaits) {
-  server_.Put("/object", RandomBytes(16 * kMiB));
+  server_.Put("/object", Noise(16 * kMiB));
   HttpLimits limits;  // as patient as people are
   limits.under_way = 64;
   HttpLimits::Set(limits);
@@ -635,7 +624,7 @@ TEST_P(RemoteFileTest, AStopEndsAllWaits) {
 }
 
 TEST_P(RemoteFileTest, MemoryStaysWithinItsLimit) {
-  const std::string content = RandomBytes(32 * kMiB);
+  const std::string content = Noise(32 * kMiB);
   server_.Put("/object", content);
   const LimitInForce limit(8 * kMiB);
   MemoryLimit::ResetPeak();
@@ -710,7 +699,7 @@ TEST(HttpsFileSystemTest, ChecksTheCertificate) {
   const std::string key = TempName("key.pem");
   WriteCertificate(certificate, key);
   HttpServer server(certificate, key);
-  const std::string content = RandomBytes(3 * kMiB);
+  const std::string content = Noise(3 * kMiB);
   server.Put("/object", content);
   ExpectError(ErrorCode::kIo, "certificate", [&] { File::Open(server.Url("/object")); });
   ::setenv("CURL_CA_BUNDLE", certificate.c_str(), 1);

@@ -106,50 +106,46 @@ TEST(DoubleBufferReader, WorksOnTheNextElementInsteadOfWaiting) {
   EXPECT_EQ(ReadSome(&reader, 2).size(), 2u);
 }
 
-// A consumer that has been busy with each element for longer than a worker takes to make one.
-class SlowConsumer : public ::testing::Test {
+// A consumer that tries whether it is faster not to work itself (HelpChoice), from the 17th element
+// on, and has element 20 made while it asks for it.
+class PatientConsumer : public ::testing::Test {
  protected:
-  // Reads three elements. The fourth is being made then.
   void Begin() {
-    for (int i = 0; i < 3; ++i) {
-      if (i > 0) std::this_thread::sleep_for(2 * kMaking);
-      ReadSome(&reader_, 1);
-    }
-    begun_.Wait();
+    ReadSome(&reader_, 20);
+    begun_.Wait();  // by the one worker there is
   }
 
-  static constexpr std::chrono::milliseconds kMaking{100};
-  static constexpr int64_t kFourth = 3;
+  static constexpr std::chrono::milliseconds kUsual{20};
 
   const PoolSize pool_{1};
   Gate begun_;
-  std::function<void()> make_fourth_;
-  std::function<void()> make_fifth_ = [] {};
+  std::function<void()> make_20_;
+  std::function<void()> make_21_;
   DoubleBufferReader reader_{Map(Numbers(),
                                  [this](int64_t number) {
-                                   if (number < kFourth) std::this_thread::sleep_for(kMaking);
-                                   if (number == kFourth) {
+                                   if (number < 20) std::this_thread::sleep_for(kUsual);
+                                   if (number == 20) {
                                      begun_.Open();
-                                     make_fourth_();
+                                     make_20_();
                                    }
-                                   if (number == kFourth + 1) make_fifth_();
+                                   if (number == 21) make_21_();
                                  }),
                              Place(), 1};
 };
 
-TEST_F(SlowConsumer, WaitsForTheWorkerThatMakesItsElement) {
+TEST_F(PatientConsumer, WaitsForTheWorkerThatMakesItsElement) {
   std::thread::id maker;
-  make_fourth_ = [] { std::this_thread::sleep_for(kMaking / 10); };
-  make_fifth_ = [&maker] { maker = std::this_thread::get_id(); };
+  make_20_ = [] { std::this_thread::sleep_for(kUsual / 2); };
+  make_21_ = [&maker] { maker = std::this_thread::get_id(); };
   Begin();
   EXPECT_EQ(ReadSome(&reader_, 2).size(), 2u);
   EXPECT_NE(maker, std::this_thread::get_id());
 }
 
-TEST_F(SlowConsumer, WorksInsteadIfTheWorkerTakesLongerThanUsual) {
+TEST_F(PatientConsumer, WorksItselfIfTheWorkerTakesFarLongerThanUsual) {
   Gate next_begun;
-  make_fourth_ = [&next_begun] { next_begun.Wait(); };
-  make_fifth_ = [&next_begun] { next_begun.Open(); };
+  make_20_ = [&next_begun] { next_begun.Wait(); };
+  make_21_ = [&next_begun] { next_begun.Open(); };
   Begin();
   EXPECT_EQ(ReadSome(&reader_, 2).size(), 2u);
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a consumer works itself where it would have to wait for a worker, found by measuring.
+#ifndef MILLHOPPER_FRAMEWORK_READER_HELP_CHOICE_H_
+#define MILLHOPPER_FRAMEWORK_READER_HELP_CHOICE_H_
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+namespace millhopper {
+
+// A consumer that makes an element while a worker makes another one gains the time that this takes,
+// but moves records and buffers to the cache of its processor, from where the worker has to get
+// them back. Where two processors share no cache, that may cost twice the time that is gained. So
+// both ways are tried now and then. The consumer waits if that is clearly faster.
+//
+// Note and Restart: one thread at a time. Helps: any thread.
+class HelpChoice {
+ public:
+  // The consumer gets an element (or several that are made together) at this time, in seconds.
+  void Note(double now) {
+    if (noted_ == 0) begin_ = now;
+    if (noted_++ < kTrial) return;
+    End((now - begin_) / kTrial);
+    begin_ = now;
+    noted_ = 1;
+  }
+
+  // A pass begins: the consumer may have been elsewhere for long.
+  void Restart() { noted_ = 0; }
+
+  // Whether a consumer that has waited so many seconds works itself. A worker that takes far longer
+  // than usual is not waited for.
+  bool Helps(double waited) const {
+    return helps_.load(std::memory_order_relaxed) ||
+           waited > kPatience * usual_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr int kTrial = 16;       // elements that a trial takes
+  static constexpr int kOtherOneIn = 64;  // trials
+  // The times of two trials may differ as much by chance.
+  static constexpr double kClearly = 1.1;
+  static constexpr double kPatience = 4;
+
+  // Ends a trial in which an element took so many seconds.
+  void End(double seconds) {
+    double& mean = mean_[helps_ ? 1 : 0];
+    // What has held up the consumer once, such as an evaluation, decides nothing.
+    mean = mean == 0 ? seconds : mean + (std::min(seconds, 2 * mean) - mean) / 4;
+    usual_ = mean;
+    const bool better = mean_[0] > 0 && mean_[1] <= kClearly * mean_[0];  // waiting is tried, too
+    ++trials_;
+    helps_ = trials_ % kOtherOneIn == 0 ? !better : better;
+  }
+
+  double begin_ = 0;
+  int noted_ = 0;  // elements since begin_
+  int trials_ = 0;
+  std::array<double, 2> mean_ = {};  // seconds an element, if the consumer waits, and if it helps
+  std::atomic<bool> helps_{true};
+  std::atomic<double> usual_{0};
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_READER_HELP_CHOICE_H_

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/reader/help_choice.h"
+
+#include <gtest/gtest.h>
+
+namespace millhopper {
+namespace {
+
+constexpr double kPause = 100;
+
+// A consumer whose elements take so many seconds if it helps, and if it waits.
+struct Consumer {
+  Consumer(double if_it_helps, double if_it_waits) : helping(if_it_helps), waiting(if_it_waits) {}
+
+  double helping;
+  double waiting;
+  double now = 1000;
+  HelpChoice choice;
+
+  bool helps() const { return choice.Helps(0); }
+  // Takes elements; returns for how many of them it helps.
+  int Take(int elements) {
+    int helped = 0;
+    for (int i = 0; i < elements; ++i) {
+      now += helps() ? helping : waiting;
+      helped += helps() ? 1 : 0;
+      choice.Note(now);
+    }
+    return helped;
+  }
+};
+
+TEST(HelpChoice, HelpsAtFirstAndTriesToWait) {
+  Consumer consumer{1, 2};
+  EXPECT_EQ(consumer.Take(17), 17);
+  EXPECT_EQ(consumer.Take(16), 0);
+  EXPECT_TRUE(consumer.helps());
+}
+
+TEST(HelpChoice, TakesTheFasterWayAndTriesTheOtherNowAndThen) {
+  Consumer helper{1, 2}, waiter{2, 1};
+  helper.Take(33);
+  waiter.Take(33);
+  EXPECT_EQ(helper.Take(64 * 16 * 10), 64 * 16 * 10 - 10 * 16);
+  EXPECT_EQ(waiter.Take(64 * 16 * 10), 10 * 16);
+}
+
+TEST(HelpChoice, HelpsUnlessWaitingIsClearlyFaster) {
+  Consumer helper{1.05, 1}, waiter{1.15, 1};
+  helper.Take(64 * 16 - 1);
+  waiter.Take(64 * 16 - 1);
+  EXPECT_TRUE(helper.helps());
+  EXPECT_FALSE(waiter.helps());
+}
+
+TEST(HelpChoice, NoticesThatTheOtherWayHasBecomeFaster) {
+  Consumer consumer{1, 2};
+  consumer.Take(64 * 16);
+  EXPECT_TRUE(consumer.helps());
+  consumer.helping = 4;
+  consumer.Take(64 * 16);
+  EXPECT_FALSE(consumer.helps());
+  consumer.helping = 1;
+  consumer.Take(64 * 16 * 8);
+  EXPECT_TRUE(consumer.helps());
+}
+
+TEST(HelpChoice, APauseDecidesLittle) {
+  Consumer consumer{1, 2};
+  consumer.Take(1000);
+  consumer.now += kPause * 1000;
+  consumer.Take(64 * 16 * 4);
+  EXPECT_TRUE(consumer.helps());
+}
+
+TEST(HelpChoice, TheTimeBetweenPassesIsNotMeasured) {
+  Consumer consumer{1, 1.01};
+  consumer.Take(40);
+  for (int pass = 0; pass < 20; ++pass) {
+    consumer.now += kPause;
+    consumer.choice.Restart();
+    consumer.Take(40);
+  }
+  EXPECT_TRUE(consumer.helps());
+}
+
+TEST(HelpChoice, AWorkerThatTakesFarLongerThanUsualIsNotWaitedFor) {
+  Consumer consumer{2, 1};
+  consumer.Take(200);
+  EXPECT_FALSE(consumer.choice.Helps(3.9));
+  EXPECT_TRUE(consumer.choice.Helps(4.1));
+}
+
+}  // namespace
+}  // namespace millhopper
