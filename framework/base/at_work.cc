@@ -123,8 +123,8 @@ struct LoadedObject {
   ElfW(Addr) base = 0;
 };
 
-// The object that some code is in. dladdr would also look for the function's name, among all that
-// there are, which takes a millisecond.
+// The object that some code is in. dladdr would also look for the name of the function, which takes
+// the time to look at every name that the object exports.
 LoadedObject ObjectOf(const void* code) {
   struct Search {
     ElfW(Addr) address;

@@ -28,8 +28,6 @@ uint64_t MostContent(const Compression& compression, uint64_t bytes) {
   return overflow ? UINT64_MAX / 2 : most;
 }
 
-}  // namespace
-
 // Memory that is not cleared: most files are far shorter, and never touch most of its pages.
 class Block {
  public:
@@ -42,6 +40,8 @@ class Block {
   const size_t size_;
   const std::unique_ptr<char[]> data_;
 };
+
+}  // namespace
 
 // The content of all frames. The checksum of a frame follows its content, so some content is held
 // back: a frame that fits into content_ is checked before any of it is given out.
