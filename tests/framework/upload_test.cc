@@ -196,8 +196,8 @@ TEST_F(UploadTest, StopsAtOnce) {
 TEST_F(UploadTest, TakesItsTimeOnASlowLink) {
   HttpServer plain;
   plain.Put("/a", "older");  // so that the first request is answered at once
-  plain.set_bytes_per_second(20'000'000);
-  limits_.silence = milliseconds(400);
+  plain.set_bytes_per_second(8'000'000);
+  limits_.silence = milliseconds(1000);
   HttpLimits::Set(limits_);
   const std::string bytes = Bytes(size_t{16} << 20);
   WriteWhole(plain.Url("/a"), bytes);
