@@ -49,7 +49,7 @@ class HelpChoice {
     // What has held up the consumer once, such as an evaluation, decides nothing.
     mean = mean == 0 ? seconds : mean + (std::min(seconds, 2 * mean) - mean) / 4;
     usual_ = mean;
-    const bool better = mean_[0] > 0 && mean_[1] <= kClearly * mean_[0];  // waiting is tried, too
+    const bool better = mean_[1] <= kClearly * mean_[0];  // false while waiting was never tried
     ++trials_;
     helps_ = trials_ % kOtherOneIn == 0 ? !better : better;
   }

@@ -6,7 +6,7 @@
 namespace millhopper {
 namespace {
 
-constexpr double kPause = 100;
+constexpr double kPause = 100'000;
 
 // A consumer whose elements take so many seconds if it helps, and if it waits.
 struct Consumer {
@@ -68,20 +68,29 @@ TEST(HelpChoice, NoticesThatTheOtherWayHasBecomeFaster) {
 TEST(HelpChoice, APauseDecidesLittle) {
   Consumer consumer{1, 2};
   consumer.Take(1000);
-  consumer.now += kPause * 1000;
+  consumer.now += kPause;
   consumer.Take(64 * 16 * 4);
   EXPECT_TRUE(consumer.helps());
 }
 
+TEST(HelpChoice, OneSlowTrialDecidesNothing) {
+  Consumer consumer{1, 1.4};
+  consumer.Take(33);
+  consumer.helping = 1.9;
+  consumer.Take(16);
+  EXPECT_TRUE(consumer.helps());
+}
+
 TEST(HelpChoice, TheTimeBetweenPassesIsNotMeasured) {
-  Consumer consumer{1, 1.01};
-  consumer.Take(40);
+  Consumer consumer{2, 1};
+  consumer.Take(200);
   for (int pass = 0; pass < 20; ++pass) {
     consumer.now += kPause;
     consumer.choice.Restart();
     consumer.Take(40);
   }
-  EXPECT_TRUE(consumer.helps());
+  EXPECT_FALSE(consumer.helps());
+  EXPECT_TRUE(consumer.choice.Helps(4.1));  // since an element takes a second, as before
 }
 
 TEST(HelpChoice, AWorkerThatTakesFarLongerThanUsualIsNotWaitedFor) {

@@ -115,7 +115,7 @@ class PatientConsumer : public ::testing::Test {
     begun_.Wait();  // by the one worker there is
   }
 
-  static constexpr std::chrono::milliseconds kUsual{20};
+  static constexpr std::chrono::milliseconds kUsual{50};
 
   const PoolSize pool_{1};
   Gate begun_;
@@ -135,7 +135,7 @@ class PatientConsumer : public ::testing::Test {
 
 TEST_F(PatientConsumer, WaitsForTheWorkerThatMakesItsElement) {
   std::thread::id maker;
-  make_20_ = [] { std::this_thread::sleep_for(kUsual / 2); };
+  make_20_ = [] { std::this_thread::sleep_for(kUsual / 5); };
   make_21_ = [&maker] { maker = std::this_thread::get_id(); };
   Begin();
   EXPECT_EQ(ReadSome(&reader_, 2).size(), 2u);
