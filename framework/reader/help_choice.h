@@ -12,18 +12,23 @@ namespace millhopper {
 // A consumer that makes an element while a worker makes another one gains the time that this takes,
 // but moves records and buffers to the cache of its processor, from where the worker has to get
 // them back. Where two processors share no cache, that may cost twice the time that is gained. So
-// both ways are tried now and then. The consumer waits if that is clearly faster.
+// both ways are tried now and then. The consumer waits if that is clearly faster. It also waits if
+// it has to wait for little of its time, because then there is little to gain; the trials alone
+// would cost as much.
 //
 // Note and Restart: one thread at a time. Helps: any thread.
 class HelpChoice {
  public:
   // The consumer gets an element (or several that are made together) at this time, in seconds.
-  void Note(double now) {
-    if (noted_ == 0) begin_ = now;
-    if (noted_++ < kTrial) return;
-    End((now - begin_) / kTrial);
+  // `waited` is for how long it has waited so far, counted from any time.
+  void Note(double now, double waited) {
+    if (noted_ >= kTrial && now - begin_ >= kTrialSeconds) {
+      End((now - begin_) / noted_, (waited - waited_) / noted_);
+      noted_ = 0;
+    }
+    if (noted_++ > 0) return;
     begin_ = now;
-    noted_ = 1;
+    waited_ = waited;
   }
 
   // A pass begins: the consumer may have been elsewhere for long.
@@ -37,25 +42,31 @@ class HelpChoice {
   }
 
  private:
-  static constexpr int kTrial = 16;       // elements that a trial takes
+  // A trial takes so many elements, and so long that what lies in the wrong cache at its beginning
+  // decides little.
+  static constexpr int kTrial = 16;
+  static constexpr double kTrialSeconds = 0.01;
   static constexpr int kOtherOneIn = 64;  // trials
   // The times of two trials may differ as much by chance.
   static constexpr double kClearly = 1.1;
   static constexpr double kPatience = 4;
+  static constexpr double kLittle = 0.2;  // of the consumer's time
 
-  // Ends a trial in which an element took so many seconds.
-  void End(double seconds) {
+  // Ends a trial in which an element took so many seconds, of which the consumer waited for some.
+  void End(double seconds, double waited) {
     double& mean = mean_[helps_ ? 1 : 0];
     // What has held up the consumer once, such as an evaluation, decides nothing.
     mean = mean == 0 ? seconds : mean + (std::min(seconds, 2 * mean) - mean) / 4;
     usual_ = mean;
-    const bool better = mean_[1] <= kClearly * mean_[0];  // false while waiting was never tried
     ++trials_;
+    if (!helps_ && waited < kLittle * seconds) return;
+    const bool better = mean_[1] <= kClearly * mean_[0];  // false while waiting was never tried
     helps_ = trials_ % kOtherOneIn == 0 ? !better : better;
   }
 
-  double begin_ = 0;
-  int noted_ = 0;  // elements since begin_
+  int noted_ = 0;      // elements of the trial so far
+  double begin_ = 0;   // of the trial
+  double waited_ = 0;  // until then
   int trials_ = 0;
   std::array<double, 2> mean_ = {};  // seconds an element, if the consumer waits, and if it helps
   std::atomic<bool> helps_{true};

@@ -22,9 +22,8 @@ constexpr size_t kSmall = 40;
 // To look at the clock takes as long as a small element: so many of them are worked on each time.
 constexpr int kTimedOneIn = 8;
 
-double Seconds(CounterClock::time_point time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
+double Seconds(CounterClock::duration time) { return std::chrono::duration<double>(time).count(); }
+double Now() { return Seconds(CounterClock::now().time_since_epoch()); }
 
 }  // namespace
 
@@ -259,7 +258,7 @@ size_t StageReader::HandOut(Group* group, size_t n, TicketRun* run) {
   next_ = 0;
   wanted_.fetch_add(1);
   CallWorker();
-  if (!IsForConsumer()) help_choice_.Note(Seconds(CounterClock::now()));
+  if (!IsForConsumer()) help_choice_.Note(Now(), Seconds(WaitTimer::OfThread()));
   return added;
 }
 
@@ -487,12 +486,11 @@ StageReader::State StageReader::Wait(const Group& group) const {
   const State before = group.state.load(std::memory_order_acquire);
   if (before != State::kWorking) return before;
   const WaitTimer timer(counters());
-  const double begin = Seconds(CounterClock::now());
+  const double begin = Now();
   for (Backoff backoff;;) {
     const State now = group.state.load(std::memory_order_acquire);
     if (now != State::kWorking) return now;
-    const double waited = Seconds(CounterClock::now()) - begin;
-    if (help_choice_.Helps(waited) && ahead_->Step()) continue;
+    if (help_choice_.Helps(Now() - begin) && ahead_->Step()) continue;
     backoff.Pause();
     Job::CheckGoesOn();
   }

@@ -8,13 +8,17 @@ namespace {
 
 constexpr double kPause = 100'000;
 
-// A consumer whose elements take so many seconds if it helps, and if it waits.
+// A consumer whose elements take so many seconds if it helps, and if it waits; then it waits for a
+// share of them.
 struct Consumer {
-  Consumer(double if_it_helps, double if_it_waits) : helping(if_it_helps), waiting(if_it_waits) {}
+  Consumer(double if_it_helps, double if_it_waits, double share = 0.5)
+      : helping(if_it_helps), waiting(if_it_waits), waited_share(share) {}
 
   double helping;
   double waiting;
+  double waited_share;
   double now = 1000;
+  double waited = 500;
   HelpChoice choice;
 
   bool helps() const { return choice.Helps(0); }
@@ -23,8 +27,9 @@ struct Consumer {
     int helped = 0;
     for (int i = 0; i < elements; ++i) {
       now += helps() ? helping : waiting;
+      waited += helps() ? helping : waited_share * waiting;
       helped += helps() ? 1 : 0;
-      choice.Note(now);
+      choice.Note(now, waited);
     }
     return helped;
   }
@@ -53,6 +58,18 @@ TEST(HelpChoice, HelpsUnlessWaitingIsClearlyFaster) {
   EXPECT_FALSE(waiter.helps());
 }
 
+TEST(HelpChoice, WaitsIfItWaitsForLittleOfItsTime) {
+  Consumer little{1, 2, 0.19}, much{1, 2, 0.21};
+  little.Take(17);
+  much.Take(17);
+  EXPECT_EQ(little.Take(64 * 16 * 10), 0);
+  EXPECT_EQ(much.Take(64 * 16 * 10), 64 * 16 * 10 - 11 * 16);
+  EXPECT_TRUE(little.choice.Helps(8.1));
+  little.waited_share = 0.3;
+  little.Take(16);
+  EXPECT_TRUE(little.helps());
+}
+
 TEST(HelpChoice, NoticesThatTheOtherWayHasBecomeFaster) {
   Consumer consumer{1, 2};
   consumer.Take(64 * 16);
@@ -63,6 +80,12 @@ TEST(HelpChoice, NoticesThatTheOtherWayHasBecomeFaster) {
   consumer.helping = 1;
   consumer.Take(64 * 16 * 8);
   EXPECT_TRUE(consumer.helps());
+}
+
+TEST(HelpChoice, ATrialTakesAHundredthOfASecond) {
+  Consumer consumer{3e-4, 6e-4};
+  EXPECT_EQ(consumer.Take(52), 1 + 34);
+  EXPECT_EQ(consumer.Take(50), 50);
 }
 
 TEST(HelpChoice, APauseDecidesLittle) {
