@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -117,7 +118,7 @@ void FakeDevice::RemoveBlock(void* memory, bool on_host) noexcept {
     violations_.push_back("memory is freed that this device did not hand out");
     return;
   }
-  if (found->second.pending > 0) {
+  if (found->second.pending + found->second.reads > 0) {
     violations_.push_back("memory is freed before its event");
     return;  // the block stays, since the copy still uses it
   }
@@ -150,8 +151,9 @@ std::shared_ptr<DeviceEvent> FakeDevice::CopyFromHost(void* device, const void* 
     event->Finish(true);
     return event;
   }
-  if (to->pending > 0)
-    violations_.push_back("memory is copied to before the event of a copy to it");
+  if (to->pending + to->reads > 0) {
+    violations_.push_back("memory is copied to before the event of other work on it");
+  }
   ++to->pending;
   // A copy from ordinary host memory is allowed. On real devices it is only slower.
   Block* from = Find(host, bytes, &offset);
@@ -164,6 +166,45 @@ std::shared_ptr<DeviceEvent> FakeDevice::CopyFromHost(void* device, const void* 
   queue_.push_back({static_cast<char*>(device), source, bytes, SumOf(source, bytes), fails, event});
   changed_.notify_all();
   return event;
+}
+
+std::shared_ptr<DeviceEvent> FakeDevice::EventBehindAll() {
+  auto event = std::make_shared<Event>();
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (lost_) Throw(ErrorCode::kIo, "the fake device is lost");
+  behind_.push_back({copies_, reads_ended_ + reads_.size(), event});
+  FinishEvents();
+  return event;
+}
+
+void FakeDevice::FinishEvents() {
+  const auto rest = std::partition(behind_.begin(), behind_.end(), [this](const Behind& one) {
+    return one.copies > copies_done_ || one.reads > reads_ended_;
+  });
+  for (auto one = rest; one != behind_.end(); ++one) one->event->Finish(false);
+  behind_.erase(rest, behind_.end());
+}
+
+void FakeDevice::BeginRead(const void* memory) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t offset = 0;
+  Block* const block = Find(memory, 0, &offset);
+  Require(block != nullptr && !block->on_host, "work reads memory that is not the device's");
+  ++block->reads;
+  reads_.push_back(block);
+}
+
+void FakeDevice::EndReads() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (Block* const block : reads_) --block->reads;
+  reads_ended_ += reads_.size();
+  reads_.clear();
+  FinishEvents();
+}
+
+void FakeDevice::LoseEvents(bool lost) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  lost_ = lost;
 }
 
 void FakeDevice::CopyToHost(void* host, const void* device, size_t bytes) {
@@ -210,8 +251,10 @@ void FakeDevice::Run(const Copy& copy) {
     Block* from = Find(copy.host, copy.bytes, &offset);
     if (from != nullptr) --from->pending;
     copying_ = false;
+    copy.event->Finish(copy.fails);
+    ++copies_done_;
+    FinishEvents();
   }
-  copy.event->Finish(copy.fails);
   changed_.notify_all();
 }
 

@@ -33,6 +33,7 @@ class FakeDevice final : public Device {
   void* AllocateHost(size_t bytes) override;
   void FreeHost(void* memory) noexcept override;
   std::shared_ptr<DeviceEvent> CopyFromHost(void* device, const void* host, size_t bytes) override;
+  std::shared_ptr<DeviceEvent> EventBehindAll() override;
   void CopyToHost(void* host, const void* device, size_t bytes) override;
 
   // ---- What tests ask it to do. ----
@@ -48,8 +49,14 @@ class FakeDevice final : public Device {
   // Queues copies but begins none until Resume.
   void Pause();
   void Resume();
-  // Waits until nothing is queued.
+  // Waits until no copy is queued.
   void Drain();
+  // Has the device read a block of its memory, as work that a consumer has queued does, until
+  // EndReads.
+  void BeginRead(const void* memory);
+  void EndReads();
+  // EventBehindAll throws, as that of a device which is lost.
+  void LoseEvents(bool lost);
 
   // ---- What tests ask it about. ----
 
@@ -68,6 +75,7 @@ class FakeDevice final : public Device {
     bool on_host = false;
     char* content = nullptr;  // the bytes of a block of device memory
     int pending = 0;          // copies to or from it that are queued or run
+    int reads = 0;            // by work of a consumer
   };
   struct Copy {
     char* device;
@@ -84,6 +92,8 @@ class FakeDevice final : public Device {
   Block* Find(const void* memory, size_t bytes, size_t* offset);
   void Loop();
   void Run(const Copy& copy);
+  // Ends the events behind work that is done.
+  void FinishEvents();
 
   const std::string name_;
   const uint64_t seed_;
@@ -100,6 +110,17 @@ class FakeDevice final : public Device {
   size_t allocations_ = 0;
   size_t host_allocations_ = 0;
   size_t copies_ = 0;
+  size_t copies_done_ = 0;
+  std::vector<Block*> reads_;
+  size_t reads_ended_ = 0;
+  bool lost_ = false;
+  // Events behind all work, and how many copies and reads have to end before.
+  struct Behind {
+    size_t copies;
+    size_t reads;
+    std::shared_ptr<Event> event;
+  };
+  std::vector<Behind> behind_;
   std::vector<std::string> violations_;
   std::thread thread_;  // started by the first copy
 };

@@ -43,10 +43,22 @@ def _include_folder():
     return folder
 
 
-def _built():
+def _bazel_options(config_settings):
+    """What ``pip install --config-settings=NAME=VALUE`` asks for, as options of Bazel."""
+    settings = dict(config_settings or {})
+    cuda = settings.pop("cuda", "false")
+    if settings or cuda not in ("true", "false"):
+        raise RuntimeError(
+            f"--config-settings is {dict(config_settings)}; it can be cuda=true, for batches on "
+            "CUDA devices"
+        )
+    return ["--config=cuda"] if cuda == "true" else []
+
+
+def _built(config_settings):
     """Builds the optimised module and the commands, and returns the folder where they lie."""
     include = _include_folder()
-    options = []
+    options = _bazel_options(config_settings)
     if include != BAZEL_INCLUDE:
         options.append(f"--repo_env=MILLHOPPER_PYTHON_INCLUDE={include}")
     return built(["//python:_core.so"], options)
@@ -81,7 +93,7 @@ def _package_files():
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Called by pip install and pip wheel."""
-    folder = _built()
+    folder = _built(config_settings)
     files = {name: path.read_bytes() for name, path in _package_files()}
     files["millhopper/_core" + sysconfig.get_config_var("EXT_SUFFIX")] = (
         folder / "python" / "_core.so"

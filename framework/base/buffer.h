@@ -36,8 +36,8 @@ class Buffer final : public Kept {
   Place place() const;
   bool on_host() const { return on_host_; }
 
-  // Sets the event that ends the copy of a device from or to this memory. The pool waits for it
-  // before it uses the memory again. Only the holder of the only reference may call this.
+  // Sets the event that ends the copy of a device from or to this memory. The pool does not use the
+  // memory again before that. Only the holder of the only reference may call this.
   void set_busy_until(std::shared_ptr<DeviceEvent> event) { busy_until_ = std::move(event); }
   const std::shared_ptr<DeviceEvent>& busy_until() const { return busy_until_; }
   // Whether the caller may write: it holds the only reference, no device is copying, and the memory

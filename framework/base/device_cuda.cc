@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA GPUs as devices. The only file that knows CUDA; built with --config=cuda.
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,19 +37,61 @@ class CurrentDevice {
 
 class CudaEvent final : public DeviceEvent {
  public:
-  // Behind what the stream has been given so far.
-  explicit CudaEvent(cudaStream_t stream) {
+  CudaEvent() {
     CheckCuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate");
-    const cudaError_t result = cudaEventRecord(event_, stream);
-    if (result != cudaSuccess) cudaEventDestroy(event_);
-    CheckCuda(result, "cudaEventRecord");
   }
   ~CudaEvent() override { cudaEventDestroy(event_); }
+  cudaEvent_t get() const { return event_; }
   bool Done() override { return cudaEventQuery(event_) != cudaErrorNotReady; }
-  void Wait() override { CheckCuda(cudaEventSynchronize(event_), "a copy to the device"); }
+  void Wait() override { CheckCuda(cudaEventSynchronize(event_), "work of the device"); }
 
  private:
   cudaEvent_t event_ = nullptr;
+};
+
+// The function of the driver, which CUDA's runtime has loaded, that records an event behind the
+// work of all streams of a context. It came with CUDA 12.5.
+class ContextEvents {
+ public:
+  static bool exist() { return Get().current_ != nullptr && Get().record_ != nullptr; }
+  // Records in the calling thread's context.
+  static void Record(cudaEvent_t event) {
+    void* context = nullptr;
+    int result = Get().current_(&context);
+    if (result == 0) result = Get().record_(context, event);
+    if (result != 0) Throw(ErrorCode::kIo, "cuCtxRecordEvent: error ", result, " of CUDA");
+  }
+
+ private:
+  static const ContextEvents& Get() {
+    static const ContextEvents events;
+    return events;
+  }
+  ContextEvents() {
+    void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (driver == nullptr) return;
+    current_ = reinterpret_cast<decltype(current_)>(dlsym(driver, "cuCtxGetCurrent"));
+    record_ = reinterpret_cast<decltype(record_)>(dlsym(driver, "cuCtxRecordEvent"));
+  }
+
+  int (*current_)(void** context) = nullptr;
+  int (*record_)(void* context, cudaEvent_t event) = nullptr;
+};
+
+// For older drivers: they can only be waited for, until they have nothing left to do.
+class IdleDevice final : public DeviceEvent {
+ public:
+  explicit IdleDevice(int device) : device_(device) {}
+  bool Done() override { return done_; }
+  void Wait() override {
+    const CurrentDevice current(device_);
+    CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    done_ = true;
+  }
+
+ private:
+  const int device_;
+  std::atomic<bool> done_{false};
 };
 
 class CudaDevice final : public Device {
@@ -76,7 +120,16 @@ class CudaDevice final : public Device {
     const CurrentDevice current(index_);
     CheckCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream()),
               "cudaMemcpyAsync to the device");
-    return std::make_shared<CudaEvent>(stream());
+    auto event = std::make_shared<CudaEvent>();
+    CheckCuda(cudaEventRecord(event->get(), stream()), "cudaEventRecord");
+    return event;
+  }
+  std::shared_ptr<DeviceEvent> EventBehindAll() override {
+    const CurrentDevice current(index_);
+    if (!ContextEvents::exist()) return std::make_shared<IdleDevice>(index_);
+    auto event = std::make_shared<CudaEvent>();
+    ContextEvents::Record(event->get());
+    return event;
   }
   void CopyToHost(void* host, const void* device, size_t bytes) override {
     const CurrentDevice current(index_);

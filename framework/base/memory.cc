@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -13,6 +14,9 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kSmallest = 64;
+// Of buffers on a device with which it is busy although nobody holds them. A consumer that queues
+// work further ahead waits for the device, instead of taking more and more of its memory.
+constexpr size_t kMostBusy = 4;
 
 // Pools live as long as the process: buffers may come back while it exits.
 struct Pools {
@@ -89,14 +93,44 @@ Ref<Buffer> BufferPool::Take(size_t bytes) {
 }
 
 Buffer* BufferPool::TakeIdle(size_t capacity) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto found = free_.find(capacity);
-  if (found == free_.end() || found->second.empty()) return nullptr;
-  Buffer* buffer = found->second.back();
-  found->second.pop_back();
-  idle_bytes_ -= capacity;
-  in_use_bytes_ += capacity;
+  Buffer* buffer = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = free_.find(capacity);
+    if (found == free_.end() || found->second.empty()) return nullptr;
+    std::vector<Buffer*>& idle = found->second;
+    auto last = std::find_if(idle.rbegin(), idle.rend(), [](const Buffer* one) {
+      return one->busy_until_ == nullptr || one->IsDone();
+    });
+    if (last == idle.rend()) {
+      if (idle.size() < kMostBusy) return nullptr;
+      --last;  // the one that came first is done first
+    }
+    buffer = *last;
+    idle.erase(std::next(last).base());
+    idle_bytes_ -= capacity;
+    in_use_bytes_ += capacity;
+  }
+  WaitUntilDone(buffer);
   return buffer;
+}
+
+void BufferPool::WaitUntilDone(Buffer* buffer) noexcept {
+  if (buffer->busy_until_ == nullptr) return;
+  try {
+    buffer->busy_until_->Wait();
+  } catch (...) {  // whose work it was gets this error; the memory is idle either way
+  }
+  buffer->busy_until_.reset();
+}
+
+bool BufferPool::SetBusy(Buffer* buffer) noexcept {
+  try {
+    buffer->busy_until_ = place_.device()->EventBehindAll();
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 Buffer* BufferPool::NewBuffer(size_t capacity) {
@@ -121,12 +155,14 @@ Buffer* BufferPool::NewBuffer(size_t capacity) {
 }
 
 void BufferPool::Give(Buffer* buffer) {
-  if (buffer->busy_until_ != nullptr) {
-    try {
-      buffer->busy_until_->Wait();
-    } catch (...) {  // the user of the copy gets this error; the memory is idle either way
-    }
-    buffer->busy_until_.reset();
+  if (on_host()) {
+    WaitUntilDone(buffer);
+  } else if (!SetBusy(buffer)) {
+    // The device is lost, or the process ends. The memory is not touched again.
+    std::lock_guard<std::mutex> lock(mutex_);
+    in_use_bytes_ -= buffer->capacity_;
+    delete buffer;
+    return;
   }
   // The buffer joins the idle ones before it is uncounted, so that a thread which then finds room
   // under the limit also finds the buffer.
@@ -223,6 +259,7 @@ void* BufferPool::Allocate(size_t bytes) {
 }
 
 void BufferPool::Free(Buffer* buffer) noexcept {
+  WaitUntilDone(buffer);
   if (place_.is_cpu()) {
     std::free(buffer->data_);
   } else if (kind_ == Kind::kPinned) {

@@ -18,6 +18,10 @@ namespace millhopper {
 
 // Free buffers of one kind of memory by size class. Idle memory is bounded in bytes: what does not
 // fit is given back to the system. Thread-safe.
+//
+// Memory on a device may come back while work is queued there that reads it: a framework queues the
+// steps of a training loop and lets go of their batches long before the device is done with them.
+// Such memory is not used again before all work is done that the device had been given by then.
 class BufferPool {
  public:
   // Memory at a place.
@@ -45,10 +49,14 @@ class BufferPool {
 
   BufferPool(Place place, Kind kind) : place_(place), kind_(kind) {}
   void Give(Buffer* buffer);
+  // Waits for the event of a buffer that nobody holds, if it has one.
+  static void WaitUntilDone(Buffer* buffer) noexcept;
+  // Notes that the device may be busy with a buffer that nobody holds; false if it cannot tell.
+  bool SetBusy(Buffer* buffer) noexcept;
   // Puts a buffer among the idle ones; false if there is no room for more of them.
   bool Keep(Buffer* buffer);
   bool on_host() const { return place_.is_cpu() || kind_ == Kind::kPinned; }
-  // An idle buffer, or null.
+  // An idle buffer, or null. Waits for the device if too many are idle but busy there.
   Buffer* TakeIdle(size_t capacity);
   Buffer* NewBuffer(size_t capacity);
   void* Allocate(size_t bytes);
@@ -60,7 +68,7 @@ class BufferPool {
   const Place place_;
   const Kind kind_;
   mutable std::mutex mutex_;
-  std::map<size_t, std::vector<Buffer*>> free_;  // by capacity
+  std::map<size_t, std::vector<Buffer*>> free_;  // by capacity, in the order in which they came
   size_t idle_bytes_ = 0;
   size_t in_use_bytes_ = 0;
   size_t idle_limit_ = size_t{1} << 30;

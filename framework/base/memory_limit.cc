@@ -125,9 +125,9 @@ std::string MemoryScope::CurrentName() {
   return current == nullptr || !current->account_ ? "" : current->account_->name();
 }
 
-bool MemoryScope::IsAhead() {
-  return current != nullptr && current->ahead_ && MemoryLimit::is_set();
-}
+bool MemoryScope::IsAhead() { return MayGiveUp() && MemoryLimit::is_set(); }
+
+bool MemoryScope::MayGiveUp() { return current != nullptr && current->ahead_; }
 
 void MemoryScope::ThrowRefused() {
   auto cause = std::make_shared<OutOfMemory>();

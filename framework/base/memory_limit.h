@@ -70,6 +70,9 @@ class MemoryScope {
   // True if the calling thread works ahead of need, so that it may be refused memory and have to do
   // its work again. Always false without a limit.
   static bool IsAhead();
+  // True if the calling thread works ahead of need, with or without a limit: it may also have to
+  // stop before its work is done, because a pass is over or its reader is destroyed.
+  static bool MayGiveUp();
   // Tells a thread that works ahead of need that there is no memory now: throws an error whose
   // cause has `refused` set.
   [[noreturn]] static void ThrowRefused();

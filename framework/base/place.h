@@ -38,6 +38,10 @@ class Device {
   // Neither side may be freed, reused or written before that event is done.
   virtual std::shared_ptr<DeviceEvent> CopyFromHost(void* device, const void* host,
                                                     size_t bytes) = 0;
+  // The event behind all work that the device has been given so far, by any thread and on any of
+  // its queues. Whoever was handed memory there may have queued work that still reads it. Throws if
+  // the device cannot tell.
+  virtual std::shared_ptr<DeviceEvent> EventBehindAll() = 0;
   // Copies back and waits. For printing, fetching and saving.
   virtual void CopyToHost(void* host, const void* device, size_t bytes) = 0;
 };

@@ -110,8 +110,8 @@ class ReaderBase {
   size_t Plan(size_t n, TicketRun* run);
   // Loads the elements of tickets that this reader planned, in the order of the tickets. Any thread
   // may call it while the run that holds the tickets lives. Each ticket is loaded once; only a load
-  // ahead of need (MemoryScope) that was refused memory is repeated. Throws the error of the first
-  // element that fails; after that the caller can only drop the rows.
+  // ahead of need (MemoryScope) is repeated, if it was refused memory or was stopped. Throws the
+  // error of the first element that fails; after that the caller can only drop the rows.
   void Load(const Ticket* tickets, size_t n, Rows* rows) const {
     LoadRows(tickets, n, rows);
     if (!is_handle_) counters_->AddLoaded(n);

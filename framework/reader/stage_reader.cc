@@ -30,7 +30,7 @@ double Now() { return Seconds(CounterClock::now().time_since_epoch()); }
 // How far the work on a group is.
 enum class StageReader::State {
   kWorking,
-  kDeferred,  // there was no memory to do it ahead; the thread that needs the group does it
+  kDeferred,  // nobody does it ahead; the thread that needs the group does it
   kReady,
 };
 
@@ -471,7 +471,9 @@ void StageReader::Work(Group* group, MemoryScope::Need need) const {
   try {
     group->WorkOn(reader(), *stage_, origin().empty() ? "a reader" : origin());
   } catch (...) {
-    if (MemoryScope::IsAhead() && MemoryScope::WasRefused()) {
+    // The pass of the thread is over, but whoever has the ticket of an element may still want it.
+    const bool stopped = Job::IsCancelled() && CurrentError().code() == ErrorCode::kCancelled;
+    if (MemoryScope::MayGiveUp() && (stopped || MemoryScope::WasRefused())) {
       group->ForgetWork();
       group->state.store(State::kDeferred, std::memory_order_release);
       return;
@@ -500,8 +502,10 @@ void StageReader::WorkIfDeferred(Group* group) const {
   if (Wait(*group) != State::kDeferred) return;
   const WaitTimer timer(counters());
   Work(group, MemoryScope::Need::kNow);
-  // The caller may be loading ahead of need; then it will call again.
-  if (Wait(*group) == State::kDeferred) MemoryScope::ThrowRefused();
+  if (Wait(*group) != State::kDeferred) return;
+  // The caller is loading ahead of need. It will call again, or leaves that to others.
+  Job::CheckGoesOn();
+  MemoryScope::ThrowRefused();
 }
 
 void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
@@ -520,7 +524,7 @@ void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
     for (const auto& copy : element.copies) copy->Wait();
     const bool first = rows->untouched();
     rows->Append(element.tensors);
-    if (MemoryScope::IsAhead()) continue;  // the element may be loaded again
+    if (MemoryScope::MayGiveUp()) continue;  // the element may be loaded again
     for (LoDTensor& tensor : element.tensors) tensor.Clear();
     if (first && MemoryLimit::is_set()) rows->SetNeeded();
   }

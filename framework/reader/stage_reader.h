@@ -147,7 +147,7 @@ class StageReader : public DecoratedReader {
   // Waits until the work on a group is done or deferred; meanwhile works on later groups, if that
   // is faster.
   State Wait(const Group& group) const;
-  // Waits for a group, and works on it if the work was deferred for lack of memory.
+  // Waits for a group, and works on it if that was left to whoever needs it.
   void WorkIfDeferred(Group* group) const;
   void Work(Group* group, MemoryScope::Need need) const;
   // Whether elements are too small to be worth a hand-over.

@@ -139,7 +139,7 @@ class Prepared {
   LoDTensor Fetch(const std::string& name) const {
     Variable* const variable = prepared_->Find(name);
     Require(variable != nullptr, "no variable '", Escaped(name), "' to fetch");
-    LoDTensor tensor = variable->Get<LoDTensor>().OnHost();
+    LoDTensor tensor = variable->Get<LoDTensor>();
     if (variable != scope_->scope().Find(name)) variable->GetMutable<LoDTensor>()->Clear();
     return tensor;
   }

@@ -112,6 +112,9 @@ py::capsule Export(const LoDTensor& tensor, const py::object& /*stream*/,
     throw py::buffer_error("a tensor is handed over where it is, not on another device");
   }
   if (copy.is_none() || !copy.cast<bool>()) return ToDlpack(tensor);
+  if (!tensor.place().is_cpu()) {
+    throw py::buffer_error("a tensor on a device is handed over without a copy; copy it there");
+  }
   LoDTensor own = tensor.OnHost();
   if (own.initialized()) own.mutable_raw_data();  // copies the values if they are shared
   return ToDlpack(own);

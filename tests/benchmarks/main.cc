@@ -99,6 +99,7 @@ Workloads AllWorkloads() {
   AddMultiFileWorkloads(&workloads);
   AddExecutorWorkloads(&workloads);
   AddHandoffWorkloads(&workloads);
+  AddDeviceWorkloads(&workloads);
   AddMapWorkloads(&workloads);
   AddImageWorkloads(&workloads);
   AddGatherWorkloads(&workloads);

@@ -105,6 +105,7 @@ void AddMachineWorkloads(Workloads* workloads);
 void AddFileWorkloads(Workloads* workloads);
 void AddLargeShuffleWorkloads(Workloads* workloads);
 void AddMultiFileWorkloads(Workloads* workloads);
+void AddDeviceWorkloads(Workloads* workloads);
 void AddExecutorWorkloads(Workloads* workloads);
 void AddHandoffWorkloads(Workloads* workloads);
 void AddHttpWorkloads(Workloads* workloads);

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,9 +50,22 @@ TEST_P(EveryDevice, CopiesThereAndBack) {
 }
 
 TEST_P(EveryDevice, MemoryGoesBackToItsPoolAndIsTakenAgain) {
-  BufferPool& pool = BufferPool::At(place_);
-  const char* first = pool.Take(4096)->data();
-  EXPECT_EQ(first, pool.Take(4096)->data());
+  // A device may be unable to tell that it is idle, and then has some of the same size.
+  std::set<const char*> taken;
+  for (int i = 0; i < 100; ++i) taken.insert(BufferPool::At(place_).Take(4096)->data());
+  EXPECT_LE(taken.size(), 5u);
+}
+
+TEST_P(EveryDevice, AnEventBehindAllComesAfterTheCopies) {
+  constexpr size_t kBytes = size_t{4} << 20;
+  const Ref<Buffer> host = BufferPool::PinnedFor(place_).Take(kBytes);
+  const Ref<Buffer> device = BufferPool::At(place_).Take(kBytes);
+  std::memset(host->data(), 1, kBytes);
+  const auto copy = place_.device()->CopyFromHost(device->data(), host->data(), kBytes);
+  const auto event = place_.device()->EventBehindAll();
+  event->Wait();
+  EXPECT_TRUE(event->Done());
+  EXPECT_TRUE(copy->Done());
 }
 
 TEST_P(EveryDevice, DoubleBufferYieldsWhatTheHostYields) {

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "framework/base/error.h"
@@ -155,6 +157,73 @@ TEST(DeviceBuffer, IsGivenBackAfterAFailedCopyToo) {
   const size_t before = BufferPool::At(Place(device)).in_use_bytes();
   tensor.Clear();
   EXPECT_LT(BufferPool::At(Place(device)).in_use_bytes(), before);
+}
+
+// Memory that a consumer has let go of, while what it has queued on the device still reads it.
+class BusyMemory : public ::testing::Test {
+ protected:
+  ~BusyMemory() override {
+    device_.EndReads();
+    pool_.set_idle_limit(0);
+    EXPECT_EQ(device_.TakeViolations(), Words{});
+    EXPECT_EQ(device_.live_blocks(), lost_blocks_);
+  }
+  // Takes buffers, has the device read them, and lets go of them. Returns where they are.
+  std::vector<char*> TakeReadAndLetGo(int count) {
+    std::vector<Ref<Buffer>> buffers;
+    std::vector<char*> places;
+    for (int i = 0; i < count; ++i) {
+      buffers.push_back(pool_.Take(64));
+      places.push_back(buffers.back()->data());
+      device_.BeginRead(places.back());
+    }
+    return places;
+  }
+
+  FakeDevice& device_ = *new FakeDevice("fake:read");  // its pool lives as long as the process
+  BufferPool& pool_ = BufferPool::At(Place(&device_));
+  size_t lost_blocks_ = 0;
+};
+
+TEST_F(BusyMemory, IsNotUsedBeforeTheDeviceHasReadIt) {
+  const char* const place = TakeReadAndLetGo(1)[0];
+  const Ref<Buffer> other = pool_.Take(64);
+  EXPECT_NE(other->data(), place);
+  device_.EndReads();
+  EXPECT_EQ(pool_.Take(64)->data(), place);
+  EXPECT_EQ(device_.allocations(), 2u);
+}
+
+TEST_F(BusyMemory, IsWaitedForIfThereIsMuchOfIt) {
+  const std::vector<char*> places = TakeReadAndLetGo(4);
+  std::thread device([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    device_.EndReads();
+  });
+  EXPECT_EQ(pool_.Take(64)->data(), places[0]);
+  device.join();
+  EXPECT_EQ(device_.allocations(), 4u);
+}
+
+TEST_F(BusyMemory, IsFreedWhenTheDeviceHasReadIt) {
+  TakeReadAndLetGo(1);
+  std::thread device([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    device_.EndReads();
+  });
+  pool_.set_idle_limit(0);
+  device.join();
+  EXPECT_EQ(device_.live_blocks(), 0u);
+}
+
+TEST_F(BusyMemory, OfALostDeviceIsLeftAlone) {
+  Ref<Buffer> buffer = pool_.Take(64);
+  device_.LoseEvents(true);
+  buffer = Ref<Buffer>();
+  device_.LoseEvents(false);
+  EXPECT_EQ(pool_.in_use_bytes(), 0u);
+  EXPECT_EQ(pool_.idle_bytes(), 0u);
+  lost_blocks_ = 1;
 }
 
 }  // namespace

@@ -138,6 +138,13 @@ def test_headers_that_are_missing_are_named() -> None:
     assert "there is no /nowhere/Python.h" in said and f"python{this}-dev" in said
 
 
+@pytest.mark.parametrize("settings", [{"cdua": "true"}, {"cuda": "yes"}])
+def test_settings_of_pip_that_there_are_not_are_refused(settings: dict[str, str]) -> None:
+    probe = "import sys; sys.path.insert(0, sys.argv[1]); import build_wheel;"
+    said = run(sys.executable, "-c", f"{probe} build_wheel.build_wheel('.', {settings})", ROOT / "tools", code=1)
+    assert f"--config-settings is {settings}; it can be cuda=true" in said
+
+
 def test_the_extra_reads_parquet_without_a_call(installed: Path, tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     from pyarrow import feather, parquet

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
@@ -106,6 +108,54 @@ TEST(DoubleBufferReader, WorksOnTheNextElementInsteadOfWaiting) {
   EXPECT_EQ(ReadSome(&reader, 2).size(), 2u);
 }
 
+// A worker that waits for what another one makes, when its pass is over, gives up. Whoever has the
+// ticket of its element can load it all the same, and what the worker had loaded of it, too.
+class StoppedWorker : public ::testing::TestWithParam<int64_t> {};
+
+TEST_P(StoppedWorker, LeavesItsElementToWhoeverHasTheTicket) {
+  const PoolSize pool(2);
+  const int64_t together = GetParam();  // numbers in an element
+  const int64_t last = 2 * together - 1;
+  Gate last_begun, end;
+  std::atomic<bool> helped{false}, ended{false};
+  const auto meet = [&](int64_t number) {
+    if (number == 0) last_begun.Wait();
+    if (number == last) {
+      last_begun.Open();
+      end.Wait();
+    }
+    if (number == last + 1) helped.store(true);
+  };
+  std::unique_ptr<ReaderBase> below =
+      std::make_unique<DoubleBufferReader>(Map(Slow(Numbers()), meet), Place(), last + 1);
+  below = std::make_unique<BatchReader>(std::move(below), together, false, BatchMode::kConcat);
+  DoubleBufferReader reader(std::move(below), Place(), 2);
+  std::thread other([&] {
+    last_begun.Wait();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ended.store(true);
+    end.Open();
+  });
+  TicketRun run;
+  ASSERT_EQ(reader.Plan(1, &run), 1u);
+  // Nearly always one worker helps, since it waits for the last number of the second element, which
+  // the other worker is making.
+  WaitUntil([&] { return helped.load() || ended.load(); });
+  ASSERT_EQ(reader.Plan(1, &run), 1u);
+  reader.Restart(1);
+  other.join();
+  Rows rows;
+  rows.Reset(reader.row_slots());
+  reader.Load(run.tickets.data(), 2, &rows);
+  std::vector<LoDTensor> elements;
+  rows.MoveTo(&elements);
+  std::vector<int64_t> numbers(static_cast<size_t>(last + 1));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  EXPECT_EQ(ValuesOf<int64_t>(elements[0]), numbers);
+}
+
+INSTANTIATE_TEST_SUITE_P(Numbers, StoppedWorker, ::testing::Values(1, 2, 3));
+
 // A consumer that tries whether it is faster not to work itself (HelpChoice), from the 17th element
 // on, and has element 20 made while it asks for it.
 class PatientConsumer : public ::testing::Test {
@@ -178,6 +228,20 @@ TEST_P(ToDevice, AFailedCopyTakesTheElementsPlace) {
   EXPECT_EQ(ErrorOf([&] { reader.HasNext(); }), error);
   reader.ReInit();
   EXPECT_EQ(ReadAll(&reader).size(), static_cast<size_t>(kRecords));
+}
+
+// What a consumer queues on the device may read an element long after the consumer has let go of
+// it.
+TEST_P(ToDevice, AnElementIsNotOverwrittenWhileTheDeviceReadsIt) {
+  DoubleBufferReader reader(Numbers(), place_, 2);
+  std::vector<LoDTensor> element;
+  for (int64_t i = 0; i < kRecords; ++i) {
+    reader.ReadNext(&element);
+    device_->BeginRead(element[0].buffer()->data());
+    if (i % 3 == 2) device_->EndReads();
+  }
+  device_->EndReads();
+  EXPECT_FALSE(reader.HasNext());
 }
 
 // F36

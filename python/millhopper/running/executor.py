@@ -111,7 +111,8 @@ class Executor(SavingPrograms):
                 as well.
             fetch_list: variables, or their names, whose values are returned.
             scope: holds the persistable variables; by default ``global_scope()``.
-            return_numpy: return arrays; otherwise LoDTensors.
+            return_numpy: return arrays; otherwise LoDTensors, on a device if the program has them
+                there: ``torch.from_dlpack`` takes them as they are.
             use_program_cache: has no effect, since programs stay prepared; PaddlePaddle has it.
 
         Returns:
