@@ -140,8 +140,11 @@ def test_headers_that_are_missing_are_named() -> None:
 
 @pytest.mark.parametrize("settings", [{"cdua": "true"}, {"cuda": "yes"}])
 def test_settings_of_pip_that_there_are_not_are_refused(settings: dict[str, str]) -> None:
-    probe = "import sys; sys.path.insert(0, sys.argv[1]); import build_wheel;"
-    said = run(sys.executable, "-c", f"{probe} build_wheel.build_wheel('.', {settings})", ROOT / "tools", code=1)
+    probe = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import build_wheel;"
+        f"build_wheel.build_wheel('.', {settings})"
+    )
+    said = run(sys.executable, "-c", probe, ROOT / "tools", code=1)
     assert f"--config-settings is {settings}; it can be cuda=true" in said
 
 
