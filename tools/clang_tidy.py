@@ -36,7 +36,7 @@ NOT_FOR_CLANG = {
     "-Wno-free-nonheap-object",
     "-Werror",
 }
-GROUP_SIZE = 16
+GROUP_SIZE = 48
 # Functions that many programs define, each its own.
 PROGRAM_WIDE = {"main", "LLVMFuzzerTestOneInput", "LLVMFuzzerCustomMutator"}
 KEYWORDS = {"const", "false", "nullptr", "sizeof", "static_assert", "true", "using", "void"}

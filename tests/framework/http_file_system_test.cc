@@ -227,7 +227,7 @@ TEST_P(RemoteFileTest, WhatPassesIsTriedAgain) {
   // Each answer brings half of what is left, so that the whole comes in the end.
   EXPECT_EQ(AtEveryRequest(HttpTrouble::kFewer, INT64_MAX, content_), 0);
   HttpLimits limits = Impatient();
-  limits.silence = milliseconds(300);
+  limits.silence = milliseconds(100);
   HttpLimits::Set(limits);
   for (const HttpTrouble trouble : {HttpTrouble::kSilent, HttpTrouble::kStall}) {
     EXPECT_EQ(AtEveryRequest(trouble, 1, content_), 0);
