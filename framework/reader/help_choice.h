@@ -12,17 +12,20 @@ namespace millhopper {
 // A consumer that makes an element while a worker makes another one gains the time that this takes,
 // but moves records and buffers to the cache of its processor, from where the worker has to get
 // them back. Where two processors share no cache, that may cost twice the time that is gained. So
-// both ways are tried now and then. The consumer waits if that is clearly faster. It also waits if
-// it has to wait for little of its time, because then there is little to gain; the trials alone
-// would cost as much.
+// both ways are tried now and then. The consumer waits if that is clearly faster. If it gets every
+// element that a worker makes, it also waits where it has to wait for little of its time, because
+// then there is little to gain; the trials alone would cost as much. Where elements come out in
+// other numbers, that made `bucket` slower.
 //
 // Note and Restart: one thread at a time. Helps: any thread.
 class HelpChoice {
  public:
+  explicit HelpChoice(bool gets_every_element) : gets_every_element_(gets_every_element) {}
+
   // The consumer gets an element (or several that are made together) at this time, in seconds.
   // `waited` is for how long it has waited so far, counted from any time.
   void Note(double now, double waited) {
-    if (noted_ >= kTrial && now - begin_ >= kTrialSeconds) {
+    if (noted_ >= kTrial && now - begin_ >= (gets_every_element_ ? kTrialSeconds : 0)) {
       End((now - begin_) / noted_, (waited - waited_) / noted_);
       noted_ = 0;
     }
@@ -59,11 +62,12 @@ class HelpChoice {
     mean = mean == 0 ? seconds : mean + (std::min(seconds, 2 * mean) - mean) / 4;
     usual_ = mean;
     ++trials_;
-    if (!helps_ && waited < kLittle * seconds) return;
+    if (gets_every_element_ && !helps_ && waited < kLittle * seconds) return;
     const bool better = mean_[1] <= kClearly * mean_[0];  // false while waiting was never tried
     helps_ = trials_ % kOtherOneIn == 0 ? !better : better;
   }
 
+  const bool gets_every_element_;
   int noted_ = 0;      // elements of the trial so far
   double begin_ = 0;   // of the trial
   double waited_ = 0;  // until then

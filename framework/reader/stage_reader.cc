@@ -169,7 +169,8 @@ StageReader::StageReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotS
       stage_(std::move(stage)),
       depth_(depth),
       ahead_(new Ahead(this)),
-      wanted_(depth_) {
+      wanted_(depth_),
+      help_choice_(stage_->keeps_count()) {
   Require(depth >= 1, "depth is ", depth, "; it must be at least 1");
   const Place below = this->reader().place();
   Require(below.is_cpu(), "elements on ", below.name(),

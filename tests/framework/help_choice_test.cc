@@ -11,8 +11,12 @@ constexpr double kPause = 100'000;
 // A consumer whose elements take so many seconds if it helps, and if it waits; then it waits for a
 // share of them.
 struct Consumer {
-  Consumer(double if_it_helps, double if_it_waits, double share = 0.5)
-      : helping(if_it_helps), waiting(if_it_waits), waited_share(share) {}
+  Consumer(double if_it_helps, double if_it_waits, double share = 0.5,
+           bool gets_every_element = true)
+      : helping(if_it_helps),
+        waiting(if_it_waits),
+        waited_share(share),
+        choice(gets_every_element) {}
 
   double helping;
   double waiting;
@@ -68,6 +72,12 @@ TEST(HelpChoice, WaitsIfItWaitsForLittleOfItsTime) {
   little.waited_share = 0.3;
   little.Take(16);
   EXPECT_TRUE(little.helps());
+}
+
+TEST(HelpChoice, MeasuresBothWaysWhereElementsComeOutInOtherNumbers) {
+  Consumer consumer{1e-4, 2e-4, 0.1, false};
+  EXPECT_EQ(consumer.Take(33), 17);
+  EXPECT_TRUE(consumer.helps());
 }
 
 TEST(HelpChoice, NoticesThatTheOtherWayHasBecomeFaster) {
