@@ -68,8 +68,7 @@ double SecondsPerBatch(ReaderBase* reader, double work) {
   const double begin = WallSeconds();
   for (; reader->HasNext(); ++batches) {
     reader->ReadNext(&batch);
-    const double end = WallSeconds() + work;
-    while (WallSeconds() < end) continue;
+    WorkUntil(WallSeconds() + work);
   }
   return (WallSeconds() - begin) / batches;
 }

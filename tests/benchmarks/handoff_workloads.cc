@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -27,11 +29,6 @@ constexpr size_t kDepth = 2;
 
 ReaderPtr Buffered(ReaderPtr reader) {
   return std::make_unique<DoubleBufferReader>(std::move(reader), Place(), kDepth);
-}
-
-// Works until a moment in time.
-void WorkUntil(double until) {
-  while (WallSeconds() < until) continue;
 }
 
 // Elements that take 10 us each to make. Cheaper ones are not handed to another thread.
@@ -115,9 +112,8 @@ ReaderPtr ImageBatches() {
 // this thread is as busy as a consumer. To be beside a busy thread alone may cost a tenth and more
 // of a processor's speed.
 std::vector<double> SecondsOfBatches(ReaderBase* reader) {
-  std::vector<double> seconds;
-  std::atomic<bool> done{false};
-  std::thread producer([&] {
+  auto producer = std::async(std::launch::async, [reader] {
+    std::vector<double> seconds;
     std::vector<LoDTensor> batch;
     reader->ReInit();
     reader->ReadNext(&batch);
@@ -128,11 +124,12 @@ std::vector<double> SecondsOfBatches(ReaderBase* reader) {
       seconds.push_back(end - begin);
       begin = end;
     }
-    done.store(true);
+    return seconds;
   });
-  while (!done.load(std::memory_order_relaxed)) WorkUntil(WallSeconds() + 1e-6);
-  producer.join();
-  return seconds;
+  while (producer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    WorkUntil(WallSeconds() + 1e-6);
+  }
+  return producer.get();
 }
 
 // How long a consumer takes that works equally long on each batch, if batches that take so long to

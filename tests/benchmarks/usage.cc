@@ -62,6 +62,9 @@ uint64_t StatusBytes(const std::string& name) {
 }  // namespace
 
 double WallSeconds() { return ClockSeconds(CLOCK_MONOTONIC); }
+void WorkUntil(double until) {
+  while (WallSeconds() < until) continue;
+}
 double ThreadSeconds() { return ClockSeconds(CLOCK_THREAD_CPUTIME_ID); }
 
 Usage Usage::Now() {

@@ -41,6 +41,8 @@ struct SteadyCounts {
 
 // Monotonic.
 double WallSeconds();
+// Keeps the calling thread busy until a moment of WallSeconds.
+void WorkUntil(double until);
 // Processor time of the calling thread, without that of other threads on its processor.
 double ThreadSeconds();
 
