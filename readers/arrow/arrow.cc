@@ -91,25 +91,18 @@ class IpcAccess {
 
 // What the fields need of a file: which columns to decode, and how they become rows.
 struct Wanted {
-  Wanted(const ArrowFields& fields, const arrow::Schema& schema)
-      : found(ColumnsOf(fields, schema)), columns(Outermost()), rows(Rows(fields, schema)) {}
-
-  const std::vector<ArrowColumn> found;
-  const std::vector<int> columns;
-  const std::shared_ptr<const ArrowRows> rows;
-
- private:
-  std::vector<int> Outermost() const {
-    std::set<int> numbers;
-    for (const ArrowColumn& column : found) numbers.insert(static_cast<int>(column.children[0]));
-    return {numbers.begin(), numbers.end()};
-  }
-  std::shared_ptr<const ArrowRows> Rows(const ArrowFields& fields,
-                                        const arrow::Schema& schema) const {
+  Wanted(const ArrowFields& fields, const arrow::Schema& schema) {
+    FieldColumns found = ColumnsOf(fields, schema);
+    std::set<int> outermost;
+    for (const FieldColumn& one : found) outermost.insert(static_cast<int>(one.column[0]));
+    columns.assign(outermost.begin(), outermost.end());
     arrow::FieldVector decoded;
     for (const int column : columns) decoded.push_back(schema.field(column));
-    return RowsOf(fields, arrow::Schema(decoded), found);
+    rows = RowsOf(fields, arrow::Schema(decoded), Narrowed(std::move(found), 1));
   }
+
+  std::vector<int> columns;
+  std::shared_ptr<const ArrowRows> rows;
 };
 
 // What a chunk of either kind is.

@@ -27,29 +27,17 @@ ColumnarFormat::ColumnarFormat(const FormatArguments& arguments)
           "buffer_type \"mmap\" is not for files of columns: they are decoded into memory");
 }
 
-std::vector<ArrowColumn> ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema) {
+FieldColumns ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema) {
   ArrowOwned<ArrowSchema> exported;
   Check(arrow::ExportSchema(schema, exported.out()));
-  std::vector<ArrowColumn> columns;
-  for (const Field& field : fields.fields()) {
-    columns.push_back(FindArrowColumn(*exported, field.name));
-  }
-  return columns;
+  return FindColumns(fields, *exported);
 }
 
 std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
-                                        const std::vector<ArrowColumn>& columns) {
+                                        FieldColumns columns) {
   ArrowOwned<ArrowSchema> exported;
   Check(arrow::ExportSchema(schema, exported.out()));
-  return std::make_shared<ArrowRows>(fields, *exported, columns);
-}
-
-std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
-                                        const std::vector<ArrowColumn>& columns,
-                                        std::vector<size_t> some) {
-  ArrowOwned<ArrowSchema> exported;
-  Check(arrow::ExportSchema(schema, exported.out()));
-  return std::make_shared<ArrowRows>(fields, *exported, columns, std::move(some));
+  return std::make_shared<ArrowRows>(fields, *exported, std::move(columns));
 }
 
 std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch) {

@@ -41,15 +41,11 @@ class ColumnarFormat : public FileFormat {
 };
 
 // The columns of the fields in a schema of Arrow's.
-std::vector<ArrowColumn> ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema);
+FieldColumns ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema);
 
-// How batches of this schema become rows. columns[i] is that of field i in it or in one with more
-// columns. `some` are the numbers of the fields that are read; without it all are.
+// How batches of this schema become rows.
 std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
-                                        const std::vector<ArrowColumn>& columns);
-std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
-                                        const std::vector<ArrowColumn>& columns,
-                                        std::vector<size_t> some);
+                                        FieldColumns columns);
 
 // Fields that fit a batch, or a schema without one.
 std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch);

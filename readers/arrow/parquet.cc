@@ -10,8 +10,8 @@
 #include <parquet/properties.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -31,10 +31,9 @@
 namespace millhopper {
 namespace {
 
-constexpr int64_t kRecordRows = 1 << 14;            // that are decoded at once for records
-constexpr int64_t kSampleRows = 1000;               // by which fields are guessed
-constexpr uint64_t kPartBytes = uint64_t{1} << 20;  // of the columns of a part, at least
-constexpr uint64_t kMostParts = 16;                 // of a row group
+constexpr int64_t kRecordRows = 1 << 14;  // that are decoded at once for records
+constexpr size_t kAllLevels = SIZE_MAX;
+constexpr int64_t kSampleRows = 1000;  // by which fields are guessed
 
 using Columns = std::vector<int>;  // by their numbers in the file, in order
 
@@ -169,14 +168,12 @@ void AddLeaves(const parquet::arrow::SchemaField& field, std::set<int>* columns)
 }
 
 // Those of the columns of some fields.
-Columns LeavesOf(const parquet::arrow::SchemaManifest& manifest,
-                 const std::vector<ArrowColumn>& found, const std::vector<size_t>& fields) {
+Columns LeavesOf(const parquet::arrow::SchemaManifest& manifest, const FieldColumns& fields) {
   std::set<int> columns;
-  for (const size_t field : fields) {
-    const ArrowColumn& column = found[field];
-    const parquet::arrow::SchemaField* here = &manifest.schema_fields.at(column.children[0]);
-    for (size_t i = 1; i < column.children.size() && !here->children.empty(); ++i) {
-      here = &here->children.at(column.children[i]);
+  for (const auto& [field, column] : fields) {
+    const parquet::arrow::SchemaField* here = &manifest.schema_fields.at(column.at(0));
+    for (size_t i = 1; i < column.size() && !here->children.empty(); ++i) {
+      here = &here->children.at(column[i]);
     }
     AddLeaves(*here, &columns);
   }
@@ -228,11 +225,18 @@ class ParquetSource final : public FileSource {
                 bool records)
       : file_(std::move(file)), footer_(ReadFooter(file_)), records_(records) {
     Access access(file_, footer_, kSampleRows);
-    const std::vector<ArrowColumn> found = ColumnsOf(fields, *access.schema());
-    for (std::vector<size_t>& some : Divide(found, access.manifest(), together)) {
-      Columns columns = LeavesOf(access.manifest(), found, some);
+    std::vector<FieldColumns> parts = {ColumnsOf(fields, *access.schema())};
+    if (!together) {
+      parts = Divided(std::move(parts[0]), [&](const FieldColumns& some) {
+        if (footer_->num_row_groups() == 0) return uint64_t{0};
+        return ExtentOf(*footer_->RowGroup(0), LeavesOf(access.manifest(), some)).expanded;
+      });
+    }
+    for (FieldColumns& some : parts) {
+      Columns columns = LeavesOf(access.manifest(), some);
       std::shared_ptr<arrow::Schema> schema = access.SchemaOf(columns);
-      std::shared_ptr<const ArrowRows> rows = RowsOf(fields, *schema, found, std::move(some));
+      std::shared_ptr<const ArrowRows> rows =
+          RowsOf(fields, *schema, Narrowed(std::move(some), kAllLevels));
       std::vector<Outermost> outermost = OutermostOf(access.manifest(), *footer_, columns);
       parts_.push_back(
           {std::move(columns), std::move(outermost), std::move(schema), std::move(rows)});
@@ -282,37 +286,6 @@ class ParquetSource final : public FileSource {
 
  private:
   static std::string PlaceOf(int group) { return StrCat("row group ", group, ": "); }
-
-  // The fields of each part: those of neighbours in the file, and of equal size in its first row
-  // group, as far as that goes. Fields of one outermost column stay together.
-  std::vector<std::vector<size_t>> Divide(const std::vector<ArrowColumn>& found,
-                                          const parquet::arrow::SchemaManifest& manifest,
-                                          bool together) const {
-    std::map<size_t, std::vector<size_t>> fields_of;  // by the number of the outermost column
-    for (size_t i = 0; i < found.size(); ++i) fields_of[found[i].children[0]].push_back(i);
-    std::vector<std::pair<uint64_t, std::vector<size_t>>> columns;  // with their sizes
-    uint64_t all = 0;
-    for (auto& [outermost, fields] : fields_of) {
-      uint64_t size = 0;
-      if (!together && footer_->num_row_groups() > 0) {
-        size = ExtentOf(*footer_->RowGroup(0), LeavesOf(manifest, found, fields)).expanded;
-      }
-      all += size;
-      columns.emplace_back(size, std::move(fields));
-    }
-    const uint64_t enough = std::max(kPartBytes, all / kMostParts);
-    std::vector<std::vector<size_t>> parts;
-    uint64_t in_part = enough;
-    for (auto& [size, fields] : columns) {
-      if (in_part >= enough) {
-        if (parts.empty() || !together) parts.emplace_back();
-        in_part = 0;
-      }
-      parts.back().insert(parts.back().end(), fields.begin(), fields.end());
-      in_part += size;
-    }
-    return parts;
-  }
 
   // Throws for columns that cannot lie in the file.
   Extent ExtentOf(const parquet::RowGroupMetaData& group, const Columns& columns) const {

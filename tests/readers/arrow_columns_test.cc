@@ -76,11 +76,7 @@ Strings Read(const ArrowColumnValues& batch, const Strings& entries) {
   std::shared_ptr<const ArrowRows> rows;
   std::string problem_of_records, problem_of_columns;
   try {
-    std::vector<ArrowColumn> found;
-    for (const Field& field : fields.fields()) {
-      found.push_back(FindArrowColumn(batch.schema, field.name));
-    }
-    rows = std::make_shared<ArrowRows>(fields, batch.schema, found);
+    rows = std::make_shared<ArrowRows>(fields, batch.schema, FindColumns(fields, batch.schema));
   } catch (const Error& error) {
     return {error.message()};
   }
@@ -282,7 +278,8 @@ TEST(ArrowColumns, ADictionaryIsWhatItStandsFor) {
 
 TEST(ArrowColumns, NamesThatFindNothingOrTooMuch) {
   const ColumnPtr twice = Batch({Numbers<int32_t>("a", "i", {1}), Numbers<int32_t>("a", "i", {2})});
-  EXPECT_EQ(Read(*twice, {"a int32[]"}), Strings{"more than one column is named 'a'"});
+  EXPECT_EQ(Read(*twice, {"a int32[]"}),
+            Strings{"2 columns are named 'a'; by their numbers they are '#0', '#1'"});
   EXPECT_EQ(Read(*twice, {"b int32[]"}), Strings{"no column is named 'b'; there are 'a', 'a'"});
   EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1}), "#0 int32[]"), Strings{"1"});
   EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1}), "#1 int32[]"),
