@@ -108,6 +108,7 @@ struct Wanted {
 // What a chunk of either kind is.
 struct Claimed {
   uint64_t number;                // of the record batch
+  uint64_t rows;                  // as its header says
   std::vector<Stretch> messages;  // of a stream
 };
 
@@ -115,15 +116,17 @@ class IpcSource : public FileSource {
  public:
   IpcSource(std::shared_ptr<const File> file, const ArrowFields& fields,
             const arrow::Schema& schema, bool records)
-      : file_(std::move(file)), wanted_(fields, schema), records_(records) {}
+      : file_(std::move(file)),
+        wanted_(fields, schema),
+        leaves_out_(AnySkips(fields.fields())),
+        records_(records) {}
 
   void Fetch(Chunk* chunk) const override {
     const auto* const claimed = std::any_cast<Claimed>(&chunk->claimed);
     WithPlace(file_->path(), chunk->offset, PlaceOf(*claimed), [&] {
       const uint64_t rows = FetchBatch(*claimed, chunk);
-      if (chunk->records && *chunk->records != rows) {
-        Throw(ErrorCode::kDataLoss, "it has ", rows, " rows, but its header says ",
-              *chunk->records);
+      if (claimed->rows != rows) {
+        Throw(ErrorCode::kDataLoss, "it has ", rows, " rows, but its header says ", claimed->rows);
       }
     });
   }
@@ -151,11 +154,13 @@ class IpcSource : public FileSource {
     return rows;
   }
 
-  static void SetPlace(const IpcMessage& message, Claimed claimed, Chunk* chunk) {
-    chunk->offset = message.stretch.offset;
-    chunk->length = message.stretch.size;
-    chunk->records = message.rows;
-    chunk->claimed = std::move(claimed);
+  // Says what a chunk is; `messages` are those of a stream.
+  void SetChunk(const IpcMessage& batch, uint64_t number, std::vector<Stretch> messages,
+                Chunk* chunk) const {
+    chunk->offset = batch.stretch.offset;
+    chunk->length = batch.stretch.size;
+    if (!leaves_out_) chunk->records = batch.rows;
+    chunk->claimed = Claimed{number, batch.rows, std::move(messages)};
   }
 
  private:
@@ -165,7 +170,8 @@ class IpcSource : public FileSource {
 
   const std::shared_ptr<const File> file_;
   const Wanted wanted_;
-  const bool records_;  // whether rows become records
+  const bool leaves_out_;  // rows, so that a chunk may have fewer records
+  const bool records_;     // whether rows become records
 };
 
 class IpcFileSource final : public IpcSource {
@@ -192,7 +198,7 @@ class IpcFileSource final : public IpcSource {
       }
       ++next_;
       if (message->rows == 0) continue;
-      SetPlace(*message, {number, {}}, chunk);
+      SetChunk(*message, number, {}, chunk);
       return true;
     }
     return false;
@@ -262,7 +268,7 @@ class IpcStreamSource final : public IpcSource {
       if (message->rows == 0) continue;
       std::vector<Stretch> messages = before_;
       messages.push_back(message->stretch);
-      SetPlace(*message, {number, std::move(messages)}, chunk);
+      SetChunk(*message, number, std::move(messages), chunk);
       return true;
     }
     return false;

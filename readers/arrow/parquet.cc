@@ -223,7 +223,10 @@ class ParquetSource final : public FileSource {
   // `together`: each row group is one chunk; `records`: and its rows become records.
   ParquetSource(std::shared_ptr<const File> file, const ArrowFields& fields, bool together,
                 bool records)
-      : file_(std::move(file)), footer_(ReadFooter(file_)), records_(records) {
+      : file_(std::move(file)),
+        footer_(ReadFooter(file_)),
+        leaves_out_(AnySkips(fields.fields())),
+        records_(records) {
     Access access(file_, footer_, kSampleRows);
     std::vector<FieldColumns> parts = {ColumnsOf(fields, *access.schema())};
     if (!together) {
@@ -337,7 +340,11 @@ class ParquetSource final : public FileSource {
     chunk->goes_on = part_ + 1 < parts_.size();
     chunk->offset = chunk->goes_on ? extent.begin : group_begin_;
     chunk->length = extent.stored;
-    chunk->records = chunk->goes_on ? 0 : static_cast<uint64_t>(group.num_rows());
+    if (chunk->goes_on) {
+      chunk->records = 0;
+    } else if (!leaves_out_) {
+      chunk->records = static_cast<uint64_t>(group.num_rows());
+    }
   }
 
   void FetchPart(const Claimed& claimed, Chunk* chunk) const {
@@ -372,6 +379,7 @@ class ParquetSource final : public FileSource {
 
   const std::shared_ptr<const File> file_;
   const Footer footer_;
+  const bool leaves_out_;  // rows, so that a chunk may have fewer records
   const bool records_;
   std::vector<Part> parts_;
   // What Claim finds next.
