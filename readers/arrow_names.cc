@@ -102,7 +102,7 @@ class Guess {
       return;
     }
     if (std::count(dims.begin(), dims.end(), -1) > 1) return;
-    const std::string name = NameOfColumn();
+    const std::string name = names_.NameOf(column_);
     if (name.empty()) return;
     const DataType dtype = GuessDataType(dictionary ? *schema.dictionary : schema);
     const bool quoted = name.find_first_of(" \t[]") != std::string::npos;
@@ -115,34 +115,6 @@ class Guess {
                    : " missing=default"));
   }
 
-  // What finds the column at column_ and no other; "" if nothing does. Numbers stand for names that
-  // do not, the outermost first.
-  std::string NameOfColumn() {
-    std::vector<std::string> by_name, by_number;  // from the outermost struct on
-    const ArrowSchema* here = &schema_;
-    for (const size_t child : column_) {
-      if (IsStruct(*here)) {
-        by_number.push_back(Numbered(child));
-        std::string name(ArrowNameOf(*here->children[child]));
-        const bool writable =
-            !name.empty() && Escaped(name) == name && name.find('"') == std::string::npos;
-        by_name.push_back(writable ? std::move(name) : by_number.back());
-      }
-      here = here->children[child];
-    }
-    for (size_t numbers = 0; numbers <= by_name.size(); ++numbers) {
-      if (numbers > 0) by_name[numbers - 1] = by_number[numbers - 1];
-      std::string name;
-      for (const std::string& part : by_name) name += StrCat(name.empty() ? "" : ".", part);
-      try {
-        if (names_.Find(name) == column_) return name;
-      } catch (const Error& error) {
-        if (error.interrupts()) throw;
-      }
-    }
-    return "";
-  }
-
   const ArrowSchema& schema_;
   ArrowNames names_;
   ArrowColumn column_;
@@ -151,12 +123,16 @@ class Guess {
 
 }  // namespace
 
-std::optional<size_t> ArrowNames::ChildOf(const ArrowSchema& schema, std::string_view name) {
+const ArrowNames::Children& ArrowNames::ChildrenByName(const ArrowSchema& schema) {
   const auto [entry, added] = children_.try_emplace(&schema);
-  Children& children = entry->second;
   for (size_t i = 0; added && i < ChildrenOf(schema); ++i) {
-    children[ArrowNameOf(*schema.children[i])].push_back(i);
+    entry->second[ArrowNameOf(*schema.children[i])].push_back(i);
   }
+  return entry->second;
+}
+
+std::optional<size_t> ArrowNames::ChildOf(const ArrowSchema& schema, std::string_view name) {
+  const Children& children = ChildrenByName(schema);
   const auto found = children.find(name);
   if (found != children.end()) {
     const std::vector<size_t>& same = found->second;
@@ -206,6 +182,34 @@ ArrowColumn ArrowNames::Find(const std::string& name) {
           "': it is a struct; name one of its columns: ", NamesIn(values));
   }
   return column;
+}
+
+std::string ArrowNames::NameOf(const ArrowColumn& column) {
+  std::vector<std::string> parts, numbers;  // from the outermost struct on
+  const ArrowSchema* here = &schema_;
+  for (const size_t child : column) {
+    if (IsStruct(*here)) {
+      numbers.push_back(Numbered(child));
+      const std::string name(ArrowNameOf(*here->children[child]));
+      const bool can_be_written =
+          !name.empty() && Escaped(name) == name && name.find('"') == std::string::npos;
+      const bool tells = can_be_written && ChildrenByName(*here).at(name).size() == 1;
+      parts.push_back(tells ? name : numbers.back());
+    }
+    here = here->children[child];
+  }
+  // Points within names may lead elsewhere: then numbers stand for them, too.
+  for (size_t first = 0; first <= parts.size(); ++first) {
+    if (first > 0) parts[first - 1] = numbers[first - 1];
+    std::string name;
+    for (const std::string& part : parts) name += StrCat(name.empty() ? "" : ".", part);
+    try {
+      if (Find(name) == column) return name;
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+    }
+  }
+  return "";
 }
 
 std::string NamesIn(const ArrowSchema& schema) {

@@ -33,11 +33,14 @@ class ArrowNames {
   // The column of a name. Throws kDataLoss "no column is named 'x'; there are ...", "2 columns are
   // named 'x'; by their numbers they are '#0', '#4'", and for a struct.
   ArrowColumn Find(const std::string& name);
+  // A name that finds the column, with numbers for what names do not tell; "" if there is none.
+  std::string NameOf(const ArrowColumn& column);
 
  private:
   // The children of each name.
   using Children = std::unordered_map<std::string_view, std::vector<size_t>>;
 
+  const Children& ChildrenByName(const ArrowSchema& schema);
   const ArrowSchema* FindIn(const ArrowSchema& schema, std::string_view name, ArrowColumn* column);
   std::optional<size_t> ChildOf(const ArrowSchema& schema, std::string_view name);
 

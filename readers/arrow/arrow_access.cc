@@ -153,6 +153,10 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
       return arrow::Status::IOError("no such bytes: ", size, " from ", position, " on");
     }
     const int64_t most = std::min(size, size_ - position);
+    if (const auto kept = KeptAt(position, most)) {
+      if (most > 0) std::memcpy(out, kept->data(), static_cast<size_t>(most));
+      return most;
+    }
     auto* to = static_cast<char*>(out);
     auto skipped = static_cast<uint64_t>(position);
     auto left = static_cast<uint64_t>(most);
@@ -180,12 +184,20 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
     // What is declared is checked against what is left before memory is taken.
     const int64_t most =
         std::min(size, position < 0 || position > size_ ? int64_t{0} : size_ - position);
+    if (auto kept = KeptAt(position, most)) return kept;
     ARROW_ASSIGN_OR_RAISE(
         std::unique_ptr<arrow::ResizableBuffer> buffer,
         arrow::AllocateResizableBuffer(std::max<int64_t>(most, 0), context_.pool()));
     ARROW_ASSIGN_OR_RAISE(const int64_t read, ReadAt(position, most, buffer->mutable_data()));
     ARROW_RETURN_NOT_OK(buffer->Resize(read));
     return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+  }
+
+  arrow::Status Keep(Stretch stretch) {
+    const auto position = static_cast<int64_t>(stretch.offset);
+    ARROW_ASSIGN_OR_RAISE(auto bytes, ReadAt(position, static_cast<int64_t>(stretch.size)));
+    kept_.emplace_back(position, std::move(bytes));
+    return arrow::Status::OK();
   }
 
   // Arrow would read on threads of its own. Ours read here and now.
@@ -213,6 +225,15 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
   }
 
  private:
+  // What is kept of the file; null if not all of it is.
+  std::shared_ptr<arrow::Buffer> KeptAt(int64_t position, int64_t size) const {
+    for (const auto& [begin, bytes] : kept_) {
+      if (position < begin || size < 0 || position + size > begin + bytes->size()) continue;
+      return arrow::SliceBuffer(bytes, position - begin, size);
+    }
+    return nullptr;
+  }
+
   const std::shared_ptr<const File> source_;
   const std::vector<Stretch> stretches_;
   const std::shared_ptr<Memory> memory_;
@@ -220,6 +241,7 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
   int64_t size_ = 0;
   int64_t position_ = 0;
   bool closed_ = false;
+  std::vector<std::pair<int64_t, std::shared_ptr<arrow::Buffer>>> kept_;  // and where they begin
 };
 
 ArrowAccess::ArrowAccess(std::shared_ptr<const File> file)
@@ -236,6 +258,10 @@ arrow::MemoryPool* ArrowAccess::memory() const { return memory_.get(); }
 std::shared_ptr<ArrowMemory> ArrowAccess::shared_memory() const { return memory_; }
 
 void ArrowAccess::BeginChunk() { memory_->BeginChunk(); }
+
+arrow::Status ArrowAccess::Keep(Stretch stretch) {
+  return static_cast<Reads*>(file_.get())->Keep(stretch);
+}
 
 void ArrowAccess::ForgetProblem() { memory_->ForgetProblem(); }
 

@@ -48,6 +48,10 @@ class ArrowAccess {
   // What is in use now belongs to other chunks, and does not count for the limit of the next one.
   void BeginChunk();
 
+  // Reads a stretch of the file, which may then be read several times without being asked for
+  // again. Called within Run.
+  arrow::Status Keep(Stretch stretch);
+
   // Runs a function that calls Arrow. Returns what it returns, a Status, a Result or any other
   // value, without the wrapping. Throws kDataLoss with Arrow's words for what Arrow refuses or
   // throws, kResourceLimit if it needs too much memory, and what File and the pool threw.

@@ -26,6 +26,7 @@
 #include "readers/arrow/arrow_access.h"
 #include "readers/arrow/columnar_format.h"
 #include "readers/arrow/flat_column.h"
+#include "readers/arrow/stored_values.h"
 #include "readers/arrow_columns.h"
 
 namespace millhopper {
@@ -49,6 +50,14 @@ void CheckRows(uint64_t rows, uint64_t declared) {
   if (rows == declared) return;
   Throw(ErrorCode::kDataLoss, "it has ", rows < declared ? "" : "at least ", rows,
         " rows, but the footer says ", declared);
+}
+
+// Where a column of a row group says that it lies. Not checked.
+Stretch StretchOf(const parquet::ColumnChunkMetaData& chunk) {
+  const int64_t first = chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0
+                            ? std::min(chunk.dictionary_page_offset(), chunk.data_page_offset())
+                            : chunk.data_page_offset();
+  return {static_cast<uint64_t>(first), static_cast<uint64_t>(chunk.total_compressed_size())};
 }
 
 // An outermost column of a file, as far as it is read.
@@ -121,6 +130,22 @@ class Access {
       });
     }
     CheckRows(done, rows);
+  }
+
+  // Throws kDataLoss for values of which Arrow's reader would make others. Columns that lie where
+  // they may (Extent).
+  void CheckStored(int group, const Columns& columns) {
+    const std::unique_ptr<parquet::RowGroupMetaData> rows = footer_->RowGroup(group);
+    for (const int number : columns) {
+      const auto chunk = rows->ColumnChunk(number);
+      const parquet::ColumnDescriptor& column = *footer_->schema()->Column(number);
+      if (!MayBeCut(*chunk, column)) continue;
+      access_.Run([&] { return access_.Keep(StretchOf(*chunk)); });
+      access_.Run([&] {
+        CheckUncut(reader().parquet_reader()->RowGroup(group)->Column(number), column);
+        return arrow::Status::OK();
+      });
+    }
   }
 
   // The schema of what Read gives.
@@ -296,17 +321,14 @@ class ParquetSource final : public FileSource {
     extent.begin = file_->size();
     for (const int column : columns) {
       const auto part = group.ColumnChunk(column);
-      const int64_t first = part->has_dictionary_page() && part->dictionary_page_offset() > 0
-                                ? std::min(part->dictionary_page_offset(), part->data_page_offset())
-                                : part->data_page_offset();
-      const int64_t size = part->total_compressed_size();
-      if (first < 0 || size < 0 || static_cast<uint64_t>(first) > file_->size() ||
-          static_cast<uint64_t>(size) > file_->size() - static_cast<uint64_t>(first)) {
-        Throw(ErrorCode::kDataLoss, "column ", column, ": ", size, " bytes from byte ", first,
-              " on are declared in a file of ", file_->size());
+      const auto [first, size] = StretchOf(*part);  // numbers below zero are too large, too
+      if (first > file_->size() || size > file_->size() - first) {
+        Throw(ErrorCode::kDataLoss, "column ", column, ": ", part->total_compressed_size(),
+              " bytes from byte ", static_cast<int64_t>(first), " on are declared in a file of ",
+              file_->size());
       }
-      extent.begin = std::min(extent.begin, static_cast<uint64_t>(first));
-      extent.stored += static_cast<uint64_t>(size);
+      extent.begin = std::min(extent.begin, first);
+      extent.stored += size;
       extent.expanded +=
           static_cast<uint64_t>(std::max<int64_t>(part->total_uncompressed_size(), 0));
       if (extent.expanded > kMaxExpandedChunkBytes) {
@@ -351,6 +373,7 @@ class ParquetSource final : public FileSource {
     const int64_t rows = footer_->RowGroup(claimed.group)->num_rows();
     const Part& part = parts_[claimed.part];
     Access access(file_, footer_, rows);
+    access.CheckStored(claimed.group, part.columns);
     Ref<ArrowPart> columns(new ArrowPart(part.rows, access.shared_memory()));
     access.ReadGroup(claimed.group, part.outermost, part.schema,
                      [&](const arrow::RecordBatch& batch) { AddBatch(batch, columns.get()); });
@@ -367,6 +390,7 @@ class ParquetSource final : public FileSource {
     const auto declared = static_cast<uint64_t>(footer_->RowGroup(claimed.group)->num_rows());
     const Part& part = parts_[claimed.part];
     Access access(file_, footer_, kRecordRows);
+    access.CheckStored(claimed.group, part.columns);
     uint64_t rows = 0;
     access.Read({claimed.group}, part.columns, [&](const arrow::RecordBatch& batch) {
       const auto more = static_cast<uint64_t>(batch.num_rows());

@@ -10,6 +10,7 @@ import csv
 import datetime
 import decimal
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -556,6 +557,134 @@ def test_columns_are_read_once(tmp_path: Path, settings: dict[str, Any], nulls: 
     assert found == [number or 0 for number in numbers]
     (source,) = reader.stats().below
     assert path.stat().st_size < source.bytes_read < 2 * path.stat().st_size
+
+
+def moments(*texts: str) -> Any:
+    """INT96 timestamps: of these texts, and of one second behind 1970."""
+    return pa.array(
+        [*(np.datetime64(text, "us") for text in texts), np.datetime64(1_000_000, "us")],
+        pa.timestamp("us"),
+    )
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("dictionary", [False, True])
+@pytest.mark.parametrize("text", ["9999-12-31", "0001-01-01", "2262-04-12", "1677-09-20"])
+def test_timestamps_that_nanoseconds_do_not_hold_are_errors(
+    tmp_path: Path, text: str, dictionary: bool, shuffled: bool
+) -> None:
+    flat = moments("2262-04-11", "1677-09-22", text)
+    rows = range(len(flat))
+    lists = pa.ListArray.from_arrays([0, 1, 1, 3, 4], flat)
+    nulls = pa.array([None, *flat.to_pylist()[1:]], flat.type)
+    inner = pa.StructArray.from_arrays([flat], names=["t"])
+    table = pa.table({"flat": flat, "l": lists, "null": nulls, "in": inner, "n": rows})
+    path = tmp_path / "t.parquet"
+    parquet.write_table(
+        table, path, use_deprecated_int96_timestamps=True, use_dictionary=dictionary
+    )
+    for field in (
+        "flat int64[]",
+        "l int64[-1]",
+        "null int64[] default=0",
+        "null int64[] missing=skip",
+        "in.t int64[]",
+    ):
+        reader = millhopper.Reader.open_files(path, fields={"n": "n int64[]", "t": field})
+        column = field.split()[0]
+        problem = rf"t.parquet: row group 0: row 2: column '{column}.*': the INT96 timestamp {text}"
+        with pytest.raises(millhopper.Error, match=problem):
+            list(reader.shuffle(3) if shuffled else reader)
+    # Those that they hold, and columns that nobody asked for.
+    short = tmp_path / "short.parquet"
+    parquet.write_table(table.slice(0, 2), short, use_deprecated_int96_timestamps=True)
+    assert read(short, "flat int64[]") == [
+        [int(np.datetime64(t, "ns").astype(np.int64)) for t in ("2262-04-11", "1677-09-22")]
+    ]
+    assert read(path, "n int64[]") == [list(rows)]
+
+
+def test_timestamps_are_read_from_the_file_once(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    times = pa.array(range(50_000), pa.timestamp("s"))
+    parquet.write_table(
+        pa.table({"t": times}), path, use_deprecated_int96_timestamps=True, use_dictionary=False
+    )
+    reader = millhopper.Reader.open_files(path, fields=["t int64[]"]).batch(1000)
+    found = [number for batch in reader for number in batch["t"].tolist()]
+    assert found == [n * 10**9 for n in range(50_000)]
+    (source,) = reader.stats().below
+    assert path.stat().st_size < source.bytes_read < 1.5 * path.stat().st_size
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16"])
+@pytest.mark.parametrize("nulls", [False, True])
+def test_integers_of_other_sizes_than_the_file_says_are_errors(
+    tmp_path: Path, kind: str, nulls: bool
+) -> None:
+    path = tmp_path / "n.parquet"
+    values = pa.array([1, 77, None if nulls else 5, 9], getattr(pa, kind)())
+    table = pa.table({"n": values})
+    parquet.write_table(
+        table, path, use_dictionary=False, compression="none", write_statistics=False
+    )
+    assert read(path, f"n {kind}[] default=0") == [[1, 77, 0 if nulls else 5, 9]]
+    stored = path.read_bytes()
+    number = 70_000
+    assert stored.count((77).to_bytes(4, "little")) == 1
+    path.write_bytes(stored.replace((77).to_bytes(4, "little"), number.to_bytes(4, "little")))
+    problem = rf"row group 0: row 1: column 'n': {number} is no integer from (0|-\d+) to \d+, as"
+    with pytest.raises(millhopper.Error, match=problem):
+        read(path, f"n {kind}[] default=0")
+    with pytest.raises(millhopper.Error, match=problem):
+        read(path, "n int64[] missing=skip")
+
+
+def proposed_for(path: Path) -> list[str]:
+    """The fields that an error about missing fields proposes."""
+    try:
+        next(iter(millhopper.Reader.open_files(path)))
+    except millhopper.Error as error:
+        return re.findall(r'"([^"]*)"', error.message.split("fields: [")[1])
+    raise AssertionError
+
+
+def test_columns_of_equal_empty_and_dotted_names(tmp_path: Path) -> None:
+    inner = pa.StructArray.from_arrays([pa.array([9, 8]), pa.array([7, 6])], names=["b", "b"])
+    columns = [inner, [10, 20], [1, 2], [3, 4], [5, 6], [30, 40]]
+    names = ["a", "a.b", "d", "d", "", 'q"\n']
+    table = pa.Table.from_arrays([pa.array(column) for column in columns], names=names)
+    parquet.write_table(table, tmp_path / "n.parquet")
+    with pa.ipc.new_file(tmp_path / "n.arrow", table.schema) as writer:
+        writer.write_table(table)
+    for path in (tmp_path / "n.parquet", tmp_path / "n.arrow"):
+        proposed = proposed_for(path)
+        assert proposed == [
+            "a.#0 int64[]",
+            "a.#1 int64[]",
+            "a.b int64[]",
+            "#2 int64[]",
+            "#3 int64[]",
+            "#4 int64[]",
+            "#5 int64[]",
+        ]
+        values = [[9, 8], [7, 6], [10, 20], [1, 2], [3, 4], [5, 6], [30, 40]]
+        assert read(path, *proposed) == values
+        assert read(path, *proposed[::-2]) == values[::-2]
+        shuffled = millhopper.Reader.open_files(
+            path, fields={str(i): entry for i, entry in enumerate(proposed[::-1])}
+        ).shuffle(5)
+        (batch,) = shuffled.batch(2)
+        rows = zip_strict(*(batch[str(i)].tolist() for i in range(7)))
+        assert sorted(rows) == sorted(zip_strict(*values[::-1]))
+        for wrong, words in {
+            "d int64[]": "2 columns are named 'd'; by their numbers they are '#2', '#3'",
+            "#0.b int64[]": "2 columns are named 'b'; by their numbers they are '#0', '#1'",
+            "#0 int64[]": "column '#0': it is a struct; name one of its columns: 'b', 'b'",
+            "#9 int64[]": "no column is named '#9'; there are 'a', 'a.b', 'd', 'd', ''",
+        }.items():
+            with pytest.raises(millhopper.Error, match=re.escape(words)):
+                read(path, wrong)
 
 
 def test_the_core_is_asked_for_its_formats_once(
