@@ -71,6 +71,11 @@ class Guess {
     AddIn(schema_, sample, {}, false);
     return std::move(fields_);
   }
+  std::vector<std::string> FieldsOf(size_t column, const ArrowArray* values) {
+    column_.push_back(column);
+    AddIn(*schema_.children[column], values, {}, false);
+    return std::move(fields_);
+  }
 
  private:
   // Adds fields for a column, at column_, and what is in it. `dims` are those of the lists around
@@ -224,6 +229,11 @@ std::string NamesIn(const ArrowSchema& schema) {
 
 std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample) {
   return Guess(schema).Fields(sample);
+}
+
+std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, size_t column,
+                                          const ArrowArray* values) {
+  return Guess(schema).FieldsOf(column, values);
 }
 
 }  // namespace millhopper

@@ -12,14 +12,11 @@
 #include <new>
 #include <unordered_map>
 
-#include "framework/base/limits.h"
 #include "framework/base/memory.h"
 
 namespace millhopper {
 namespace {
 
-// What one reader may hold at once: a chunk as stored and as expanded.
-constexpr int64_t kMostBytes = kMaxChunkBytes + kMaxExpandedChunkBytes;
 constexpr size_t kShownBytes = 400;  // of a text of Arrow's
 
 std::string Shown(const std::string& text) {
@@ -31,6 +28,8 @@ std::string Shown(const std::string& text) {
 // Every piece is a buffer of the pool.
 class ArrowAccess::Memory final : public arrow::MemoryPool, public ArrowMemory {
  public:
+  explicit Memory(int64_t most_bytes) : most_bytes_(most_bytes) {}
+
   void ForgetProblem() { problem_ = nullptr; }
   void BeginChunk() { in_use_before_ = in_use_; }
   // Remembers the exception that is being handled, if it is the first one.
@@ -48,9 +47,9 @@ class ArrowAccess::Memory final : public arrow::MemoryPool, public ArrowMemory {
   arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t** out) override {
     try {
       const int64_t has = std::max<int64_t>(in_use_ - in_use_before_, 0);
-      if (size < 0 || alignment > int64_t{kBufferAlignment} || size > kMostBytes - has) {
+      if (size < 0 || alignment > int64_t{kBufferAlignment} || size > most_bytes_ - has) {
         Throw(ErrorCode::kResourceLimit, "Arrow needs ", size, " bytes beside the ", has,
-              " that it has; the limit for one chunk is ", kMostBytes);
+              " that it has; the limit for one chunk is ", most_bytes_);
       }
       Ref<Buffer> buffer =
           BufferPool::At(Place()).Take(static_cast<size_t>(std::max<int64_t>(size, 1)));
@@ -115,6 +114,7 @@ class ArrowAccess::Memory final : public arrow::MemoryPool, public ArrowMemory {
     return found == buffers_.end() ? 0 : found->second->capacity();
   }
 
+  const int64_t most_bytes_;
   std::exception_ptr problem_;
   int64_t in_use_before_ = 0;  // by other chunks
   mutable std::mutex mutex_;
@@ -244,11 +244,12 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
   std::vector<std::pair<int64_t, std::shared_ptr<arrow::Buffer>>> kept_;  // and where they begin
 };
 
-ArrowAccess::ArrowAccess(std::shared_ptr<const File> file)
-    : ArrowAccess(file, {Stretch{0, file->size()}}) {}
+ArrowAccess::ArrowAccess(std::shared_ptr<const File> file, int64_t most_bytes)
+    : ArrowAccess(file, {Stretch{0, file->size()}}, most_bytes) {}
 
-ArrowAccess::ArrowAccess(std::shared_ptr<const File> file, std::vector<Stretch> stretches)
-    : memory_(std::make_shared<Memory>()),
+ArrowAccess::ArrowAccess(std::shared_ptr<const File> file, std::vector<Stretch> stretches,
+                         int64_t most_bytes)
+    : memory_(std::make_shared<Memory>(most_bytes)),
       file_(std::make_shared<Reads>(std::move(file), std::move(stretches), memory_)) {}
 
 ArrowAccess::~ArrowAccess() = default;

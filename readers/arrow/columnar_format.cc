@@ -6,6 +6,7 @@
 #include <arrow/type.h>
 
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -40,18 +41,44 @@ std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::
   return std::make_shared<ArrowRows>(fields, *exported, std::move(columns));
 }
 
-std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch) {
-  ArrowOwned<ArrowSchema> schema;
-  ArrowOwned<ArrowArray> sample;
-  Check(arrow::ExportRecordBatch(batch, sample.out(), schema.out()));
-  return GuessArrowFields(*schema, sample.out());
-}
-
-std::vector<std::string> GuessFieldsOf(const arrow::Schema& schema) {
-  const auto same = std::make_shared<arrow::Schema>(schema);
-  const auto empty = arrow::RecordBatch::MakeEmpty(same);
-  Check(empty.status());
-  return GuessFieldsOf(**empty);
+std::vector<std::string> GuessFieldsOf(
+    const arrow::Schema& schema,
+    const std::function<void(const std::vector<int>& columns,
+                             const std::function<void(const arrow::RecordBatch&)>& use)>& read) {
+  ArrowOwned<ArrowSchema> exported;
+  Check(arrow::ExportSchema(schema, exported.out()));
+  std::vector<std::string> fields;
+  // False if the columns are too large.
+  const auto guess = [&](const std::vector<int>& columns, const auto& from) {
+    bool guessed = false;
+    try {
+      read(columns, [&](const arrow::RecordBatch& batch) {
+        ArrowOwned<ArrowArray> sample;
+        Check(arrow::ExportRecordBatch(batch, sample.out()));
+        fields = from(&*sample);
+        guessed = true;
+      });
+      if (!guessed) fields = from(nullptr);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kResourceLimit) throw;
+      return false;
+    }
+  };
+  std::vector<int> columns(static_cast<size_t>(schema.num_fields()));
+  std::iota(columns.begin(), columns.end(), 0);
+  const auto all = [&](const ArrowArray* sample) { return GuessArrowFields(*exported, sample); };
+  if (guess(columns, all)) return fields;
+  std::vector<std::string> of_all;
+  for (const int column : columns) {
+    const auto one = [&](const ArrowArray* sample) {
+      return GuessArrowFields(*exported, static_cast<size_t>(column),
+                              sample == nullptr ? nullptr : sample->children[0]);
+    };
+    if (!guess({column}, one)) fields = one(nullptr);
+    of_all.insert(of_all.end(), fields.begin(), fields.end());
+  }
+  return of_all;
 }
 
 void AppendRecords(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,

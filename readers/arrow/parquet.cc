@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,16 +41,61 @@ using Columns = std::vector<int>;  // by their numbers in the file, in order
 
 using Footer = std::shared_ptr<parquet::FileMetaData>;
 
+constexpr char kEncrypted[] =
+    "which is not read; pyarrow.parquet, with its keys, reads it and can "
+    "write it anew without";
+
+// Has the errors of a function say that they are about what the footer is.
+template <typename Function>
+auto InFooter(const Function& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kDataLoss || !error.file().empty()) throw;
+    throw error.WithMessage(
+        StrCat("its footer cannot be read, because it is damaged, or the file was cut or is no "
+               "Parquet file: ",
+               error.message()));
+  }
+}
+
 // Many threads may use it: what it allocates, such as statistics, is in Arrow's own pool.
 Footer ReadFooter(const std::shared_ptr<const File>& file) {
+  char end[4];
+  if (file->size() >= sizeof(end)) {
+    file->Read(file->size() - sizeof(end), end, sizeof(end));
+    if (std::string_view(end, sizeof(end)) == "PARE") {
+      Throw(ErrorCode::kDataLoss, "its footer is encrypted, ", kEncrypted);
+    }
+  }
   ArrowAccess access(file);
-  return access.Run([&] { return parquet::ReadMetaData(access.file()); });
+  return InFooter([&] { return access.Run([&] { return parquet::ReadMetaData(access.file()); }); });
 }
+
+std::string PlaceOf(int group) { return StrCat("row group ", group, ": "); }
 
 void CheckRows(uint64_t rows, uint64_t declared) {
   if (rows == declared) return;
   Throw(ErrorCode::kDataLoss, "it has ", rows < declared ? "" : "at least ", rows,
         " rows, but the footer says ", declared);
+}
+
+// What the footer says of a column of a row group. Throws kDataLoss if the column is encrypted.
+std::unique_ptr<parquet::ColumnChunkMetaData> ChunkOf(const Footer& footer,
+                                                      const parquet::RowGroupMetaData& group,
+                                                      int column) {
+  std::unique_ptr<parquet::ColumnChunkMetaData> chunk;
+  try {
+    chunk = group.ColumnChunk(column);
+  } catch (const parquet::ParquetException&) {
+    if (!footer->is_encryption_algorithm_set()) throw;
+  }
+  if (chunk == nullptr || chunk->crypto_metadata() != nullptr) {
+    Throw(ErrorCode::kDataLoss, "column '",
+          Escaped(group.schema()->Column(column)->path()->ToDotString()), "' is encrypted, ",
+          kEncrypted);
+  }
+  return chunk;
 }
 
 // Where a column of a row group says that it lies. Not checked.
@@ -69,12 +115,14 @@ struct Outermost {
 // The file in Arrow's reader. One thread at a time.
 class Access {
  public:
-  Access(std::shared_ptr<const File> file, Footer footer, int64_t batch_rows)
-      : access_(std::move(file)),
+  // A sample is some rows of what may be too large to be read.
+  Access(std::shared_ptr<const File> file, Footer footer, int64_t batch_rows, bool sample = false)
+      : access_(std::move(file), sample ? kMostSampleBytes : ArrowAccess::kMostBytes),
         footer_(std::move(footer)),
         batch_rows_(batch_rows),
         properties_(access_.memory()) {
     properties_.set_page_checksum_verification(true);
+    if (sample) properties_.enable_buffered_stream();  // else all pages of a column are read
   }
 
   const parquet::arrow::SchemaManifest& manifest() { return reader().manifest(); }
@@ -137,7 +185,7 @@ class Access {
   void CheckStored(int group, const Columns& columns) {
     const std::unique_ptr<parquet::RowGroupMetaData> rows = footer_->RowGroup(group);
     for (const int number : columns) {
-      const auto chunk = rows->ColumnChunk(number);
+      const auto chunk = ChunkOf(footer_, *rows, number);
       const parquet::ColumnDescriptor& column = *footer_->schema()->Column(number);
       if (!MayBeCut(*chunk, column)) continue;
       access_.Run([&] { return access_.Keep(StretchOf(*chunk)); });
@@ -159,17 +207,19 @@ class Access {
   // Made when it is needed first: it goes through the whole schema.
   parquet::arrow::FileReader& reader() {
     if (reader_ != nullptr) return *reader_;
-    access_.Run([&] {
-      parquet::ArrowReaderProperties settings(false);
-      settings.set_batch_size(batch_rows_);
-      settings.set_pre_buffer(false);  // it reads on threads of Arrow's
-      auto opened = parquet::arrow::FileReader::Make(
-          access_.memory(), parquet::ParquetFileReader::Open(access_.file(), properties_, footer_),
-          settings);
-      if (opened.ok()) reader_ = std::move(opened).ValueUnsafe();
-      return opened.status();
-    });
+    InFooter([&] { access_.Run([&] { return MakeReader(); }); });
     return *reader_;
+  }
+
+  arrow::Status MakeReader() {
+    parquet::ArrowReaderProperties settings(false);
+    settings.set_batch_size(batch_rows_);
+    settings.set_pre_buffer(false);  // it reads on threads of Arrow's
+    auto opened = parquet::arrow::FileReader::Make(
+        access_.memory(), parquet::ParquetFileReader::Open(access_.file(), properties_, footer_),
+        settings);
+    if (opened.ok()) reader_ = std::move(opened).ValueUnsafe();
+    return opened.status();
   }
 
   std::shared_ptr<arrow::Array> ReadFlat(int group, const Outermost& column) {
@@ -313,14 +363,12 @@ class ParquetSource final : public FileSource {
   }
 
  private:
-  static std::string PlaceOf(int group) { return StrCat("row group ", group, ": "); }
-
   // Throws for columns that cannot lie in the file.
   Extent ExtentOf(const parquet::RowGroupMetaData& group, const Columns& columns) const {
     Extent extent;
     extent.begin = file_->size();
     for (const int column : columns) {
-      const auto part = group.ColumnChunk(column);
+      const auto part = ChunkOf(footer_, group, column);
       const auto [first, size] = StretchOf(*part);  // numbers below zero are too large, too
       if (first > file_->size() || size > file_->size() - first) {
         Throw(ErrorCode::kDataLoss, "column ", column, ": ", part->total_compressed_size(),
@@ -446,17 +494,22 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
   return WithPlace(path, 0, "", [&] {
     const std::shared_ptr<const File> file = File::Open(path);
     const Footer footer = ReadFooter(file);
-    Access access(file, footer, kSampleRows);
-    std::vector<std::string> fields;
-    Columns all;
-    for (int i = 0; i < footer->num_columns(); ++i) all.push_back(i);
-    std::vector<int> first;
-    if (footer->num_row_groups() > 0) first.push_back(0);
-    access.Read(first, all, [&](const arrow::RecordBatch& batch) {
-      fields = GuessFieldsOf(batch);
-      return false;
+    Access access(file, footer, kSampleRows, true);
+    return GuessFieldsOf(*access.schema(), [&](const std::vector<int>& columns, const auto& use) {
+      if (footer->num_row_groups() == 0) return;
+      WithPlace(path, 0, PlaceOf(0), [&] {
+        std::set<int> leaves;
+        for (const int column : columns) {
+          AddLeaves(access.manifest().schema_fields.at(static_cast<size_t>(column)), &leaves);
+        }
+        const std::unique_ptr<parquet::RowGroupMetaData> group = footer->RowGroup(0);
+        for (const int leaf : leaves) ChunkOf(footer, *group, leaf);
+        access.Read({0}, {leaves.begin(), leaves.end()}, [&](const arrow::RecordBatch& batch) {
+          use(batch);
+          return false;
+        });
+      });
     });
-    return fields.empty() ? GuessFieldsOf(*access.schema()) : fields;
   });
 }
 

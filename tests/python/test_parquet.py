@@ -6,6 +6,7 @@ What pyarrow reads is the truth. Without pyarrow all of it is skipped.
 
 from __future__ import annotations
 
+import base64
 import csv
 import datetime
 import decimal
@@ -25,6 +26,7 @@ from millhopper.base.zipped import zip_strict
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 feather = pytest.importorskip("pyarrow.feather", reason="pyarrow is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+encryption = pytest.importorskip("pyarrow.parquet.encryption", reason="pyarrow has no encryption")
 
 DATA = os.environ.get("MILLHOPPER_TEST_DATA")
 FILES = sorted((Path(DATA) / "parquet").rglob("*.parquet")) if DATA else []
@@ -557,6 +559,163 @@ def test_columns_are_read_once(tmp_path: Path, settings: dict[str, Any], nulls: 
     assert found == [number or 0 for number in numbers]
     (source,) = reader.stats().below
     assert path.stat().st_size < source.bytes_read < 2 * path.stat().st_size
+
+
+class Keys(encryption.KmsClient):
+    """Keys that are not secret."""
+
+    def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> str:
+        return base64.b64encode(key_bytes).decode()
+
+    def unwrap_key(self, wrapped_key: str, master_key_identifier: str) -> bytes:
+        return base64.b64decode(wrapped_key)
+
+
+def write_encrypted(path: Path, table: Any, **settings: Any) -> None:
+    factory = encryption.CryptoFactory(lambda _: Keys())
+    properties = factory.file_encryption_properties(
+        encryption.KmsConnectionConfig(), encryption.EncryptionConfiguration("k", **settings)
+    )
+    with parquet.ParquetWriter(path, table.schema, encryption_properties=properties) as writer:
+        writer.write_table(table)
+
+
+@pytest.mark.parametrize("fields", [None, ["a int64[]"]])
+def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, fields: list[str] | None) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table({"a": range(100), "b": [str(i) for i in range(100)]})
+
+    def expect(problem: str) -> None:
+        with pytest.raises(millhopper.Error, match=f"^{path}: {problem}"):
+            list(millhopper.Reader.open_files(path, fields=fields))
+
+    write_encrypted(path, table, column_keys={"k": ["a"]})
+    expect("its footer is encrypted, which is not read; pyarrow.parquet, with its keys, reads")
+    write_encrypted(path, table, column_keys={"k": ["a"]}, plaintext_footer=True)
+    expect("(row group 0: )?column 'a' is encrypted, which is not read; pyarrow.parquet, with its")
+    assert read(path, "b bytes") == [[str(i).encode() for i in range(100)]]
+    parquet.write_table(
+        table, path, write_page_checksum=True, use_dictionary=False, compression="none"
+    )
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace((50).to_bytes(8, "little"), (51).to_bytes(8, "little")))
+    expect("row group 0: could not verify page integrity, CRC checksum verification failed")
+    path.write_bytes(whole[:-10])
+    expect("its footer cannot be read, because it is damaged, or the file was cut or is no Parq")
+    path.write_bytes(b"a,b\n1,2\n" * 10)
+    expect("its footer cannot be read, because it is damaged, or the file was cut or is no Parq")
+
+    path = tmp_path / "a.arrow"
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    expect("an Arrow file without the footer that ends one; it was cut or not closed")
+    path.write_bytes(whole[:300] + bytes(200) + whole[500:])
+    expect("record batch 0: ")
+
+
+# What a pass takes at most beside what it begins with, in MB.
+MEMORY = """
+import resource, sys
+import millhopper
+plugin, path = sys.argv[1:]
+millhopper.load_plugin(plugin)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    next(iter(millhopper.Reader.open_files(path)))
+except millhopper.Error as error:
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+    print(error.message.partition(": fields: ")[2])
+"""
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "row.parquet", "rows.arrow", "rows.arrows"])
+def test_fields_of_what_expands_to_gigabytes_are_proposed_in_little_memory(
+    tmp_path: Path, plugin: Path, name: str
+) -> None:
+    path = tmp_path / name
+    many, text = 1000, "x" * (1 << 20)
+    words = pa.DictionaryArray.from_arrays(pa.array([0] * many, pa.int32()), pa.array([text]))
+    numbers = pa.array([None, *range(1, many)])
+    if name == "row.parquet":
+        numbers = numbers.slice(0, 1)
+        words = pa.MapArray.from_arrays([0, many], [str(i) for i in range(many)], words)
+    if path.suffix == ".parquet":
+        table = pa.table({"m": words, "n": numbers})
+        parquet.write_table(table, path, compression="zstd", store_schema=False)
+    else:
+        new = pa.ipc.new_file if name == "rows.arrow" else pa.ipc.new_stream
+        table = pa.table({"m": pa.array([text] * many), "n": numbers})
+        with new(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+            writer.write_table(table)
+        del table
+    assert path.stat().st_size < 100_000
+    ran = subprocess.run(
+        [sys.executable, "-c", MEMORY, plugin, path],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    memory, fields = ran.stdout.splitlines()
+    assert int(memory) < 400
+    texts = 'm.key bytes[-1]", "m.value bytes[-1]' if name == "row.parquet" else "m bytes"
+    assert fields == f'["{texts}", "n int64[] default=0"]'
+
+
+def test_what_arrow_reads_is_read(tmp_path: Path) -> None:
+    def column(kind: Any, values: bytes, *others: bytes, children: Any = None) -> Any:
+        buffers = [None, pa.py_buffer(values), *map(pa.py_buffer, others)]
+        return pa.Array.from_buffers(kind, 3, buffers, children=children)
+
+    def integers(kind: str, *values: int) -> bytes:
+        return np.array(values, kind).tobytes()
+
+    text = b"\xff\xfe\xc3("
+    places = integers("<i4", 0, 1, 2, 4)
+    no_utf8 = column(pa.string(), places, text)
+    no_days = column(pa.date64(), integers("<i8", 1, 86_400_001, -5))
+    bits = [pa.py_buffer(b"\x05"), pa.py_buffer(integers("<i8", 1, 2, 3))]
+    columns = {
+        "s bytes": no_utf8,
+        "l bytes": column(pa.large_string(), integers("<i8", 0, 1, 2, 4), text),
+        "v bytes": pa.array([b"\xff", b"\xfe", b"\xc3("], pa.binary()).view(pa.string()),
+        "d int64[]": no_days,
+        "t int64[]": column(pa.time32("s"), integers("<i4", 1, 86_400, -5)),
+        "u int64[]": column(pa.time64("us"), integers("<i8", 1, 10**13, -5)),
+        "c float64[]": column(pa.decimal128(3), integers("<i8", 10**9, 0, 5, 0, -7, -1)),
+        "z int64[] default=9": pa.Array.from_buffers(pa.int64(), 3, bits, null_count=2),
+        "i bytes[-1]": column(
+            pa.list_(pa.string()), integers("<i4", 0, 1, 2, 3), children=[no_utf8]
+        ),
+        "w bytes": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), no_utf8, safe=False),
+        "m.value bytes[-1]": pa.MapArray.from_arrays([0, 1, 2, 3], ["a", "b", "c"], no_utf8),
+        "o.d int64[]": pa.StructArray.from_arrays([no_days], names=["d"]),
+    }
+    names = [entry.split()[0].split(".")[0] for entry in columns]
+    batch = pa.RecordBatch.from_arrays(list(columns.values()), names=names)
+    texts = [b"\xff", b"\xfe", b"\xc3("]
+    days = [1, 86_400_001, -5]
+    wanted = [texts, texts, texts, days, [1, 86_400, -5], [1, 10**13, -5], [1e9, 5.0, -7.0]]
+    wanted += [[1, 9, 3], [[t] for t in texts], texts, [[t] for t in texts], days]
+    v4 = pa.MetadataVersion.V4
+    for settings in ({}, {"metadata_version": v4, "use_legacy_format": True}):
+        for new in (pa.ipc.new_file, pa.ipc.new_stream):
+            path = tmp_path / "a.arrow"
+            with new(path, batch.schema, options=pa.ipc.IpcWriteOptions(**settings)) as writer:
+                writer.write_batch(batch)
+            assert read(path, *columns) == wanted
+            assert len(proposed_for(path)) == len(columns) + 1  # the keys, too
+    # What points behind the end of its bytes is refused as ever.
+    behind = column(pa.string(), integers("<i4", 0, 9, 2, 4), text)
+    for bad in (
+        behind,
+        column(pa.list_(pa.string()), integers("<i4", 0, 1, 2, 3), children=[behind]),
+    ):
+        with pa.ipc.new_file(tmp_path / "b.arrow", pa.schema({"s": bad.type})) as writer:
+            writer.write_batch(pa.record_batch({"s": bad}))
+        with pytest.raises(millhopper.Error, match="b.arrow: record batch 0: "):
+            read(tmp_path / "b.arrow", f"s bytes{'' if bad is behind else '[-1]'}")
 
 
 def moments(*texts: str) -> Any:
