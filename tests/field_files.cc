@@ -112,7 +112,7 @@ std::string Libsvm(int64_t n) {
 }
 std::string MultiSlot(int64_t n) {
   return StrCat("1 ", n, " 2 ", n, " ", -n, " ", ListOf(n).size(), " ", Joined(ListOf(n), " "),
-                " 1 ", HalfText(n), "\n");
+                " 1 ", HalfText(n), " 1 ", -n, "\n");
 }
 std::string CtrSvm(int64_t n) { return StrCat("1 ", n, ":7 ", n + 1, ":3 ", n, ":2\n"); }
 
@@ -182,9 +182,10 @@ std::string TarFile(int64_t first, int64_t records, int64_t /*chunk_records*/) {
 }
 
 std::string NpzFile(int64_t first, int64_t records, int64_t /*chunk_records*/) {
-  std::string numbers, halves, pairs, small;
+  std::string numbers, negative, halves, pairs, small;
   for (int64_t n = first; n < first + records; ++n) {
     numbers += LittleEndian(n);
+    negative += LittleEndian(-n);
     halves += LittleEndian(Half(n));
     for (const float value : Pair(n)) pairs += LittleEndian(value);
     small += LittleEndian(Small(n));
@@ -192,6 +193,7 @@ std::string NpzFile(int64_t first, int64_t records, int64_t /*chunk_records*/) {
   return Zip({{"num.npy", Npy("<i8", StrCat("(", records, ",)"), numbers), true},
               {"half.npy", Npy("<f4", StrCat("(", records, ",)"), halves)},
               {"pair.npy", Npy("<f4", StrCat("(", records, ", 2)"), pairs), true},
+              {"neg.npy", Npy("<i8", StrCat("(", records, ",)"), negative)},
               {"small.npy", Npy("<i2", StrCat("(", records, ",)"), small)}});
 }
 
@@ -351,7 +353,8 @@ std::vector<FieldFormat> MakeFormats() {
   format->fields = {{"#0 int64[]", kNumber},
                     {"#1 float32[2]", PairAs<float>},
                     {"#2 int64[-1]", ListAs<int64_t>},
-                    {"#3 float32[]", kHalf}};
+                    {"#3 float32[]", kHalf},
+                    {"#4 int64[]", kNegativeAsInteger}};
   format->content = Lines<MultiSlot>;
   format->compresses = true;
   format->repeats = false;
@@ -428,6 +431,7 @@ std::vector<FieldFormat> MakeFormats() {
                     {"num.npy int64[]", kNumber},
                     {"half float32[]", kHalf},
                     {"pair float32[2]", PairAs<float>},
+                    {"neg", kNegativeAsInteger},
                     {"small", kSmall}};
   format->content = NpzFile;
   format->is_stream = true;  // some arrays are deflated
