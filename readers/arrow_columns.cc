@@ -165,6 +165,7 @@ std::vector<FieldColumns> Divided(FieldColumns columns,
   std::map<size_t, FieldColumns> outermost;
   for (FieldColumn& one : columns) outermost[one.column.at(0)].push_back(std::move(one));
   std::vector<uint64_t> sizes;
+  sizes.reserve(outermost.size());
   for (const auto& [number, fields] : outermost) sizes.push_back(size_of(fields));
   const uint64_t all = std::accumulate(sizes.begin(), sizes.end(), uint64_t{0});
   const uint64_t enough = std::max(kPartBytes, all / kMostParts);

@@ -465,7 +465,7 @@ bool MatchesFeather1(const char* head, size_t size) {
   return BeginsWith(head, size, kFeather1Magic);
 }
 
-constexpr char kNames[] = "columns, \"user.age\" in a struct, or #3";
+constexpr char kNames[] = "columns, \"user.age\" in a struct, or numbers of them, #3, #0.age";
 
 FormatSchema ArrowSchemaOfFormat() {
   FormatSchema schema("Arrow IPC, files and streams: columns by name, a record batch at a time");

@@ -523,7 +523,8 @@ FormatSchema Schema() {
                        .Extension(".pq")
                        .Magic(Matches)
                        .GuessFields(Guess)
-                       .Attr(FieldsAttribute("columns, \"user.age\" in a struct, or #3")));
+                       .Attr(FieldsAttribute(
+                           "columns, \"user.age\" in a struct, or numbers of them, #3, #0.age")));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

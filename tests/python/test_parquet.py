@@ -879,7 +879,12 @@ for cut, flip in [(cut, None) for cut in cuts] + [(None, flip) for flip in flips
     with open(damaged, "wb") as file:
         file.write(bytes_)
     try:
-        list(millhopper.Reader.open_files(damaged, fields=fields).batch(100))
+        list(millhopper.Reader.open_files(damaged))
+    except millhopper.Error as error:
+        assert "damaged" in str(error), error
+    try:
+        reader = millhopper.Reader.open_files(damaged, fields=fields)
+        list((reader.shuffle(3) if random.random() < 0.5 else reader).batch(100))
     except millhopper.Error as error:
         assert "damaged" in str(error), error
         refused += 1
@@ -887,12 +892,24 @@ print(refused)
 """
 
 
-@pytest.mark.parametrize("name", ["d.parquet", "d.arrow", "d.arrows", "d.feather"])
+@pytest.mark.parametrize("name", ["d.parquet", "raw.parquet", "d.arrow", "d.arrows", "d.feather"])
 def test_damage_never_crashes(tmp_path: Path, plugin: Path, name: str) -> None:
-    table = every_type().slice(0, 30).select(["int64", "string", "words", "list", "texts", "bool"])
+    names = ["int64", "string", "words", "list", "texts", "bool"]
+    if name == "raw.parquet":
+        names += ["int8", "uint16", "timestamp us"]
+    table = every_type().slice(0, 30).select(names)
     path = tmp_path / name
     if name == "d.parquet":
         parquet.write_table(table, path, row_group_size=11, write_page_checksum=True)
+    elif name == "raw.parquet":
+        parquet.write_table(
+            table,
+            path,
+            row_group_size=11,
+            compression="none",
+            write_statistics=False,
+            use_deprecated_int96_timestamps=True,
+        )
     elif name == "d.feather":
         feather.write_feather(table, path, chunksize=11)
     else:
