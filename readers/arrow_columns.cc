@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -18,6 +21,8 @@ namespace millhopper {
 namespace {
 
 constexpr int64_t kSliceRows = 1 << 14;  // that are made at once, while they are in the cache
+constexpr uint64_t kPartBytes = uint64_t{1} << 20;  // of the columns of a part, at least
+constexpr uint64_t kMostParts = 16;                 // of a chunk
 
 template <typename T>
 T TakeStored(const char** place) {
@@ -31,12 +36,6 @@ bool AreConsecutive(const uint32_t* rows, size_t n) {
   bool consecutive = true;
   for (size_t i = 1; i < n; ++i) consecutive &= rows[i] == rows[i - 1] + 1;
   return consecutive;
-}
-
-std::vector<size_t> AllOf(const std::vector<ArrowColumn>& columns) {
-  std::vector<size_t> numbers(columns.size());
-  std::iota(numbers.begin(), numbers.end(), size_t{0});
-  return numbers;
 }
 
 }  // namespace
@@ -127,6 +126,63 @@ void ArrowFields::LoadRecords(const Ticket* tickets, size_t n, FieldRows* rows) 
   }
 }
 
+// ---- Columns of fields ----
+
+FieldColumns FindColumns(const ArrowFields& fields, const ArrowSchema& schema) {
+  ArrowNames names(schema);
+  FieldColumns columns;
+  for (const Field& field : fields.fields()) {
+    columns.push_back({columns.size(), names.Find(field.name)});
+  }
+  return columns;
+}
+
+FieldColumns Narrowed(FieldColumns columns, size_t levels) {
+  // The children that are gone through, by the way to their parent.
+  std::map<ArrowColumn, std::set<size_t>> kept;
+  for (const FieldColumn& one : columns) {
+    ArrowColumn way;
+    for (const size_t child : one.column) {
+      if (way.size() == levels) break;
+      kept[way].insert(child);
+      way.push_back(child);
+    }
+  }
+  for (FieldColumn& one : columns) {
+    ArrowColumn way;
+    for (size_t& child : one.column) {
+      if (way.size() == levels) break;
+      const std::set<size_t>& siblings = kept[way];
+      way.push_back(child);
+      child = static_cast<size_t>(std::distance(siblings.begin(), siblings.find(child)));
+    }
+  }
+  return columns;
+}
+
+std::vector<FieldColumns> Divided(FieldColumns columns,
+                                  const std::function<uint64_t(const FieldColumns&)>& size_of) {
+  std::map<size_t, FieldColumns> outermost;
+  for (FieldColumn& one : columns) outermost[one.column.at(0)].push_back(std::move(one));
+  std::vector<uint64_t> sizes;
+  sizes.reserve(outermost.size());
+  for (const auto& [number, fields] : outermost) sizes.push_back(size_of(fields));
+  const uint64_t all = std::accumulate(sizes.begin(), sizes.end(), uint64_t{0});
+  const uint64_t enough = std::max(kPartBytes, all / kMostParts);
+  std::vector<FieldColumns> parts;
+  uint64_t in_part = enough;
+  auto size = sizes.begin();
+  for (auto& [number, fields] : outermost) {
+    if (in_part >= enough) {
+      parts.emplace_back();
+      in_part = 0;
+    }
+    std::move(fields.begin(), fields.end(), std::back_inserter(parts.back()));
+    in_part += *size++;
+  }
+  return parts;
+}
+
 // ---- ArrowRows ----
 
 // The records of a slice that are being made.
@@ -213,16 +269,14 @@ struct ArrowRows::Slice {
   std::optional<Error> error;   // of row `rows`
 };
 
-ArrowRows::ArrowRows(const ArrowFields& fields, const ArrowSchema& schema,
-                     const std::vector<ArrowColumn>& columns)
-    : ArrowRows(fields, schema, columns, AllOf(columns)) {}
-
-ArrowRows::ArrowRows(const ArrowFields& fields, const ArrowSchema& schema,
-                     const std::vector<ArrowColumn>& columns, std::vector<size_t> some)
-    : fields_(fields), some_(std::move(some)) {
-  for (const size_t i : some_) {
-    const Field& field = fields.fields()[i];
-    InColumn(field, [&] { paths_.emplace_back(field, schema, columns[i]); });
+ArrowRows::ArrowRows(const ArrowFields& fields, const ArrowSchema& schema, FieldColumns columns)
+    : fields_(fields) {
+  std::sort(columns.begin(), columns.end(),
+            [](const FieldColumn& a, const FieldColumn& b) { return a.field < b.field; });
+  for (const auto& [number, column] : columns) {
+    const Field& field = fields.fields().at(number);
+    InColumn(field,
+             [&, slot = number, &way = column] { paths_.emplace_back(field, slot, schema, way); });
   }
 }
 
@@ -246,8 +300,8 @@ void ArrowRows::AppendRecords(const ArrowArray& batch, int64_t begin, int64_t en
     slice.bytes.assign(rows, fields_.fixed_bytes_);
     slice.left_out.assign(rows, 0);
     for (const ArrowView& view : views) slice.LeaveOut(view);
-    for (const size_t field : fields_.variable_) {
-      const ArrowView& view = views[field];
+    for (const ArrowView& view : views) {
+      if (!view.field().sequence) continue;
       slice.ForEachRow(view, [&](size_t i, int64_t row) { slice.bytes[i] += view.Measure(row); });
     }
 
@@ -270,13 +324,12 @@ void ArrowRows::AppendRecords(const ArrowArray& batch, int64_t begin, int64_t en
       if (slice.left_out[i] == 0) place += slice.bytes[i];
     }
     for (const ArrowView& view : views) {
-      const auto field = static_cast<size_t>(&view - views.data());
-      if (!view.field().sequence) slice.WriteFixed(view, fields_.places_[field]);
-    }
-    for (const size_t field : fields_.variable_) {
-      const ArrowView& view = views[field];
-      slice.ForEachRow(view,
-                       [&](size_t i, int64_t row) { view.WriteVariable(row, &slice.variable[i]); });
+      if (view.field().sequence) {
+        slice.ForEachRow(
+            view, [&](size_t i, int64_t row) { view.WriteVariable(row, &slice.variable[i]); });
+      } else {
+        slice.WriteFixed(view, fields_.places_[view.slot()]);
+      }
     }
     for (size_t i = 0; i < slice.rows; ++i) {
       if (slice.left_out[i] != 0) continue;
@@ -339,8 +392,8 @@ void ArrowPart::Load(const uint32_t* rows, size_t n, bool consecutive, FieldRows
                     : static_cast<size_t>(std::find_if(rows + i, rows + n, is_other) - (rows + i));
     const ArrowRowList list{rows + i, size, static_cast<int64_t>(batch.first_row), consecutive};
     i += size;
-    for (size_t k = 0; k < batch.views.size(); ++k) {
-      InColumn(batch.views[k].field(), [&] { batch.views[k].Load(list, rows_->some_[k], out); });
+    for (const ArrowView& view : batch.views) {
+      InColumn(view.field(), [&] { view.Load(list, out); });
     }
   }
 }

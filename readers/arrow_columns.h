@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,17 +54,31 @@ class ArrowFields {
   size_t fixed_bytes_ = 0;        // where the others begin
 };
 
+// A field, by its number, and its column in a schema.
+struct FieldColumn {
+  size_t field;
+  ArrowColumn column;
+};
+using FieldColumns = std::vector<FieldColumn>;
+
+// The columns of all fields, in their order. Throws what ArrowNames::Find throws.
+FieldColumns FindColumns(const ArrowFields& fields, const ArrowSchema& schema);
+// The same columns in a schema that has no others: down to level `levels`, structs have only those
+// children that one of the columns goes through.
+FieldColumns Narrowed(FieldColumns columns, size_t levels);
+// Divides columns into parts that can be read apart, each of neighbours in the schema. A part has
+// 1 MiB at least and a 16th of all, as far as that goes, by size_of(some columns). Fields of one
+// outermost column stay together.
+std::vector<FieldColumns> Divided(FieldColumns columns,
+                                  const std::function<uint64_t(const FieldColumns&)>& size_of);
+
 // How batches of one schema become rows. Immutable; any thread.
 class ArrowRows {
  public:
-  // columns[i] is that of field i. The fields must outlive this; the schema need not. Throws
-  // kDataLoss "column 'x': it is string, int64 [1] is declared" if a type does not fit its field or
-  // cannot be read.
-  ArrowRows(const ArrowFields& fields, const ArrowSchema& schema,
-            const std::vector<ArrowColumn>& columns);
-  // The same for some of the fields, by their numbers.
-  ArrowRows(const ArrowFields& fields, const ArrowSchema& schema,
-            const std::vector<ArrowColumn>& columns, std::vector<size_t> some);
+  // For all fields or some of them, in any order. The fields must outlive this; the schema need
+  // not. Throws kDataLoss "column 'x': it is string, int64 [1] is declared" if a type does not fit
+  // its field or cannot be read.
+  ArrowRows(const ArrowFields& fields, const ArrowSchema& schema, FieldColumns columns);
 
   // For rows of all fields. Adds a record to the chunk for each row from `begin` to `end`, unless a
   // field of it is missing and says skip. Rows are counted in errors as if the batch began with row
@@ -82,8 +97,7 @@ class ArrowRows {
   std::vector<ArrowView> ViewsOf(const ArrowArray& batch) const;
 
   const ArrowFields& fields_;
-  const std::vector<size_t> some_;  // the numbers of the fields
-  std::vector<ArrowPath> paths_;    // and their columns
+  std::vector<ArrowPath> paths_;  // by the numbers of their fields
 };
 
 // Memory that arrays lie in, if it is the host's own.

@@ -16,60 +16,34 @@ namespace {
 constexpr size_t kMostNames = 20;  // of columns in an error
 constexpr int kMaxNesting = 64;    // of types within types
 
-// Goes down to the child of a struct.
-const ArrowSchema& GoTo(const ArrowSchema& schema, size_t child, ArrowColumn* column) {
-  column->children.push_back(child);
-  column->names.emplace_back(ArrowNameOf(*schema.children[child]));
-  return *schema.children[child];
+bool IsStruct(const ArrowSchema& schema) {
+  return schema.dictionary == nullptr && ArrowTypeOf(schema).kind == ArrowKind::kStruct;
 }
 
 // Goes down through lists.
 const ArrowSchema& GoThroughLists(const ArrowSchema& schema, ArrowColumn* column) {
   const ArrowSchema* here = &schema;
   while (here->dictionary == nullptr && IsList(ArrowTypeOf(*here).kind)) {
-    if (column->children.size() > kMaxNesting) {
+    if (column->size() > kMaxNesting) {
       Throw(ErrorCode::kDataLoss, "its lists are nested more than ", kMaxNesting, " deep");
     }
     here = &ItemOf(*here);
-    column->children.push_back(0);
+    column->push_back(0);
   }
   return *here;
-}
-
-// Finds what a struct has by a name with or without points. An exact name goes before one with
-// points between the names of structs.
-bool FindIn(const ArrowSchema& schema, std::string_view name, ArrowColumn* column) {
-  if (ArrowTypeOf(schema).kind != ArrowKind::kStruct || column->children.size() > kMaxNesting) {
-    return false;
-  }
-  if (const std::optional<size_t> child = ChildNamed(schema, name)) {
-    GoTo(schema, *child, column);
-    return true;
-  }
-  for (size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', dot + 1)) {
-    const std::optional<size_t> child = ChildNamed(schema, name.substr(0, dot));
-    if (!child) continue;
-    const ArrowColumn before = *column;
-    const ArrowSchema& inner = GoThroughLists(GoTo(schema, *child, column), column);
-    if (FindIn(inner, name.substr(dot + 1), column)) return true;
-    *column = before;
-  }
-  return false;
 }
 
 // Reads the number of a column, such as #3.
-bool ReadNumber(const std::string& name, int64_t* number) {
+std::optional<size_t> ReadNumber(std::string_view name) {
   const char* const end = name.data() + name.size();
-  if (name.empty() || name[0] != '#') return false;
-  const auto read = std::from_chars(name.data() + 1, end, *number);
-  return read.ec == std::errc() && read.ptr == end;
+  if (name.size() < 2 || name[0] != '#') return std::nullopt;
+  size_t number = 0;
+  const auto read = std::from_chars(name.data() + 1, end, number);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
 }
 
-const ArrowSchema& SchemaAt(const ArrowSchema& schema, const ArrowColumn& column) {
-  const ArrowSchema* here = &schema;
-  for (const size_t child : column.children) here = here->children[child];
-  return *here;
-}
+std::string Numbered(size_t child) { return StrCat("#", child); }
 
 bool HasNulls(const ArrowArray* sample) {
   if (sample == nullptr) return false;
@@ -88,51 +62,160 @@ std::string DimsOf(const std::vector<int64_t>& dims) {
   return text + "]";
 }
 
-// Adds fields for a column and what is in it. `name` is its own with those of the structs around
-// it, `dims` those of the lists around it.
-void GuessIn(const ArrowSchema& schema, const ArrowArray* sample, const std::string& name,
-             std::vector<int64_t> dims, bool has_nulls, std::vector<std::string>* fields) {
-  if (dims.size() > kMaxNesting) return;
-  has_nulls = has_nulls || HasNulls(sample);
-  const bool dictionary = schema.dictionary != nullptr;
-  const ArrowType type = ArrowTypeOf(dictionary ? *schema.dictionary : schema);
-  if (type.kind == ArrowKind::kNull || type.kind == ArrowKind::kOther) return;
-  if (IsList(type.kind) || type.kind == ArrowKind::kStruct) {
-    if (dictionary || (sample != nullptr && sample->n_children != schema.n_children)) return;
-    if (type.kind == ArrowKind::kFixedList && type.size == 0) return;
-    if (IsList(type.kind)) dims.push_back(type.kind == ArrowKind::kFixedList ? type.size : -1);
-    for (size_t i = 0; i < ChildrenOf(schema); ++i) {
-      const ArrowSchema& child = *schema.children[i];
-      const std::string child_name(ArrowNameOf(child));
-      GuessIn(child, sample == nullptr ? nullptr : sample->children[i],
-              IsList(type.kind) ? name
-              : name.empty()    ? child_name
-                                : StrCat(name, ".", child_name),
-              dims, has_nulls, fields);
+// Fields for the columns of a schema.
+class Guess {
+ public:
+  explicit Guess(const ArrowSchema& schema) : schema_(schema), names_(schema) {}
+
+  std::vector<std::string> Fields(const ArrowArray* sample) {
+    AddIn(schema_, sample, {}, false);
+    return std::move(fields_);
+  }
+  std::vector<std::string> FieldsOf(size_t column, const ArrowArray* values) {
+    column_.push_back(column);
+    AddIn(*schema_.children[column], values, {}, false);
+    return std::move(fields_);
+  }
+
+ private:
+  // Adds fields for a column, at column_, and what is in it. `dims` are those of the lists around
+  // it.
+  void AddIn(const ArrowSchema& schema, const ArrowArray* sample, std::vector<int64_t> dims,
+             bool has_nulls) {
+    if (column_.size() > kMaxNesting) return;
+    has_nulls = has_nulls || HasNulls(sample);
+    const bool dictionary = schema.dictionary != nullptr;
+    const ArrowType type = ArrowTypeOf(dictionary ? *schema.dictionary : schema);
+    if (type.kind == ArrowKind::kNull || type.kind == ArrowKind::kOther) return;
+    if (IsList(type.kind) || type.kind == ArrowKind::kStruct) {
+      if (dictionary || (sample != nullptr && sample->n_children != schema.n_children)) return;
+      if (type.kind == ArrowKind::kFixedList && type.size == 0) return;
+      if (IsList(type.kind)) dims.push_back(type.kind == ArrowKind::kFixedList ? type.size : -1);
+      for (size_t i = 0; i < ChildrenOf(schema); ++i) {
+        column_.push_back(i);
+        AddIn(*schema.children[i], sample == nullptr ? nullptr : sample->children[i], dims,
+              has_nulls);
+        column_.pop_back();
+      }
+      return;
     }
-    return;
+    const bool is_text = IsText(type.kind);
+    // What the notation has no dims for is left out.
+    if (is_text && dims.size() > 1) return;
+    if (std::find(dims.begin(), dims.end(), -1) > dims.begin() &&
+        std::find(dims.begin(), dims.end(), -1) != dims.end()) {
+      return;
+    }
+    if (std::count(dims.begin(), dims.end(), -1) > 1) return;
+    const std::string name = names_.NameOf(column_);
+    if (name.empty()) return;
+    const DataType dtype = GuessDataType(dictionary ? *schema.dictionary : schema);
+    const bool quoted = name.find_first_of(" \t[]") != std::string::npos;
+    const bool one = dims.empty() && !is_text;
+    fields_.push_back(StrCat(
+        quoted ? "\"" + name + "\"" : name, " ",
+        is_text ? dims.empty() ? "bytes" : "bytes[-1]" : StrCat(ToString(dtype), DimsOf(dims)),
+        !has_nulls ? ""
+        : one      ? " default=0"
+                   : " missing=default"));
   }
-  const bool is_text = IsText(type.kind);
-  // What the notation has no dims for is left out.
-  if (is_text && dims.size() > 1) return;
-  if (std::find(dims.begin(), dims.end(), -1) > dims.begin() &&
-      std::find(dims.begin(), dims.end(), -1) != dims.end()) {
-    return;
-  }
-  if (std::count(dims.begin(), dims.end(), -1) > 1) return;
-  if (name.empty() || name.find('"') != std::string::npos) return;
-  const DataType dtype = GuessDataType(dictionary ? *schema.dictionary : schema);
-  const bool quoted = name.find_first_of(" \t") != std::string::npos;
-  const bool one = dims.empty() && !is_text;
-  fields->push_back(
-      StrCat(quoted ? "\"" + name + "\"" : name, " ",
-             is_text ? dims.empty() ? "bytes" : "bytes[-1]" : StrCat(ToString(dtype), DimsOf(dims)),
-             !has_nulls ? ""
-             : one      ? " default=0"
-                        : " missing=default"));
-}
+
+  const ArrowSchema& schema_;
+  ArrowNames names_;
+  ArrowColumn column_;
+  std::vector<std::string> fields_;
+};
 
 }  // namespace
+
+const ArrowNames::Children& ArrowNames::ChildrenByName(const ArrowSchema& schema) {
+  const auto [entry, added] = children_.try_emplace(&schema);
+  for (size_t i = 0; added && i < ChildrenOf(schema); ++i) {
+    entry->second[ArrowNameOf(*schema.children[i])].push_back(i);
+  }
+  return entry->second;
+}
+
+std::optional<size_t> ArrowNames::ChildOf(const ArrowSchema& schema, std::string_view name) {
+  const Children& children = ChildrenByName(schema);
+  const auto found = children.find(name);
+  if (found != children.end()) {
+    const std::vector<size_t>& same = found->second;
+    if (same.size() == 1) return same[0];
+    std::string numbers;
+    for (const size_t child : same) {
+      numbers += StrCat(numbers.empty() ? "'" : ", '", Numbered(child), "'");
+    }
+    Throw(ErrorCode::kDataLoss, same.size(), " columns are named '", Escaped(std::string(name)),
+          "'; by their numbers they are ", numbers);
+  }
+  const std::optional<size_t> number = ReadNumber(name);
+  return number && *number < ChildrenOf(schema) ? number : std::nullopt;
+}
+
+// Finds what a struct has by a name; null if there is none.
+const ArrowSchema* ArrowNames::FindIn(const ArrowSchema& schema, std::string_view name,
+                                      ArrowColumn* column) {
+  if (!IsStruct(schema) || column->size() > kMaxNesting) return nullptr;
+  if (const std::optional<size_t> child = ChildOf(schema, name)) {
+    column->push_back(*child);
+    return schema.children[*child];
+  }
+  for (size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', dot + 1)) {
+    const std::optional<size_t> child = ChildOf(schema, name.substr(0, dot));
+    if (!child) continue;
+    const size_t before = column->size();
+    column->push_back(*child);
+    const ArrowSchema& inner = GoThroughLists(*schema.children[*child], column);
+    const ArrowSchema* const found = FindIn(inner, name.substr(dot + 1), column);
+    if (found != nullptr) return found;
+    column->resize(before);
+  }
+  return nullptr;
+}
+
+ArrowColumn ArrowNames::Find(const std::string& name) {
+  ArrowColumn column;
+  const ArrowSchema* const found = FindIn(schema_, name, &column);
+  if (found == nullptr) {
+    Throw(ErrorCode::kDataLoss, "no column is named '", Escaped(name), "'; there are ",
+          NamesIn(schema_));
+  }
+  const ArrowSchema& values = GoThroughLists(*found, &column);
+  if (IsStruct(values)) {
+    Throw(ErrorCode::kDataLoss, "column '", Escaped(name),
+          "': it is a struct; name one of its columns: ", NamesIn(values));
+  }
+  return column;
+}
+
+std::string ArrowNames::NameOf(const ArrowColumn& column) {
+  std::vector<std::string> parts, numbers;  // from the outermost struct on
+  const ArrowSchema* here = &schema_;
+  for (const size_t child : column) {
+    if (IsStruct(*here)) {
+      numbers.push_back(Numbered(child));
+      const std::string name(ArrowNameOf(*here->children[child]));
+      const bool can_be_written =
+          !name.empty() && Escaped(name) == name && name.find('"') == std::string::npos;
+      const bool tells = can_be_written && ChildrenByName(*here).at(name).size() == 1;
+      parts.push_back(tells ? name : numbers.back());
+    }
+    here = here->children[child];
+  }
+  // Points within names may lead elsewhere: then numbers stand for them, too.
+  for (size_t first = 0; first <= parts.size(); ++first) {
+    if (first > 0) parts[first - 1] = numbers[first - 1];
+    std::string name;
+    for (const std::string& part : parts) name += StrCat(name.empty() ? "" : ".", part);
+    try {
+      if (Find(name) == column) return name;
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+    }
+  }
+  return "";
+}
 
 std::string NamesIn(const ArrowSchema& schema) {
   std::string names;
@@ -144,38 +227,13 @@ std::string NamesIn(const ArrowSchema& schema) {
   return names.empty() ? "none" : names;
 }
 
-std::optional<size_t> ChildNamed(const ArrowSchema& schema, std::string_view name) {
-  std::optional<size_t> found;
-  for (size_t i = 0; i < ChildrenOf(schema); ++i) {
-    if (ArrowNameOf(*schema.children[i]) != name) continue;
-    if (found) {
-      Throw(ErrorCode::kDataLoss, "more than one column is named '", Escaped(std::string(name)),
-            "'");
-    }
-    found = i;
-  }
-  return found;
-}
-
-ArrowColumn FindArrowColumn(const ArrowSchema& schema, const std::string& name) {
-  ArrowColumn column;
-  int64_t number = 0;
-  if (!FindIn(schema, name, &column)) {
-    if (!ReadNumber(name, &number) || number < 0 || number >= schema.n_children) {
-      Throw(ErrorCode::kDataLoss, "no column is named '", Escaped(name), "'; there are ",
-            NamesIn(schema));
-    }
-    const ArrowSchema& child = GoTo(schema, static_cast<size_t>(number), &column);
-    ChildNamed(schema, ArrowNameOf(child));  // throws if the name does not tell which one it is
-  }
-  GoThroughLists(SchemaAt(schema, column), &column);
-  return column;
-}
-
 std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample) {
-  std::vector<std::string> fields;
-  GuessIn(schema, sample, "", {}, false, &fields);
-  return fields;
+  return Guess(schema).Fields(sample);
+}
+
+std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, size_t column,
+                                          const ArrowArray* values) {
+  return Guess(schema).FieldsOf(column, values);
 }
 
 }  // namespace millhopper

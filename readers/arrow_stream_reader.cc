@@ -43,11 +43,7 @@ std::unique_ptr<ArrowStreamReader::Pass> ArrowStreamReader::Begin() const {
   }
   ArrowOwned<ArrowSchema> schema;
   Check(stream, stream->get_schema(stream, schema.out()), "the stream gives no schema");
-  std::vector<ArrowColumn> columns;
-  for (const Field& field : fields_.fields()) {
-    columns.push_back(FindArrowColumn(*schema, field.name));
-  }
-  pass->rows = std::make_shared<ArrowRows>(fields_, *schema, columns);
+  pass->rows = std::make_shared<ArrowRows>(fields_, *schema, FindColumns(fields_, *schema));
   return pass;
 }
 

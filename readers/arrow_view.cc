@@ -67,22 +67,16 @@ void CheckSize(uint64_t bytes) {
 
 }  // namespace
 
-ArrowPath::ArrowPath(const Field& field, const ArrowSchema& schema, const ArrowColumn& column)
-    : field_(field) {
+ArrowPath::ArrowPath(const Field& field, size_t slot, const ArrowSchema& schema,
+                     const ArrowColumn& column)
+    : field_(field), slot_(slot) {
   const ArrowSchema* here = &schema;
-  const auto go = [&](size_t child) {
+  for (const size_t child : column) {
+    if (child >= ChildrenOf(*here)) {
+      Throw(ErrorCode::kDataLoss, "it is ", ArrowTypeName(*here), " without child ", child);
+    }
     steps_.push_back({ArrowTypeOf(*here), child});
     here = here->children[child];
-  };
-  for (const std::string& name : column.names) {
-    while (here->dictionary == nullptr && IsList(ArrowTypeOf(*here).kind)) go(0);
-    const std::optional<size_t> child = ChildNamed(*here, name);
-    if (!child) Throw(ErrorCode::kDataLoss, "no column is named '", Escaped(name), "'");
-    go(*child);
-  }
-  while (here->dictionary == nullptr && IsList(ArrowTypeOf(*here).kind)) {
-    ItemOf(*here);
-    go(0);
   }
   steps_.push_back({ArrowTypeOf(*here), 0});
   if (here->dictionary != nullptr) dictionary_ = ArrowTypeOf(*here->dictionary);
@@ -99,11 +93,8 @@ ArrowPath::ArrowPath(const Field& field, const ArrowSchema& schema, const ArrowC
 void ArrowPath::CheckType(const ArrowSchema& found) const {
   const std::string name = ArrowTypeName(found);
   const std::string declared = Declared(field_);
-  if (value_.kind == ArrowKind::kOther) {
+  if (value_.kind == ArrowKind::kOther || value_.kind == ArrowKind::kStruct) {
     Throw(ErrorCode::kDataLoss, "it is ", name, ", which is not read");
-  }
-  if (value_.kind == ArrowKind::kStruct) {
-    Throw(ErrorCode::kDataLoss, "it is a struct; name one of its columns: ", NamesIn(found));
   }
   const bool dictionary_of_lists = dictionary_ && IsList(dictionary_->kind);
   const bool is_text = IsText(value_.kind);
@@ -342,12 +333,12 @@ void ArrowView::WriteFixed(int64_t row, char* to) const {
   WriteValues(*spans, to);
 }
 
-void ArrowView::Load(const ArrowRowList& rows, size_t slot, FieldRows* out) const {
+void ArrowView::Load(const ArrowRowList& rows, FieldRows* out) const {
   if (field_.sequence) {
-    for (size_t i = 0; i < rows.size; ++i) LoadSequence(rows[i], slot, out);
+    for (size_t i = 0; i < rows.size; ++i) LoadSequence(rows[i], out);
     return;
   }
-  char* const to = out->NextPlace(slot);
+  char* const to = out->NextPlace(slot());
   const size_t bytes = field_.values * field_.value_bytes();
   if (in_place_ == nullptr) {
     for (size_t i = 0; i < rows.size; ++i) WriteFixed(rows[i], to + i * bytes);
@@ -360,14 +351,14 @@ void ArrowView::Load(const ArrowRowList& rows, size_t slot, FieldRows* out) cons
   } else {
     Gather(in_place_, rows, bytes, to);
   }
-  out->Pass(slot, rows.size * field_.values);
+  out->Pass(slot(), rows.size * field_.values);
 }
 
-void ArrowView::LoadSequence(int64_t row, size_t slot, FieldRows* out) const {
+void ArrowView::LoadSequence(int64_t row, FieldRows* out) const {
   Spans* const spans = SpansOfThread();
-  if (!FindSpans(row, spans)) return out->AppendDefault(slot, kIsNull);
-  if (!field_.bytes) return WriteValues(*spans, out->Take(slot, CountOf(*spans)));
-  if (!field_.bytes_list) return out->AppendBytes(slot, TextOrDefault(PlaceOf(row)));
+  if (!FindSpans(row, spans)) return out->AppendDefault(slot(), kIsNull);
+  if (!field_.bytes) return WriteValues(*spans, out->Take(slot(), CountOf(*spans)));
+  if (!field_.bytes_list) return out->AppendBytes(slot(), TextOrDefault(PlaceOf(row)));
   thread_local std::vector<std::string_view> texts;
   texts.clear();
   uint64_t bytes = 0;
@@ -376,7 +367,7 @@ void ArrowView::LoadSequence(int64_t row, size_t slot, FieldRows* out) const {
     bytes += texts.back().size();
     CheckSize(bytes);
   });
-  out->AppendBytes(slot, texts);
+  out->AppendBytes(slot(), texts);
 }
 
 uint64_t ArrowView::Measure(int64_t row) const {

@@ -19,14 +19,16 @@
 
 namespace millhopper {
 
-// A field and the way to its values in batches of a schema. Immutable; any thread.
+// A field, the slot that its values go to, and the way to them in batches of a schema. Immutable;
+// any thread.
 class ArrowPath {
  public:
   // The field must outlive this; the schema need not. Throws kDataLoss "it is string, int64 [1] is
   // declared" if the type does not fit the field or cannot be read.
-  ArrowPath(const Field& field, const ArrowSchema& schema, const ArrowColumn& column);
+  ArrowPath(const Field& field, size_t slot, const ArrowSchema& schema, const ArrowColumn& column);
 
   const Field& field() const { return field_; }
+  size_t slot() const { return slot_; }
 
  private:
   friend class ArrowView;
@@ -39,6 +41,7 @@ class ArrowPath {
   void CheckType(const ArrowSchema& found) const;
 
   const Field& field_;
+  const size_t slot_;
   std::vector<Step> steps_;              // from the schema to the values
   std::vector<size_t> ends_;             // the steps that are lists, and the last one
   size_t lists_ = 0;                     // on the way
@@ -67,6 +70,7 @@ class ArrowView {
   ArrowView(const ArrowPath& path, const ArrowArray& batch);
 
   const Field& field() const { return field_; }
+  size_t slot() const { return path_.slot(); }
 
   // The values of this row, if those of all rows lie one behind another, as the field has them; the
   // row must be one of the batch. Null otherwise, and for sequences.
@@ -78,8 +82,8 @@ class ArrowView {
   // Whether such a field has no value in a row.
   bool IsMissing(int64_t row) const;
 
-  // Appends the values of rows, of which there is one at least.
-  void Load(const ArrowRowList& rows, size_t slot, FieldRows* out) const;
+  // Appends the values of rows, of which there is one at least, to the slot.
+  void Load(const ArrowRowList& rows, FieldRows* out) const;
   // Writes the values of a field of known size.
   void WriteFixed(int64_t row, char* to) const;
   // What a field of unknown size takes in a record, and writes that: the number of its values, and
@@ -113,7 +117,7 @@ class ArrowView {
   std::string_view TextOrDefault(int64_t place) const;
   // How many values stand for those of a row that has none. Throws if nothing does.
   size_t MissingCount() const;
-  void LoadSequence(int64_t row, size_t slot, FieldRows* out) const;
+  void LoadSequence(int64_t row, FieldRows* out) const;
 
   const ArrowPath& path_;
   const Field& field_;

@@ -294,6 +294,12 @@ struct Head {
       .InFile(path, 0);
 }
 
+// Throws kDataLoss for a text in UTF-16.
+void RefuseUtf16(const std::string& path, const std::string& text) {
+  if (text.compare(0, 2, "\xff\xfe") == 0) RefuseEncoding(path, "UTF-16LE");
+  if (text.compare(0, 2, "\xfe\xff") == 0) RefuseEncoding(path, "UTF-16BE");
+}
+
 // Reads the first row, whatever it is.
 Head ReadHead(const std::string& path, const TableSyntax& syntax) {
   ByteStream stream(path);
@@ -305,10 +311,7 @@ Head ReadHead(const std::string& path, const TableSyntax& syntax) {
     text.resize(std::max(size_t{8} << 10, 2 * had));
     text.resize(had + stream.Read(text.data() + had, text.size() - had));
     ended = text.size() < std::max(size_t{8} << 10, 2 * had);
-    if (had == 0) {
-      if (text.compare(0, 2, "\xff\xfe") == 0) RefuseEncoding(path, "UTF-16LE");
-      if (text.compare(0, 2, "\xfe\xff") == 0) RefuseEncoding(path, "UTF-16BE");
-    }
+    if (had == 0) RefuseUtf16(path, text);
     const char* const limit = text.data() + text.size();
     const char* row = text.data() + Utf8MarkBytes(text);
     while (row < limit) {
@@ -636,19 +639,22 @@ class TableFormat final : public SearchedFormat {
 // The first rows of a file, of the first bytes of it.
 std::vector<std::vector<std::string>> FirstRows(const std::string& path,
                                                 const TableSyntax& syntax) {
-  constexpr size_t kLookedAt = size_t{64} << 10;
   ByteStream stream(path);
-  std::string text(kLookedAt, '\0');
-  text.resize(stream.Read(text.data(), text.size()));
-  const bool ended = text.size() < kLookedAt;
+  std::string text;
   std::vector<std::vector<std::string>> rows;
-  const char* const limit = text.data() + text.size();
-  for (const char* row = text.data() + Utf8MarkBytes(text); row < limit;) {
-    const RowEnd end = FindRowEnd(row, limit, ended, syntax);
-    if (end.next == nullptr) break;
-    const std::string_view whole(row, static_cast<size_t>(end.end - row));
-    if (IsRecord(whole, syntax)) rows.push_back(CellsOf(whole, syntax));
-    row = end.next;
+  // A header and a row, at least.
+  for (bool more = true; more && rows.size() < 2 && text.size() < kMaxLineBytes;) {
+    more = AddToHead(&stream, &text);
+    RefuseUtf16(path, text);
+    rows.clear();
+    const char* const limit = text.data() + text.size();
+    for (const char* row = text.data() + Utf8MarkBytes(text); row < limit;) {
+      const RowEnd end = FindRowEnd(row, limit, !more, syntax);
+      if (end.next == nullptr) break;
+      const std::string_view whole(row, static_cast<size_t>(end.end - row));
+      if (IsRecord(whole, syntax)) rows.push_back(CellsOf(whole, syntax));
+      row = end.next;
+    }
   }
   return rows;
 }

@@ -159,22 +159,35 @@ bool IsBlank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-std::vector<std::string> FirstLines(const std::string& path) {
-  constexpr size_t kLookedAt = size_t{64} << 10;
+std::vector<std::string> FirstLines(const std::string& path, std::vector<uint64_t>* begins) {
   ByteStream stream(path);
-  std::string text(kLookedAt, '\0');
-  text.resize(stream.Read(text.data(), text.size()));
-  const bool ended = text.size() < kLookedAt;
+  std::string text;
   std::vector<std::string> lines;
-  for (size_t begin = Utf8MarkBytes(text); begin < text.size();) {
-    const size_t end = text.find('\n', begin);
-    if (end == std::string::npos && !ended) break;
-    std::string line = text.substr(begin, end - begin);
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (!IsBlank(line)) lines.push_back(std::move(line));
-    begin = end == std::string::npos ? text.size() : end + 1;
+  for (bool more = true; more;) {
+    more = AddToHead(&stream, &text);
+    for (size_t begin = Utf8MarkBytes(text); begin < text.size();) {
+      const size_t end = text.find('\n', begin);
+      if (end == std::string::npos && more) break;
+      std::string line = text.substr(begin, end - begin);
+      if (!line.empty() && line.back() == '\r') line.pop_back();
+      if (!IsBlank(line)) {
+        lines.push_back(std::move(line));
+        if (begins != nullptr) begins->push_back(begin);
+      }
+      begin = end == std::string::npos ? text.size() : end + 1;
+    }
+    if (!lines.empty() || text.size() >= kMaxLineBytes) break;
   }
   return lines;
+}
+
+bool AddToHead(ByteStream* stream, std::string* text) {
+  constexpr size_t kFirst = size_t{64} << 10;
+  const size_t had = text->size();
+  const size_t size = std::max(kFirst, 2 * had);
+  text->resize(size);
+  text->resize(had + stream->Read(text->data() + had, size - had));
+  return text->size() == size;
 }
 
 std::string LineName(const std::string& path, uint64_t offset) {

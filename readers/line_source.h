@@ -33,9 +33,15 @@ size_t Utf8MarkBytes(std::string_view text);
 // Whether a line has nothing but blanks.
 bool IsBlank(std::string_view line);
 
-// The first lines of a file without their ends, as many as end in its first 64 KiB, but no blank
-// ones. For guesses.
-std::vector<std::string> FirstLines(const std::string& path);
+// The first lines of a file without their ends, as many as end in its first 64 KiB but one at
+// least, and no blank ones. For guesses. Tells the bytes of the text at which they begin, too,
+// unless `begins` is null.
+std::vector<std::string> FirstLines(const std::string& path,
+                                    std::vector<uint64_t>* begins = nullptr);
+
+// Adds what follows in a text to its beginning, 64 KiB at first and then as much as there is
+// already. False once all of it is there. For guesses that need more if a line is long.
+bool AddToHead(ByteStream* stream, std::string* text);
 
 // "line 17", for a line that begins with this byte of the file's text. Reads the file up to there;
 // "" if that is not possible, as of a file that can be read once only.

@@ -24,6 +24,7 @@ void CheckCompanions(const FormatSchema& schema) {
 }
 
 // What to write where a format needs fields, none are given, and some fit the first file; or "".
+// Throws what is wrong with the file, which would be wrong with any fields, too.
 std::string FittingFields(const FormatSchema* schema, const FormatArguments& arguments) {
   const AttributeMap& given = arguments.attributes;
   if (schema == nullptr || schema->guess_fields == nullptr || !arguments.declared.empty() ||
@@ -42,7 +43,8 @@ std::string FittingFields(const FormatSchema* schema, const FormatArguments& arg
     }
   } catch (const Error& error) {
     if (error.interrupts()) throw;
-    return "";  // of a damaged file, which is not what the error is about
+    const Error located = error.file().empty() ? error.InFile(path, 0) : error;
+    throw located.WithContext("while looking for fields that fit it, since none are given");
   }
   return list.empty() ? "" : StrCat("; these fit ", Escaped(path), ": fields: [", list, "]");
 }

@@ -112,6 +112,13 @@ struct SlotValue {
   }
 };
 using ElementValue = std::vector<SlotValue>;
+
+template <typename T>
+SlotValue SlotOf(const std::vector<int64_t>& dims, const std::vector<T>& values, Lod lod = {}) {
+  return {DataTypeOf<T>(), dims, std::move(lod),
+          std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
+}
+
 ElementValue ValueOf(const std::vector<LoDTensor>& element);
 std::ostream& operator<<(std::ostream& out, const SlotValue& slot);
 

@@ -120,6 +120,9 @@ bool HttpTask::Settle(CURLcode result) {
   if (judged_ == Judgement::kNone || (judged_ == Judgement::kTaken && result != CURLE_OK)) {
     failure_.problem =
         Escaped(curl_message_[0] != '\0' ? curl_message_ : curl_easy_strerror(result));
+    if (result == CURLE_OUT_OF_MEMORY && judged_ == Judgement::kNone) {
+      failure_.problem = "libcurl has no room for a line of the answer's headers; it takes 100 KB";
+    }
     failure_.passes = Passes(result);
   } else if (judged_ == Judgement::kTaken) {
     if (IsComplete() || !wanted_) return Succeed();

@@ -26,7 +26,7 @@ OpSchema PythonArrowSchema() {
                             "which millhopper.Reader.from_arrow gives it")
                 .Required())
       .Attr({"title", "", "what to call the function; for whoever reads the program"})
-      .Attr(FieldsAttribute("columns, \"user.age\" in a struct, or #3"));
+      .Attr(FieldsAttribute("columns, \"user.age\" in a struct, or numbers of them, #3, #0.age"));
 }
 
 void CreatePythonArrowReader(OpContext& context) {

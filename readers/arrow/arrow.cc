@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formats `arrow`, which is Arrow IPC as a file or a stream, and `feather`, which is the file
 // under another name. A chunk is a record batch; its header tells the number of records.
+#include <arrow/array/data.h>
+#include <arrow/array/util.h>
+#include <arrow/extension_type.h>
 #include <arrow/ipc/options.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
@@ -43,20 +46,92 @@ arrow::ipc::IpcReadOptions OptionsFor(const ArrowAccess& access, const std::vect
   return options;
 }
 
+// The array as others lie in memory of which any bytes will do: texts as binary, times and decimals
+// as numbers, without the number of its nulls.
+std::shared_ptr<arrow::ArrayData> StructureOf(const arrow::ArrayData& array) {
+  std::shared_ptr<arrow::ArrayData> same = array.Copy();
+  same->null_count = arrow::kUnknownNullCount;
+  arrow::FieldVector children;
+  for (std::shared_ptr<arrow::ArrayData>& child : same->child_data) {
+    child = StructureOf(*child);
+    children.push_back(arrow::field("", child->type));
+  }
+  if (same->dictionary != nullptr) same->dictionary = StructureOf(*same->dictionary);
+  const arrow::DataType& type = *array.type;
+  switch (type.id()) {
+    case arrow::Type::STRING:
+      same->type = arrow::binary();
+      break;
+    case arrow::Type::LARGE_STRING:
+      same->type = arrow::large_binary();
+      break;
+    case arrow::Type::STRING_VIEW:
+      same->type = arrow::binary_view();
+      break;
+    case arrow::Type::DATE64:
+    case arrow::Type::TIME64:
+      same->type = arrow::int64();
+      break;
+    case arrow::Type::TIME32:
+      same->type = arrow::int32();
+      break;
+    case arrow::Type::DECIMAL32:
+    case arrow::Type::DECIMAL64:
+    case arrow::Type::DECIMAL128:
+    case arrow::Type::DECIMAL256:
+      same->type = arrow::fixed_size_binary(
+          static_cast<const arrow::FixedSizeBinaryType&>(type).byte_width());
+      break;
+    case arrow::Type::STRUCT:
+      same->type = arrow::struct_(children);
+      break;
+    case arrow::Type::LIST:
+    case arrow::Type::MAP:
+      same->type = arrow::list(children.at(0));
+      break;
+    case arrow::Type::LARGE_LIST:
+      same->type = arrow::large_list(children.at(0));
+      break;
+    case arrow::Type::FIXED_SIZE_LIST:
+      same->type = arrow::fixed_size_list(
+          children.at(0), static_cast<const arrow::FixedSizeListType&>(type).list_size());
+      break;
+    case arrow::Type::DICTIONARY:
+      same->type = arrow::dictionary(static_cast<const arrow::DictionaryType&>(type).index_type(),
+                                     same->dictionary->type);
+      break;
+    case arrow::Type::EXTENSION: {
+      std::shared_ptr<arrow::ArrayData> storage = array.Copy();
+      storage->type = static_cast<const arrow::ExtensionType&>(type).storage_type();
+      return StructureOf(*storage);
+    }
+    default:
+      same->child_data = array.child_data;  // types that are not read
+  }
+  return same;
+}
+
+// Refuses what would be read beyond its end, and nothing else that Arrow's own reader takes: text
+// need not be UTF-8, nor times be of a day, as they are not in some old files.
+arrow::Status CheckStructure(const arrow::ArrayData& array) {
+  return arrow::MakeArray(StructureOf(array))->ValidateFull();
+}
+
 // Opens files and streams. One thread at a time.
 class IpcAccess {
  public:
   // A file.
-  IpcAccess(std::shared_ptr<const File> file, const std::vector<int>& columns)
-      : access_(std::move(file)) {
+  IpcAccess(std::shared_ptr<const File> file, const std::vector<int>& columns,
+            int64_t most_bytes = ArrowAccess::kMostBytes)
+      : access_(std::move(file), most_bytes) {
     file_ = access_.Run([&] {
       return arrow::ipc::RecordBatchFileReader::Open(access_.file(), OptionsFor(access_, columns));
     });
   }
   // Messages of a stream, the schema first.
   IpcAccess(std::shared_ptr<const File> file, const std::vector<Stretch>& messages,
-            const std::vector<int>& columns)
-      : access_(std::move(file), messages) {
+            const std::vector<int>& columns, int64_t most_bytes = ArrowAccess::kMostBytes)
+      : access_(std::move(file), messages, most_bytes) {
     stream_ = access_.Run([&] {
       return arrow::ipc::RecordBatchStreamReader::Open(access_.file(),
                                                        OptionsFor(access_, columns));
@@ -79,7 +154,10 @@ class IpcAccess {
       return next;
     });
     if (batch == nullptr) Throw(ErrorCode::kDataLoss, "it is not there");
-    access_.Run([&] { return batch->ValidateFull(); });
+    access_.Run([&]() -> arrow::Status {
+      for (const auto& column : batch->column_data()) ARROW_RETURN_NOT_OK(CheckStructure(*column));
+      return arrow::Status::OK();
+    });
     return batch;
   }
 
@@ -91,30 +169,24 @@ class IpcAccess {
 
 // What the fields need of a file: which columns to decode, and how they become rows.
 struct Wanted {
-  Wanted(const ArrowFields& fields, const arrow::Schema& schema)
-      : found(ColumnsOf(fields, schema)), columns(Outermost()), rows(Rows(fields, schema)) {}
-
-  const std::vector<ArrowColumn> found;
-  const std::vector<int> columns;
-  const std::shared_ptr<const ArrowRows> rows;
-
- private:
-  std::vector<int> Outermost() const {
-    std::set<int> numbers;
-    for (const ArrowColumn& column : found) numbers.insert(static_cast<int>(column.children[0]));
-    return {numbers.begin(), numbers.end()};
-  }
-  std::shared_ptr<const ArrowRows> Rows(const ArrowFields& fields,
-                                        const arrow::Schema& schema) const {
+  Wanted(const ArrowFields& fields, const arrow::Schema& schema) {
+    FieldColumns found = ColumnsOf(fields, schema);
+    std::set<int> outermost;
+    for (const FieldColumn& one : found) outermost.insert(static_cast<int>(one.column[0]));
+    columns.assign(outermost.begin(), outermost.end());
     arrow::FieldVector decoded;
     for (const int column : columns) decoded.push_back(schema.field(column));
-    return RowsOf(fields, arrow::Schema(decoded), found);
+    rows = RowsOf(fields, arrow::Schema(decoded), Narrowed(std::move(found), 1));
   }
+
+  std::vector<int> columns;
+  std::shared_ptr<const ArrowRows> rows;
 };
 
 // What a chunk of either kind is.
 struct Claimed {
   uint64_t number;                // of the record batch
+  uint64_t rows;                  // as its header says
   std::vector<Stretch> messages;  // of a stream
 };
 
@@ -122,15 +194,17 @@ class IpcSource : public FileSource {
  public:
   IpcSource(std::shared_ptr<const File> file, const ArrowFields& fields,
             const arrow::Schema& schema, bool records)
-      : file_(std::move(file)), wanted_(fields, schema), records_(records) {}
+      : file_(std::move(file)),
+        wanted_(fields, schema),
+        leaves_out_(AnySkips(fields.fields())),
+        records_(records) {}
 
   void Fetch(Chunk* chunk) const override {
     const auto* const claimed = std::any_cast<Claimed>(&chunk->claimed);
     WithPlace(file_->path(), chunk->offset, PlaceOf(*claimed), [&] {
       const uint64_t rows = FetchBatch(*claimed, chunk);
-      if (chunk->records && *chunk->records != rows) {
-        Throw(ErrorCode::kDataLoss, "it has ", rows, " rows, but its header says ",
-              *chunk->records);
+      if (claimed->rows != rows) {
+        Throw(ErrorCode::kDataLoss, "it has ", rows, " rows, but its header says ", claimed->rows);
       }
     });
   }
@@ -158,11 +232,13 @@ class IpcSource : public FileSource {
     return rows;
   }
 
-  static void SetPlace(const IpcMessage& message, Claimed claimed, Chunk* chunk) {
-    chunk->offset = message.stretch.offset;
-    chunk->length = message.stretch.size;
-    chunk->records = message.rows;
-    chunk->claimed = std::move(claimed);
+  // Says what a chunk is; `messages` are those of a stream.
+  void SetChunk(const IpcMessage& batch, uint64_t number, std::vector<Stretch> messages,
+                Chunk* chunk) const {
+    chunk->offset = batch.stretch.offset;
+    chunk->length = batch.stretch.size;
+    if (!leaves_out_) chunk->records = batch.rows;
+    chunk->claimed = Claimed{number, batch.rows, std::move(messages)};
   }
 
  private:
@@ -172,14 +248,17 @@ class IpcSource : public FileSource {
 
   const std::shared_ptr<const File> file_;
   const Wanted wanted_;
-  const bool records_;  // whether rows become records
+  const bool leaves_out_;  // rows, so that a chunk may have fewer records
+  const bool records_;     // whether rows become records
 };
 
 class IpcFileSource final : public IpcSource {
  public:
-  IpcFileSource(std::shared_ptr<const File> file, const ArrowFields& fields, bool records)
+  // `batches`: where they begin.
+  IpcFileSource(std::shared_ptr<const File> file, std::vector<uint64_t> batches,
+                const ArrowFields& fields, bool records)
       : IpcSource(file, fields, *IpcAccess(file, std::vector<int>()).schema(), records),
-        batches_(ReadIpcBatches(*file)) {
+        batches_(std::move(batches)) {
     auto access = std::make_unique<IpcAccess>(file, wanted().columns);
     if (static_cast<size_t>(access->batches()) != batches_.size()) {
       Throw(ErrorCode::kDataLoss, "Arrow finds ", access->batches(), " record batches, not ",
@@ -199,7 +278,7 @@ class IpcFileSource final : public IpcSource {
       }
       ++next_;
       if (message->rows == 0) continue;
-      SetPlace(*message, {number, {}}, chunk);
+      SetChunk(*message, number, {}, chunk);
       return true;
     }
     return false;
@@ -227,7 +306,7 @@ class IpcFileSource final : public IpcSource {
     return std::make_unique<IpcAccess>(file(), wanted().columns);
   }
 
-  const std::vector<uint64_t> batches_;  // where they begin
+  const std::vector<uint64_t> batches_;
   size_t next_ = 0;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<IpcAccess>> idle_;
@@ -269,7 +348,7 @@ class IpcStreamSource final : public IpcSource {
       if (message->rows == 0) continue;
       std::vector<Stretch> messages = before_;
       messages.push_back(message->stretch);
-      SetPlace(*message, {number, std::move(messages)}, chunk);
+      SetChunk(*message, number, std::move(messages), chunk);
       return true;
     }
     return false;
@@ -307,8 +386,12 @@ class IpcFormat final : public ColumnarFormat {
   std::unique_ptr<FileSource> Open(const FileEntry& entry) override {
     return WithPlace(entry.path, 0, "", [&]() -> std::unique_ptr<FileSource> {
       std::shared_ptr<const File> file = File::Open(entry.path);
-      if (IsFile(*file))
-        return std::make_unique<IpcFileSource>(std::move(file), fields(), window());
+      if (IsFile(*file)) {
+        // What Arrow says of a file that was cut is that it is none of its own.
+        std::vector<uint64_t> batches = ReadIpcBatches(*file);
+        return std::make_unique<IpcFileSource>(std::move(file), std::move(batches), fields(),
+                                               window());
+      }
       return std::make_unique<IpcStreamSource>(std::move(file), fields(), window());
     });
   }
@@ -339,22 +422,35 @@ class IpcFormat final : public ColumnarFormat {
 std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
   return WithPlace(path, 0, "", [&] {
     const std::shared_ptr<const File> file = File::Open(path);
-    std::vector<Stretch> messages;
+    const auto use_first = [&](IpcAccess* access, const auto& use) {
+      WithPlace(path, 0, "record batch 0: ", [&] { use(*access->Read(0)->Slice(0, kSampleRows)); });
+    };
     if (IsFile(*file)) {
-      IpcAccess access(file, std::vector<int>());
-      return access.batches() == 0 ? GuessFieldsOf(*access.schema())
-                                   : GuessFieldsOf(*access.Read(0)->Slice(0, kSampleRows));
+      const bool empty = ReadIpcBatches(*file).empty();
+      const auto schema = IpcAccess(file, std::vector<int>()).schema();
+      return GuessFieldsOf(*schema, [&](const std::vector<int>& columns, const auto& use) {
+        if (empty) return;
+        IpcAccess access(file, columns, kMostSampleBytes);
+        use_first(&access, use);
+      });
     }
-    messages.push_back(SchemaOf(*file));
+    // All up to the first record batch.
+    std::vector<Stretch> messages = {SchemaOf(*file)};
+    const auto schema = IpcAccess(file, messages, std::vector<int>()).schema();
     uint64_t at = messages[0].size;
-    while (const std::optional<IpcMessage> message = ReadIpcMessage(*file, at)) {
+    bool empty = true;
+    while (empty) {
+      const std::optional<IpcMessage> message = ReadIpcMessage(*file, at);
+      if (!message) break;
       messages.push_back(message->stretch);
       at += message->stretch.size;
-      if (message->kind != IpcMessage::Kind::kRecordBatch) continue;
-      IpcAccess access(file, messages, std::vector<int>());
-      return GuessFieldsOf(*access.Read(0)->Slice(0, kSampleRows));
+      empty = message->kind != IpcMessage::Kind::kRecordBatch;
     }
-    return GuessFieldsOf(*IpcAccess(file, {SchemaOf(*file)}, std::vector<int>()).schema());
+    return GuessFieldsOf(*schema, [&](const std::vector<int>& columns, const auto& use) {
+      if (empty) return;
+      IpcAccess access(file, messages, columns, kMostSampleBytes);
+      use_first(&access, use);
+    });
   });
 }
 
@@ -369,7 +465,7 @@ bool MatchesFeather1(const char* head, size_t size) {
   return BeginsWith(head, size, kFeather1Magic);
 }
 
-constexpr char kNames[] = "columns, \"user.age\" in a struct, or #3";
+constexpr char kNames[] = "columns, \"user.age\" in a struct, or numbers of them, #3, #0.age";
 
 FormatSchema ArrowSchemaOfFormat() {
   FormatSchema schema("Arrow IPC, files and streams: columns by name, a record batch at a time");

@@ -12,14 +12,11 @@
 #include <new>
 #include <unordered_map>
 
-#include "framework/base/limits.h"
 #include "framework/base/memory.h"
 
 namespace millhopper {
 namespace {
 
-// What one reader may hold at once: a chunk as stored and as expanded.
-constexpr int64_t kMostBytes = kMaxChunkBytes + kMaxExpandedChunkBytes;
 constexpr size_t kShownBytes = 400;  // of a text of Arrow's
 
 std::string Shown(const std::string& text) {
@@ -31,6 +28,8 @@ std::string Shown(const std::string& text) {
 // Every piece is a buffer of the pool.
 class ArrowAccess::Memory final : public arrow::MemoryPool, public ArrowMemory {
  public:
+  explicit Memory(int64_t most_bytes) : most_bytes_(most_bytes) {}
+
   void ForgetProblem() { problem_ = nullptr; }
   void BeginChunk() { in_use_before_ = in_use_; }
   // Remembers the exception that is being handled, if it is the first one.
@@ -48,9 +47,9 @@ class ArrowAccess::Memory final : public arrow::MemoryPool, public ArrowMemory {
   arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t** out) override {
     try {
       const int64_t has = std::max<int64_t>(in_use_ - in_use_before_, 0);
-      if (size < 0 || alignment > int64_t{kBufferAlignment} || size > kMostBytes - has) {
+      if (size < 0 || alignment > int64_t{kBufferAlignment} || size > most_bytes_ - has) {
         Throw(ErrorCode::kResourceLimit, "Arrow needs ", size, " bytes beside the ", has,
-              " that it has; the limit for one chunk is ", kMostBytes);
+              " that it has; the limit for one chunk is ", most_bytes_);
       }
       Ref<Buffer> buffer =
           BufferPool::At(Place()).Take(static_cast<size_t>(std::max<int64_t>(size, 1)));
@@ -115,6 +114,7 @@ class ArrowAccess::Memory final : public arrow::MemoryPool, public ArrowMemory {
     return found == buffers_.end() ? 0 : found->second->capacity();
   }
 
+  const int64_t most_bytes_;
   std::exception_ptr problem_;
   int64_t in_use_before_ = 0;  // by other chunks
   mutable std::mutex mutex_;
@@ -153,6 +153,10 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
       return arrow::Status::IOError("no such bytes: ", size, " from ", position, " on");
     }
     const int64_t most = std::min(size, size_ - position);
+    if (const auto kept = KeptAt(position, most)) {
+      if (most > 0) std::memcpy(out, kept->data(), static_cast<size_t>(most));
+      return most;
+    }
     auto* to = static_cast<char*>(out);
     auto skipped = static_cast<uint64_t>(position);
     auto left = static_cast<uint64_t>(most);
@@ -180,12 +184,20 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
     // What is declared is checked against what is left before memory is taken.
     const int64_t most =
         std::min(size, position < 0 || position > size_ ? int64_t{0} : size_ - position);
+    if (auto kept = KeptAt(position, most)) return kept;
     ARROW_ASSIGN_OR_RAISE(
         std::unique_ptr<arrow::ResizableBuffer> buffer,
         arrow::AllocateResizableBuffer(std::max<int64_t>(most, 0), context_.pool()));
     ARROW_ASSIGN_OR_RAISE(const int64_t read, ReadAt(position, most, buffer->mutable_data()));
     ARROW_RETURN_NOT_OK(buffer->Resize(read));
     return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+  }
+
+  arrow::Status Keep(Stretch stretch) {
+    const auto position = static_cast<int64_t>(stretch.offset);
+    ARROW_ASSIGN_OR_RAISE(auto bytes, ReadAt(position, static_cast<int64_t>(stretch.size)));
+    kept_.emplace_back(position, std::move(bytes));
+    return arrow::Status::OK();
   }
 
   // Arrow would read on threads of its own. Ours read here and now.
@@ -213,6 +225,15 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
   }
 
  private:
+  // What is kept of the file; null if not all of it is.
+  std::shared_ptr<arrow::Buffer> KeptAt(int64_t position, int64_t size) const {
+    for (const auto& [begin, bytes] : kept_) {
+      if (position < begin || size < 0 || position + size > begin + bytes->size()) continue;
+      return arrow::SliceBuffer(bytes, position - begin, size);
+    }
+    return nullptr;
+  }
+
   const std::shared_ptr<const File> source_;
   const std::vector<Stretch> stretches_;
   const std::shared_ptr<Memory> memory_;
@@ -220,13 +241,15 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
   int64_t size_ = 0;
   int64_t position_ = 0;
   bool closed_ = false;
+  std::vector<std::pair<int64_t, std::shared_ptr<arrow::Buffer>>> kept_;  // and where they begin
 };
 
-ArrowAccess::ArrowAccess(std::shared_ptr<const File> file)
-    : ArrowAccess(file, {Stretch{0, file->size()}}) {}
+ArrowAccess::ArrowAccess(std::shared_ptr<const File> file, int64_t most_bytes)
+    : ArrowAccess(file, {Stretch{0, file->size()}}, most_bytes) {}
 
-ArrowAccess::ArrowAccess(std::shared_ptr<const File> file, std::vector<Stretch> stretches)
-    : memory_(std::make_shared<Memory>()),
+ArrowAccess::ArrowAccess(std::shared_ptr<const File> file, std::vector<Stretch> stretches,
+                         int64_t most_bytes)
+    : memory_(std::make_shared<Memory>(most_bytes)),
       file_(std::make_shared<Reads>(std::move(file), std::move(stretches), memory_)) {}
 
 ArrowAccess::~ArrowAccess() = default;
@@ -236,6 +259,10 @@ arrow::MemoryPool* ArrowAccess::memory() const { return memory_.get(); }
 std::shared_ptr<ArrowMemory> ArrowAccess::shared_memory() const { return memory_; }
 
 void ArrowAccess::BeginChunk() { memory_->BeginChunk(); }
+
+arrow::Status ArrowAccess::Keep(Stretch stretch) {
+  return static_cast<Reads*>(file_.get())->Keep(stretch);
+}
 
 void ArrowAccess::ForgetProblem() { memory_->ForgetProblem(); }
 

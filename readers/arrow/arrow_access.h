@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "framework/io/file.h"
 #include "readers/arrow_columns.h"
 
@@ -33,9 +34,14 @@ struct Stretch {
 // thread at a time. Whatever Arrow allocates in memory() must be gone before shared_memory() is.
 class ArrowAccess {
  public:
-  // All of the file, or some stretches of it as if they were a file of their own.
-  explicit ArrowAccess(std::shared_ptr<const File> file);
-  ArrowAccess(std::shared_ptr<const File> file, std::vector<Stretch> stretches);
+  // A chunk as stored and as expanded.
+  static constexpr int64_t kMostBytes = kMaxChunkBytes + kMaxExpandedChunkBytes;
+
+  // All of the file, or some stretches of it as if they were a file of their own. Arrow may hold
+  // `most_bytes` for a chunk.
+  explicit ArrowAccess(std::shared_ptr<const File> file, int64_t most_bytes = kMostBytes);
+  ArrowAccess(std::shared_ptr<const File> file, std::vector<Stretch> stretches,
+              int64_t most_bytes = kMostBytes);
   ~ArrowAccess();
   ArrowAccess(const ArrowAccess&) = delete;
   ArrowAccess& operator=(const ArrowAccess&) = delete;
@@ -47,6 +53,10 @@ class ArrowAccess {
 
   // What is in use now belongs to other chunks, and does not count for the limit of the next one.
   void BeginChunk();
+
+  // Reads a stretch of the file, which may then be read several times without being asked for
+  // again. Called within Run.
+  arrow::Status Keep(Stretch stretch);
 
   // Runs a function that calls Arrow. Returns what it returns, a Status, a Result or any other
   // value, without the wrapping. Throws kDataLoss with Arrow's words for what Arrow refuses or

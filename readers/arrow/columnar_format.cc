@@ -6,6 +6,7 @@
 #include <arrow/type.h>
 
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -27,43 +28,57 @@ ColumnarFormat::ColumnarFormat(const FormatArguments& arguments)
           "buffer_type \"mmap\" is not for files of columns: they are decoded into memory");
 }
 
-std::vector<ArrowColumn> ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema) {
+FieldColumns ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema) {
   ArrowOwned<ArrowSchema> exported;
   Check(arrow::ExportSchema(schema, exported.out()));
-  std::vector<ArrowColumn> columns;
-  for (const Field& field : fields.fields()) {
-    columns.push_back(FindArrowColumn(*exported, field.name));
+  return FindColumns(fields, *exported);
+}
+
+std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
+                                        FieldColumns columns) {
+  ArrowOwned<ArrowSchema> exported;
+  Check(arrow::ExportSchema(schema, exported.out()));
+  return std::make_shared<ArrowRows>(fields, *exported, std::move(columns));
+}
+
+std::vector<std::string> GuessFieldsOf(
+    const arrow::Schema& schema,
+    const std::function<void(const std::vector<int>& columns,
+                             const std::function<void(const arrow::RecordBatch&)>& use)>& read) {
+  ArrowOwned<ArrowSchema> exported;
+  Check(arrow::ExportSchema(schema, exported.out()));
+  std::vector<std::string> fields;
+  // False if the columns are too large.
+  const auto guess = [&](const std::vector<int>& columns, const auto& from) {
+    bool guessed = false;
+    try {
+      read(columns, [&](const arrow::RecordBatch& batch) {
+        ArrowOwned<ArrowArray> sample;
+        Check(arrow::ExportRecordBatch(batch, sample.out()));
+        fields = from(&*sample);
+        guessed = true;
+      });
+      if (!guessed) fields = from(nullptr);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kResourceLimit) throw;
+      return false;
+    }
+  };
+  std::vector<int> columns(static_cast<size_t>(schema.num_fields()));
+  std::iota(columns.begin(), columns.end(), 0);
+  const auto all = [&](const ArrowArray* sample) { return GuessArrowFields(*exported, sample); };
+  if (guess(columns, all)) return fields;
+  std::vector<std::string> of_all;
+  for (const int column : columns) {
+    const auto one = [&](const ArrowArray* sample) {
+      return GuessArrowFields(*exported, static_cast<size_t>(column),
+                              sample == nullptr ? nullptr : sample->children[0]);
+    };
+    if (!guess({column}, one)) fields = one(nullptr);
+    of_all.insert(of_all.end(), fields.begin(), fields.end());
   }
-  return columns;
-}
-
-std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
-                                        const std::vector<ArrowColumn>& columns) {
-  ArrowOwned<ArrowSchema> exported;
-  Check(arrow::ExportSchema(schema, exported.out()));
-  return std::make_shared<ArrowRows>(fields, *exported, columns);
-}
-
-std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
-                                        const std::vector<ArrowColumn>& columns,
-                                        std::vector<size_t> some) {
-  ArrowOwned<ArrowSchema> exported;
-  Check(arrow::ExportSchema(schema, exported.out()));
-  return std::make_shared<ArrowRows>(fields, *exported, columns, std::move(some));
-}
-
-std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch) {
-  ArrowOwned<ArrowSchema> schema;
-  ArrowOwned<ArrowArray> sample;
-  Check(arrow::ExportRecordBatch(batch, sample.out(), schema.out()));
-  return GuessArrowFields(*schema, sample.out());
-}
-
-std::vector<std::string> GuessFieldsOf(const arrow::Schema& schema) {
-  const auto same = std::make_shared<arrow::Schema>(schema);
-  const auto empty = arrow::RecordBatch::MakeEmpty(same);
-  Check(empty.status());
-  return GuessFieldsOf(**empty);
+  return of_all;
 }
 
 void AppendRecords(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,

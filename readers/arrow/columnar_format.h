@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -41,19 +42,22 @@ class ColumnarFormat : public FileFormat {
 };
 
 // The columns of the fields in a schema of Arrow's.
-std::vector<ArrowColumn> ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema);
+FieldColumns ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema);
 
-// How batches of this schema become rows. columns[i] is that of field i in it or in one with more
-// columns. `some` are the numbers of the fields that are read; without it all are.
+// How batches of this schema become rows.
 std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
-                                        const std::vector<ArrowColumn>& columns);
-std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
-                                        const std::vector<ArrowColumn>& columns,
-                                        std::vector<size_t> some);
+                                        FieldColumns columns);
 
-// Fields that fit a batch, or a schema without one.
-std::vector<std::string> GuessFieldsOf(const arrow::RecordBatch& batch);
-std::vector<std::string> GuessFieldsOf(const arrow::Schema& schema);
+// Fields that fit a file of this schema and its first rows. read(columns, use) calls use(batch) for
+// a batch of some of them with these outermost columns, if there is one. What it refuses because it
+// is too large (kMostSampleBytes) is asked for column by column, and left out in the end: only
+// whether there are nulls is not known then.
+std::vector<std::string> GuessFieldsOf(
+    const arrow::Schema& schema,
+    const std::function<void(const std::vector<int>& columns,
+                             const std::function<void(const arrow::RecordBatch&)>& use)>& read);
+// What Arrow may hold for that. A file of some KB can expand to gigabytes.
+constexpr int64_t kMostSampleBytes = int64_t{128} << 20;
 
 // Adds the rows of a batch, counted from `first_row` on, as records to a chunk.
 void AppendRecords(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,

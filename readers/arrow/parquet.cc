@@ -10,12 +10,13 @@
 #include <parquet/properties.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,30 +27,83 @@
 #include "readers/arrow/arrow_access.h"
 #include "readers/arrow/columnar_format.h"
 #include "readers/arrow/flat_column.h"
+#include "readers/arrow/stored_values.h"
 #include "readers/arrow_columns.h"
 
 namespace millhopper {
 namespace {
 
-constexpr int64_t kRecordRows = 1 << 14;            // that are decoded at once for records
-constexpr int64_t kSampleRows = 1000;               // by which fields are guessed
-constexpr uint64_t kPartBytes = uint64_t{1} << 20;  // of the columns of a part, at least
-constexpr uint64_t kMostParts = 16;                 // of a row group
+constexpr int64_t kRecordRows = 1 << 14;  // that are decoded at once for records
+constexpr size_t kAllLevels = SIZE_MAX;
+constexpr int64_t kSampleRows = 1000;  // by which fields are guessed
 
 using Columns = std::vector<int>;  // by their numbers in the file, in order
 
 using Footer = std::shared_ptr<parquet::FileMetaData>;
 
+constexpr char kEncrypted[] =
+    "which is not read; pyarrow.parquet, with its keys, reads it and can "
+    "write it anew without";
+
+// Has the errors of a function say that they are about what the footer is.
+template <typename Function>
+auto InFooter(const Function& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kDataLoss || !error.file().empty()) throw;
+    throw error.WithMessage(
+        StrCat("its footer cannot be read, because it is damaged, or the file was cut or is no "
+               "Parquet file: ",
+               error.message()));
+  }
+}
+
 // Many threads may use it: what it allocates, such as statistics, is in Arrow's own pool.
 Footer ReadFooter(const std::shared_ptr<const File>& file) {
+  char end[4];
+  if (file->size() >= sizeof(end)) {
+    file->Read(file->size() - sizeof(end), end, sizeof(end));
+    if (std::string_view(end, sizeof(end)) == "PARE") {
+      Throw(ErrorCode::kDataLoss, "its footer is encrypted, ", kEncrypted);
+    }
+  }
   ArrowAccess access(file);
-  return access.Run([&] { return parquet::ReadMetaData(access.file()); });
+  return InFooter([&] { return access.Run([&] { return parquet::ReadMetaData(access.file()); }); });
 }
+
+std::string PlaceOf(int group) { return StrCat("row group ", group, ": "); }
 
 void CheckRows(uint64_t rows, uint64_t declared) {
   if (rows == declared) return;
   Throw(ErrorCode::kDataLoss, "it has ", rows < declared ? "" : "at least ", rows,
         " rows, but the footer says ", declared);
+}
+
+// What the footer says of a column of a row group. Throws kDataLoss if the column is encrypted.
+std::unique_ptr<parquet::ColumnChunkMetaData> ChunkOf(const Footer& footer,
+                                                      const parquet::RowGroupMetaData& group,
+                                                      int column) {
+  std::unique_ptr<parquet::ColumnChunkMetaData> chunk;
+  try {
+    chunk = group.ColumnChunk(column);
+  } catch (const parquet::ParquetException&) {
+    if (!footer->is_encryption_algorithm_set()) throw;
+  }
+  if (chunk == nullptr || chunk->crypto_metadata() != nullptr) {
+    Throw(ErrorCode::kDataLoss, "column '",
+          Escaped(group.schema()->Column(column)->path()->ToDotString()), "' is encrypted, ",
+          kEncrypted);
+  }
+  return chunk;
+}
+
+// Where a column of a row group says that it lies. Not checked.
+Stretch StretchOf(const parquet::ColumnChunkMetaData& chunk) {
+  const int64_t first = chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0
+                            ? std::min(chunk.dictionary_page_offset(), chunk.data_page_offset())
+                            : chunk.data_page_offset();
+  return {static_cast<uint64_t>(first), static_cast<uint64_t>(chunk.total_compressed_size())};
 }
 
 // An outermost column of a file, as far as it is read.
@@ -61,12 +115,14 @@ struct Outermost {
 // The file in Arrow's reader. One thread at a time.
 class Access {
  public:
-  Access(std::shared_ptr<const File> file, Footer footer, int64_t batch_rows)
-      : access_(std::move(file)),
+  // A sample is some rows of what may be too large to be read.
+  Access(std::shared_ptr<const File> file, Footer footer, int64_t batch_rows, bool sample = false)
+      : access_(std::move(file), sample ? kMostSampleBytes : ArrowAccess::kMostBytes),
         footer_(std::move(footer)),
         batch_rows_(batch_rows),
         properties_(access_.memory()) {
     properties_.set_page_checksum_verification(true);
+    if (sample) properties_.enable_buffered_stream();  // else all pages of a column are read
   }
 
   const parquet::arrow::SchemaManifest& manifest() { return reader().manifest(); }
@@ -124,6 +180,22 @@ class Access {
     CheckRows(done, rows);
   }
 
+  // Throws kDataLoss for values of which Arrow's reader would make others. Columns that lie where
+  // they may (Extent).
+  void CheckStored(int group, const Columns& columns) {
+    const std::unique_ptr<parquet::RowGroupMetaData> rows = footer_->RowGroup(group);
+    for (const int number : columns) {
+      const auto chunk = ChunkOf(footer_, *rows, number);
+      const parquet::ColumnDescriptor& column = *footer_->schema()->Column(number);
+      if (!MayBeCut(*chunk, column)) continue;
+      access_.Run([&] { return access_.Keep(StretchOf(*chunk)); });
+      access_.Run([&] {
+        CheckUncut(reader().parquet_reader()->RowGroup(group)->Column(number), column);
+        return arrow::Status::OK();
+      });
+    }
+  }
+
   // The schema of what Read gives.
   std::shared_ptr<arrow::Schema> SchemaOf(const Columns& columns) {
     auto batches =
@@ -135,17 +207,19 @@ class Access {
   // Made when it is needed first: it goes through the whole schema.
   parquet::arrow::FileReader& reader() {
     if (reader_ != nullptr) return *reader_;
-    access_.Run([&] {
-      parquet::ArrowReaderProperties settings(false);
-      settings.set_batch_size(batch_rows_);
-      settings.set_pre_buffer(false);  // it reads on threads of Arrow's
-      auto opened = parquet::arrow::FileReader::Make(
-          access_.memory(), parquet::ParquetFileReader::Open(access_.file(), properties_, footer_),
-          settings);
-      if (opened.ok()) reader_ = std::move(opened).ValueUnsafe();
-      return opened.status();
-    });
+    InFooter([&] { access_.Run([&] { return MakeReader(); }); });
     return *reader_;
+  }
+
+  arrow::Status MakeReader() {
+    parquet::ArrowReaderProperties settings(false);
+    settings.set_batch_size(batch_rows_);
+    settings.set_pre_buffer(false);  // it reads on threads of Arrow's
+    auto opened = parquet::arrow::FileReader::Make(
+        access_.memory(), parquet::ParquetFileReader::Open(access_.file(), properties_, footer_),
+        settings);
+    if (opened.ok()) reader_ = std::move(opened).ValueUnsafe();
+    return opened.status();
   }
 
   std::shared_ptr<arrow::Array> ReadFlat(int group, const Outermost& column) {
@@ -169,14 +243,12 @@ void AddLeaves(const parquet::arrow::SchemaField& field, std::set<int>* columns)
 }
 
 // Those of the columns of some fields.
-Columns LeavesOf(const parquet::arrow::SchemaManifest& manifest,
-                 const std::vector<ArrowColumn>& found, const std::vector<size_t>& fields) {
+Columns LeavesOf(const parquet::arrow::SchemaManifest& manifest, const FieldColumns& fields) {
   std::set<int> columns;
-  for (const size_t field : fields) {
-    const ArrowColumn& column = found[field];
-    const parquet::arrow::SchemaField* here = &manifest.schema_fields.at(column.children[0]);
-    for (size_t i = 1; i < column.children.size() && !here->children.empty(); ++i) {
-      here = &here->children.at(column.children[i]);
+  for (const auto& [field, column] : fields) {
+    const parquet::arrow::SchemaField* here = &manifest.schema_fields.at(column.at(0));
+    for (size_t i = 1; i < column.size() && !here->children.empty(); ++i) {
+      here = &here->children.at(column[i]);
     }
     AddLeaves(*here, &columns);
   }
@@ -226,13 +298,23 @@ class ParquetSource final : public FileSource {
   // `together`: each row group is one chunk; `records`: and its rows become records.
   ParquetSource(std::shared_ptr<const File> file, const ArrowFields& fields, bool together,
                 bool records)
-      : file_(std::move(file)), footer_(ReadFooter(file_)), records_(records) {
+      : file_(std::move(file)),
+        footer_(ReadFooter(file_)),
+        leaves_out_(AnySkips(fields.fields())),
+        records_(records) {
     Access access(file_, footer_, kSampleRows);
-    const std::vector<ArrowColumn> found = ColumnsOf(fields, *access.schema());
-    for (std::vector<size_t>& some : Divide(found, access.manifest(), together)) {
-      Columns columns = LeavesOf(access.manifest(), found, some);
+    std::vector<FieldColumns> parts = {ColumnsOf(fields, *access.schema())};
+    if (!together) {
+      parts = Divided(std::move(parts[0]), [&](const FieldColumns& some) {
+        if (footer_->num_row_groups() == 0) return uint64_t{0};
+        return ExtentOf(*footer_->RowGroup(0), LeavesOf(access.manifest(), some)).expanded;
+      });
+    }
+    for (FieldColumns& some : parts) {
+      Columns columns = LeavesOf(access.manifest(), some);
       std::shared_ptr<arrow::Schema> schema = access.SchemaOf(columns);
-      std::shared_ptr<const ArrowRows> rows = RowsOf(fields, *schema, found, std::move(some));
+      std::shared_ptr<const ArrowRows> rows =
+          RowsOf(fields, *schema, Narrowed(std::move(some), kAllLevels));
       std::vector<Outermost> outermost = OutermostOf(access.manifest(), *footer_, columns);
       parts_.push_back(
           {std::move(columns), std::move(outermost), std::move(schema), std::move(rows)});
@@ -281,56 +363,20 @@ class ParquetSource final : public FileSource {
   }
 
  private:
-  static std::string PlaceOf(int group) { return StrCat("row group ", group, ": "); }
-
-  // The fields of each part: those of neighbours in the file, and of equal size in its first row
-  // group, as far as that goes. Fields of one outermost column stay together.
-  std::vector<std::vector<size_t>> Divide(const std::vector<ArrowColumn>& found,
-                                          const parquet::arrow::SchemaManifest& manifest,
-                                          bool together) const {
-    std::map<size_t, std::vector<size_t>> fields_of;  // by the number of the outermost column
-    for (size_t i = 0; i < found.size(); ++i) fields_of[found[i].children[0]].push_back(i);
-    std::vector<std::pair<uint64_t, std::vector<size_t>>> columns;  // with their sizes
-    uint64_t all = 0;
-    for (auto& [outermost, fields] : fields_of) {
-      uint64_t size = 0;
-      if (!together && footer_->num_row_groups() > 0) {
-        size = ExtentOf(*footer_->RowGroup(0), LeavesOf(manifest, found, fields)).expanded;
-      }
-      all += size;
-      columns.emplace_back(size, std::move(fields));
-    }
-    const uint64_t enough = std::max(kPartBytes, all / kMostParts);
-    std::vector<std::vector<size_t>> parts;
-    uint64_t in_part = enough;
-    for (auto& [size, fields] : columns) {
-      if (in_part >= enough) {
-        if (parts.empty() || !together) parts.emplace_back();
-        in_part = 0;
-      }
-      parts.back().insert(parts.back().end(), fields.begin(), fields.end());
-      in_part += size;
-    }
-    return parts;
-  }
-
   // Throws for columns that cannot lie in the file.
   Extent ExtentOf(const parquet::RowGroupMetaData& group, const Columns& columns) const {
     Extent extent;
     extent.begin = file_->size();
     for (const int column : columns) {
-      const auto part = group.ColumnChunk(column);
-      const int64_t first = part->has_dictionary_page() && part->dictionary_page_offset() > 0
-                                ? std::min(part->dictionary_page_offset(), part->data_page_offset())
-                                : part->data_page_offset();
-      const int64_t size = part->total_compressed_size();
-      if (first < 0 || size < 0 || static_cast<uint64_t>(first) > file_->size() ||
-          static_cast<uint64_t>(size) > file_->size() - static_cast<uint64_t>(first)) {
-        Throw(ErrorCode::kDataLoss, "column ", column, ": ", size, " bytes from byte ", first,
-              " on are declared in a file of ", file_->size());
+      const auto part = ChunkOf(footer_, group, column);
+      const auto [first, size] = StretchOf(*part);  // numbers below zero are too large, too
+      if (first > file_->size() || size > file_->size() - first) {
+        Throw(ErrorCode::kDataLoss, "column ", column, ": ", part->total_compressed_size(),
+              " bytes from byte ", static_cast<int64_t>(first), " on are declared in a file of ",
+              file_->size());
       }
-      extent.begin = std::min(extent.begin, static_cast<uint64_t>(first));
-      extent.stored += static_cast<uint64_t>(size);
+      extent.begin = std::min(extent.begin, first);
+      extent.stored += size;
       extent.expanded +=
           static_cast<uint64_t>(std::max<int64_t>(part->total_uncompressed_size(), 0));
       if (extent.expanded > kMaxExpandedChunkBytes) {
@@ -364,13 +410,18 @@ class ParquetSource final : public FileSource {
     chunk->goes_on = part_ + 1 < parts_.size();
     chunk->offset = chunk->goes_on ? extent.begin : group_begin_;
     chunk->length = extent.stored;
-    chunk->records = chunk->goes_on ? 0 : static_cast<uint64_t>(group.num_rows());
+    if (chunk->goes_on) {
+      chunk->records = 0;
+    } else if (!leaves_out_) {
+      chunk->records = static_cast<uint64_t>(group.num_rows());
+    }
   }
 
   void FetchPart(const Claimed& claimed, Chunk* chunk) const {
     const int64_t rows = footer_->RowGroup(claimed.group)->num_rows();
     const Part& part = parts_[claimed.part];
     Access access(file_, footer_, rows);
+    access.CheckStored(claimed.group, part.columns);
     Ref<ArrowPart> columns(new ArrowPart(part.rows, access.shared_memory()));
     access.ReadGroup(claimed.group, part.outermost, part.schema,
                      [&](const arrow::RecordBatch& batch) { AddBatch(batch, columns.get()); });
@@ -387,6 +438,7 @@ class ParquetSource final : public FileSource {
     const auto declared = static_cast<uint64_t>(footer_->RowGroup(claimed.group)->num_rows());
     const Part& part = parts_[claimed.part];
     Access access(file_, footer_, kRecordRows);
+    access.CheckStored(claimed.group, part.columns);
     uint64_t rows = 0;
     access.Read({claimed.group}, part.columns, [&](const arrow::RecordBatch& batch) {
       const auto more = static_cast<uint64_t>(batch.num_rows());
@@ -399,6 +451,7 @@ class ParquetSource final : public FileSource {
 
   const std::shared_ptr<const File> file_;
   const Footer footer_;
+  const bool leaves_out_;  // rows, so that a chunk may have fewer records
   const bool records_;
   std::vector<Part> parts_;
   // What Claim finds next.
@@ -441,17 +494,22 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
   return WithPlace(path, 0, "", [&] {
     const std::shared_ptr<const File> file = File::Open(path);
     const Footer footer = ReadFooter(file);
-    Access access(file, footer, kSampleRows);
-    std::vector<std::string> fields;
-    Columns all;
-    for (int i = 0; i < footer->num_columns(); ++i) all.push_back(i);
-    std::vector<int> first;
-    if (footer->num_row_groups() > 0) first.push_back(0);
-    access.Read(first, all, [&](const arrow::RecordBatch& batch) {
-      fields = GuessFieldsOf(batch);
-      return false;
+    Access access(file, footer, kSampleRows, true);
+    return GuessFieldsOf(*access.schema(), [&](const std::vector<int>& columns, const auto& use) {
+      if (footer->num_row_groups() == 0) return;
+      WithPlace(path, 0, PlaceOf(0), [&] {
+        std::set<int> leaves;
+        for (const int column : columns) {
+          AddLeaves(access.manifest().schema_fields.at(static_cast<size_t>(column)), &leaves);
+        }
+        const std::unique_ptr<parquet::RowGroupMetaData> group = footer->RowGroup(0);
+        for (const int leaf : leaves) ChunkOf(footer, *group, leaf);
+        access.Read({0}, {leaves.begin(), leaves.end()}, [&](const arrow::RecordBatch& batch) {
+          use(batch);
+          return false;
+        });
+      });
     });
-    return fields.empty() ? GuessFieldsOf(*access.schema()) : fields;
   });
 }
 
@@ -465,7 +523,8 @@ FormatSchema Schema() {
                        .Extension(".pq")
                        .Magic(Matches)
                        .GuessFields(Guess)
-                       .Attr(FieldsAttribute("columns, \"user.age\" in a struct, or #3")));
+                       .Attr(FieldsAttribute(
+                           "columns, \"user.age\" in a struct, or numbers of them, #3, #0.age")));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

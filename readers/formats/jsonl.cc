@@ -50,7 +50,24 @@ class JsonlFormat final : public SearchedFormat {
 };
 
 std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
-  return GuessJsonFields(FirstLines(path));
+  std::vector<uint64_t> begins;
+  const std::vector<std::string> lines = FirstLines(path, &begins);
+  try {
+    return GuessJsonFields(lines);
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+  }
+  // Looks for the line that is wrong: its call throws.
+  for (size_t i = 0; i < lines.size(); ++i) {
+    try {
+      GuessJsonFields({lines[i]});
+    } catch (const Error& error) {
+      const std::string place = LineName(path, begins[i]);
+      throw error.InFile(path, static_cast<int64_t>(begins[i]))
+          .WithContext(StrCat("in ", place, ", which begins at byte ", begins[i]));
+    }
+  }
+  return {};
 }
 
 FormatSchema Schema() {

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/chains/chain_generator.h"
 
+#include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/reader/file_format.h"
 #include "tests/chains/dice.h"
+#include "tests/field_files.h"
 #include "tests/program_runner.h"
 
 namespace millhopper {
@@ -51,7 +56,17 @@ struct Shards {
   Strings companions;
   std::vector<Slot> slots;
   bool declared = false;  // the program declares the slots
+  Strings fields = {};    // of a format that has some
 };
+
+// A slot as a format with fields has it.
+Slot SlotOfField(const ListedField& field) {
+  const SlotValue value = field.value(1);
+  Slot slot{proto::VarType::Type_Name(static_cast<proto::VarType::Type>(value.dtype)), value.dims,
+            static_cast<int>(value.lod.size())};
+  if (slot.lod_level > 0) slot.dims[0] = -1;
+  return slot;
+}
 
 class ChainWriter {
  public:
@@ -160,11 +175,25 @@ class ChainWriter {
     }
   }
 
+  // Whether a slot may have more rows than another.
+  static bool AreUneven(const std::vector<Slot>& slots) {
+    size_t sequences = 0;
+    bool uneven = false;
+    for (const Slot& slot : slots) {
+      sequences += slot.lod_level > 0 ? 1 : 0;
+      uneven = uneven || slot.dims[0] != slots[0].dims[0] || sequences > 1;
+    }
+    return uneven;
+  }
+
   // Readers one after another, by turns, or side by side.
   void DrawCombined() {
     const std::string type =
         dice_.OneOf({"create_chain_reader", "create_mix_reader", "create_zip_reader"});
     const bool ragged = dice_.OneIn(3);
+    // Files of one format, or number sources. What is side by side may be anything.
+    std::optional<Shards> fields;
+    if (type != "create_zip_reader" && dice_.OneIn(2)) fields = DrawFields();
     Strings names;
     std::string weights;
     Top joined;
@@ -174,7 +203,13 @@ class ChainWriter {
         DrawOneSource();
         joined.slots.insert(joined.slots.end(), top_.slots.begin(), top_.slots.end());
       } else {
-        DrawNumberSource(ragged);
+        if (fields) {
+          Shards file = *fields;
+          NameFieldFiles(1, &file);
+          DrawFileOf(file);
+        } else {
+          DrawNumberSource(ragged);
+        }
         joined.slots = top_.slots;
       }
       if (dice_.OneIn(3)) DrawPartAtFirst();
@@ -183,11 +218,7 @@ class ChainWriter {
       // The first weight is not 0, so that not all are.
       weights += StrCat("float64s: ", dice_.Between(names.size() == 1 ? 1 : 0, 5), " ");
     }
-    size_t sequences = 0;
-    for (const Slot& slot : joined.slots) {
-      sequences += slot.lod_level > 0 ? 1 : 0;
-      if (slot.dims[0] != joined.slots[0].dims[0] || sequences > 1) joined.uneven = true;
-    }
+    joined.uneven = AreUneven(joined.slots);
     top_ = joined;
     AttributeTexts attributes;
     if (type == "create_zip_reader") {
@@ -219,10 +250,53 @@ class ChainWriter {
     Add("create_number_source", attributes);
   }
 
+  // Some of the fields of a format, in any order; one may come twice.
+  Shards DrawFields() {
+    const std::vector<FieldFormat>& formats = FieldFormats();
+    const FieldFormat& format = formats[Index(formats.size())];
+    Shards shards;
+    shards.format = format.tag;
+    by_plugin_ = by_plugin_ || FindFileFormat(format.tag)->library != nullptr;
+    std::set<std::string> names;
+    for (int64_t slots = dice_.Between(1, 5); slots > 0; --slots) {
+      const ListedField& field = format.fields[Index(format.fields.size())];
+      const std::string name = field.entry.substr(0, field.entry.find(' '));
+      if (!names.insert(name).second && !format.repeats) continue;
+      // Which records a field leaves out is known before any order of them.
+      if (field.leaves_out != nullptr && wishes_.counted) continue;
+      shards.fields.push_back(field.entry);
+      shards.slots.push_back(SlotOfField(field));
+    }
+    if (shards.fields.empty()) return DrawFields();
+    return shards;
+  }
+
+  void NameFieldFiles(int64_t files, Shards* shards) {
+    const FieldFormat& format = FieldFormatOf(shards->format);
+    const std::string packed = format.compresses && dice_.OneIn(4) ? ".gz" : "";
+    const std::string chunk = dice_.OneOf({"1", "3", "16"});
+    for (int64_t f = 0; f < files; ++f) {
+      int64_t records = DrawCount(3) / (files > 2 ? 2 : 1);
+      if (format.has_shards) records = std::max<int64_t>(records, 1);  // no shard is empty
+      shards->names.push_back(StrCat(format.tag, ":${folder}/named_", 1000 * f, "_", records, "_",
+                                     chunk, ".", format.tag, packed,
+                                     format.has_shards ? "/index.json" : ""));
+    }
+  }
+
+  size_t Index(size_t size) {
+    return static_cast<size_t>(dice_.Between(0, static_cast<int64_t>(size) - 1));
+  }
+
   Shards DrawShards(int64_t files) {
     Shards shards;
-    const std::string kind =
-        dice_.OneOf({"numbers", "numbers", "ragged", "lines", "images", "fields"});
+    const std::string kind = dice_.OneOf(
+        {"numbers", "numbers", "ragged", "lines", "images", "fields", "named", "named", "named"});
+    if (kind == "named") {
+      shards = DrawFields();
+      NameFieldFiles(files, &shards);
+      return shards;
+    }
     const std::string recordio =
         StrCat("_", dice_.OneOf({"1", "3", "16"}), "_", dice_.OneOf({"fluid", "go", "crc32c"}), "_",
                dice_.OneOf({"none", "snappy", "gzip"}));
@@ -267,8 +341,9 @@ class ChainWriter {
     return kind == "numbers" ? StrCat("_odd_", dice_.Between(0, records - 1)) : "";
   }
 
-  void DrawOneFile() {
-    const Shards file = DrawShards(1);
+  void DrawOneFile() { DrawFileOf(DrawShards(1)); }
+
+  void DrawFileOf(const Shards& file) {
     AttributeTexts attributes = {{"filename", Text(file.names[0])}};
     if (!file.companions.empty()) {
       attributes.emplace_back("label_filename", Text(file.companions[0]));
@@ -286,7 +361,8 @@ class ChainWriter {
       attributes.emplace_back("label_file_names", Texts(files.companions));
     }
     if (free_order_) attributes.emplace_back("deterministic", Bool(false));
-    const bool packed = files.names[0].rfind(".gz") != std::string::npos;
+    const bool packed = files.names[0].rfind(".gz") != std::string::npos ||
+                        (!files.fields.empty() && FieldFormatOf(files.format).is_stream);
     const bool indexed = files.format == "idx" || files.format == "fixed";
     if (!packed && !free_order_ && dice_.OneIn(indexed ? 2 : 4)) {
       attributes.emplace_back(indexed && dice_.OneIn(2) ? "shuffle_records" : "shuffle_chunks",
@@ -304,7 +380,8 @@ class ChainWriter {
 
   void AddFiles(const std::string& type, const Shards& shards, AttributeTexts attributes) {
     top_.slots = shards.slots;
-    top_.uneven = shards.format == "fixed";
+    top_.uneven = shards.format == "fixed" || AreUneven(shards.slots);
+    if (!shards.fields.empty()) attributes.emplace_back("fields", Texts(shards.fields));
     if (shards.declared) {
       const AttributeTexts declared = Declared(shards.slots);
       attributes.insert(attributes.end(), declared.begin(), declared.end());
@@ -413,8 +490,10 @@ class ChainWriter {
     switch (dice_.Between(ordered() ? 0 : 2, last)) {
       case 0:
         if (dice_.OneIn(3)) {
-          Add("create_cache_reader",
-              {{"directory", Text("${folder}/cache")}, {"disk_bytes", "l: 1000000000"}});
+          AttributeTexts attributes = {{"directory", Text("${folder}/cache")},
+                                       {"disk_bytes", "l: 1000000000"}};
+          if (by_plugin_) attributes.emplace_back("data_version", Text("1"));
+          Add("create_cache_reader", attributes);
         } else {
           Add("create_cache_reader",
               {{"memory_bytes", "i: " + dice_.OneOf({"0", "4000", "1000000"})}});
@@ -596,7 +675,8 @@ class ChainWriter {
   std::vector<int64_t> sizes_;
   bool free_order_ = false;
   bool shared_ = false;
-  bool above_ = false;  // whether the next readers are above a shared one
+  bool by_plugin_ = false;  // whether a plugin reads files of it
+  bool above_ = false;      // whether the next readers are above a shared one
   Top top_;
   int readers_ = 0;
   std::vector<std::string> parts_, blocks_;

@@ -385,13 +385,14 @@ ExpectedStream ChainModel::Files(const proto::OpDesc& op, uint64_t pass) const {
   const bool one = op.type() != "open_files";
   const Strings names = Texts(op, one ? "filename" : "file_names");
   const Strings labels = Texts(op, one ? "label_filename" : "label_file_names");
+  const Strings fields = Texts(op, "fields");
   const bool by_chunks = Flag(op, "shuffle_chunks");
   std::vector<ExpectedStream> files;  // or chunks
   for (size_t f = 0; f < names.size(); ++f) {
-    std::vector<ExpectedStream> parts = {ContentOf(names[f])};
-    if (by_chunks) parts = ChunksOf(names[f]);
+    std::vector<ExpectedStream> parts = {ContentOf(names[f], fields)};
+    if (by_chunks) parts = ChunksOf(names[f], fields);
     if (!labels.empty() && !parts.empty()) {  // files with labels have one chunk
-      const ExpectedStream second = ContentOf(labels[f]);
+      const ExpectedStream second = ContentOf(labels[f], {});
       for (size_t i = 0; i < parts[0].elements.size(); ++i) {
         parts[0].elements[i].value.push_back(second.elements[i].value[0]);
       }

@@ -21,12 +21,6 @@ struct ExpectedStream {
   std::string error;  // words of the error that follows them, or "" for the end
 };
 
-template <typename T>
-SlotValue SlotOf(const std::vector<int64_t>& dims, const std::vector<T>& values, Lod lod = {}) {
-  return {DataTypeOf<T>(), dims, std::move(lod),
-          std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
-}
-
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_TESTS_CHAINS_EXPECTED_STREAM_H_

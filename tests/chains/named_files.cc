@@ -9,6 +9,7 @@
 #include "framework/base/error.h"
 #include "readers/recordio_writer.h"
 #include "tests/bytes.h"
+#include "tests/field_files.h"
 #include "tests/record_files.h"
 
 namespace millhopper {
@@ -21,13 +22,15 @@ struct NamedFile {
   int64_t records = 0;
   int64_t chunk_records = 1;
   std::string dialect, compressor, line_end;
+  std::string format;  // of one with fields
   int64_t bad_chunk = -1;
   int64_t odd_record = -1;
   bool compressed = false;
 };
 
 NamedFile Parse(const std::string& path) {
-  const std::string name = std::filesystem::path(path).filename();
+  std::string name = std::filesystem::path(path).filename();
+  if (name == "index.json") name = std::filesystem::path(path).parent_path().filename();
   std::istringstream stem(name.substr(0, name.find('.')));
   std::vector<std::string> parts;
   for (std::string part; std::getline(stem, part, '_');) parts.push_back(part);
@@ -37,6 +40,11 @@ NamedFile Parse(const std::string& path) {
   file.records = std::stoll(parts.at(2));
   file.compressed = name.size() > 3 && name.compare(name.size() - 3, 3, ".gz") == 0;
   if (file.kind == "lines") file.line_end = parts.at(3);
+  if (file.kind == "named") {
+    const std::string ends = name.substr(name.find('.') + 1);
+    file.format = ends.substr(0, ends.find('.'));
+    file.chunk_records = std::stoll(parts.at(3));
+  }
   if (file.kind != "numbers" && file.kind != "ragged") return file;
   file.chunk_records = std::stoll(parts.at(3));
   file.dialect = parts.at(4);
@@ -125,9 +133,22 @@ std::string PlainBytes(const NamedFile& file) {
   return bytes;
 }
 
+// Adds record i, unless a field leaves it out.
+void AddRecord(const NamedFile& file, const std::vector<std::string>& fields, int64_t i,
+               ExpectedStream* stream) {
+  ExpectedElement element;
+  if (file.kind != "named") {
+    element = {RecordAt(file, i), i == file.odd_record ? "float32 [1, 3] was found" : ""};
+  } else if (!RecordWithFields(FieldFormatOf(file.format), fields, file.first + i,
+                               &element.value)) {
+    return;
+  }
+  stream->elements.push_back(std::move(element));
+}
+
 }  // namespace
 
-ExpectedStream ContentOf(const std::string& path) {
+ExpectedStream ContentOf(const std::string& path, const std::vector<std::string>& fields) {
   const NamedFile file = Parse(path);
   ExpectedStream stream;
   for (int64_t i = 0; i < file.records; ++i) {
@@ -135,17 +156,18 @@ ExpectedStream ContentOf(const std::string& path) {
       stream.error = StrCat("chunk ", file.bad_chunk, " at byte");
       break;
     }
-    stream.elements.push_back(
-        {RecordAt(file, i), i == file.odd_record ? "float32 [1, 3] was found" : ""});
+    AddRecord(file, fields, i, &stream);
   }
   return stream;
 }
 
-std::vector<ExpectedStream> ChunksOf(const std::string& path) {
+std::vector<ExpectedStream> ChunksOf(const std::string& path,
+                                     const std::vector<std::string>& fields) {
   NamedFile file = Parse(path);
   // All others are smaller than one.
-  const bool recordio = file.kind == "numbers" || file.kind == "ragged";
-  if (!recordio) file.chunk_records = file.records;
+  const bool has_chunks = file.kind == "numbers" || file.kind == "ragged" ||
+                          (file.kind == "named" && FieldFormatOf(file.format).has_chunks);
+  if (!has_chunks) file.chunk_records = file.records;
   const int64_t bad = file.bad_chunk;
   std::vector<ExpectedStream> chunks;
   for (int64_t i = 0; i < file.records; ++i) {
@@ -153,9 +175,10 @@ std::vector<ExpectedStream> ChunksOf(const std::string& path) {
       chunks.emplace_back();
       if (i / file.chunk_records == bad) chunks.back().error = StrCat("chunk ", bad, " at byte");
     }
-    if (!chunks.back().error.empty()) continue;
-    chunks.back().elements.push_back(
-        {RecordAt(file, i), i == file.odd_record ? "float32 [1, 3] was found" : ""});
+    if (chunks.back().error.empty()) AddRecord(file, fields, i, &chunks.back());
+  }
+  if (chunks.empty() && file.kind == "named" && FieldFormatOf(file.format).has_header) {
+    chunks.emplace_back();
   }
   return chunks;
 }
@@ -165,6 +188,11 @@ void MakeNamedFile(const std::string& path) {
   const NamedFile file = Parse(path);
   if (file.kind == "numbers" || file.kind == "ragged") {
     MakeRecordIO(file, path);
+    return;
+  }
+  if (file.kind == "named") {
+    WriteFieldFile(FieldFormatOf(file.format), path, file.first, file.records, file.chunk_records);
+    if (file.compressed) WriteFile(path, Gzipped(ReadFile(path)));
     return;
   }
   const std::string bytes = PlainBytes(file);

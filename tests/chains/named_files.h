@@ -8,10 +8,13 @@
 //  images_FIRST_RECORDS.idx                                 int16 [1, 2] (n, -n)
 //  labels_FIRST_RECORDS.idx                                 int64 [1, 1] n % 256
 //  fields_FIRST_RECORDS.fixed                               int64 [1, 1] n, uint8 [2] n % 256
+//  named_FIRST_RECORDS_CHUNK.FORMAT                         the fields of field_files.h;
+//                                                           of mds, /index.json follows
 //
 // CHUNK is the number of records in a chunk. END is "lf", "crlf" or "open"; with "open" the last
 // line has no end. A RecordIO file whose stem ends with _bad_K has a wrong byte in chunk K; with
-// _odd_I, record I has other dims. All files but RecordIO files may be compressed: ".gz" follows.
+// _odd_I, record I has other dims. All files but RecordIO files, and those of some formats with
+// fields, may be compressed: ".gz" follows.
 #ifndef MILLHOPPER_TESTS_CHAINS_NAMED_FILES_H_
 #define MILLHOPPER_TESTS_CHAINS_NAMED_FILES_H_
 
@@ -22,10 +25,12 @@
 
 namespace millhopper {
 
-// What reading the file yields. Only the last part of the path matters.
-ExpectedStream ContentOf(const std::string& path);
+// What reading the file yields, with these fields if its format has some. Only the last part of the
+// path matters.
+ExpectedStream ContentOf(const std::string& path, const std::vector<std::string>& fields);
 // The same, chunk by chunk. A chunk with a wrong byte is an error without elements.
-std::vector<ExpectedStream> ChunksOf(const std::string& path);
+std::vector<ExpectedStream> ChunksOf(const std::string& path,
+                                     const std::vector<std::string>& fields);
 // Writes the file unless it is there.
 void MakeNamedFile(const std::string& path);
 

@@ -418,6 +418,14 @@ TEST_F(HttpFileSystemTest, WhatAServerHasCompressedIsRefused) {
               [&] { file->Read(kMiB, &byte, 1); });
 }
 
+TEST_F(HttpFileSystemTest, HeadersThatAreTooLongAreNoLackOfMemory) {
+  server_.set_judge([](const std::string&, const std::string&) {
+    return HttpAnswer{"200 OK", "X-Long: " + std::string(150'000, 'x') + "\r\n", "a"};
+  });
+  ExpectError(ErrorCode::kIo, "no room for a line of the answer's headers; it takes 100 KB",
+              [&] { File::Open(server_.Url("/object")); });
+}
+
 TEST_P(RemoteFileTest, AnETagThatIsTooLongIsNotSent) {
   server_.set_validators(HttpServer::Validators::kLongETag);
   server_.Put("/object", content_);

@@ -74,7 +74,12 @@ def leaves_nothing_behind() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def parquet_plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The plugin of readers/arrow, built against the Arrow of this interpreter's pyarrow."""
+    """The plugin of readers/arrow, built against the Arrow of this interpreter's pyarrow.
+
+    ``MILLHOPPER_PARQUET_PLUGIN`` names one that is built already.
+    """
+    if "MILLHOPPER_PARQUET_PLUGIN" in os.environ:
+        return Path(os.environ["MILLHOPPER_PARQUET_PLUGIN"])
     path = tmp_path_factory.mktemp("plugin") / "libmillhopper_parquet.so"
     build = Path(__file__).resolve().parents[2] / "tools" / "build_parquet_plugin"
     built = subprocess.run(

@@ -6,10 +6,12 @@ What pyarrow reads is the truth. Without pyarrow all of it is skipped.
 
 from __future__ import annotations
 
+import base64
 import csv
 import datetime
 import decimal
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +26,7 @@ from millhopper.base.zipped import zip_strict
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 feather = pytest.importorskip("pyarrow.feather", reason="pyarrow is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+encryption = pytest.importorskip("pyarrow.parquet.encryption", reason="pyarrow has no encryption")
 
 DATA = os.environ.get("MILLHOPPER_TEST_DATA")
 FILES = sorted((Path(DATA) / "parquet").rglob("*.parquet")) if DATA else []
@@ -558,6 +561,291 @@ def test_columns_are_read_once(tmp_path: Path, settings: dict[str, Any], nulls: 
     assert path.stat().st_size < source.bytes_read < 2 * path.stat().st_size
 
 
+class Keys(encryption.KmsClient):
+    """Keys that are not secret."""
+
+    def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> str:
+        return base64.b64encode(key_bytes).decode()
+
+    def unwrap_key(self, wrapped_key: str, master_key_identifier: str) -> bytes:
+        return base64.b64decode(wrapped_key)
+
+
+def write_encrypted(path: Path, table: Any, **settings: Any) -> None:
+    factory = encryption.CryptoFactory(lambda _: Keys())
+    properties = factory.file_encryption_properties(
+        encryption.KmsConnectionConfig(), encryption.EncryptionConfiguration("k", **settings)
+    )
+    with parquet.ParquetWriter(path, table.schema, encryption_properties=properties) as writer:
+        writer.write_table(table)
+
+
+@pytest.mark.parametrize("fields", [None, ["a int64[]"]])
+def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, fields: list[str] | None) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table({"a": range(100), "b": [str(i) for i in range(100)]})
+
+    def expect(problem: str) -> None:
+        with pytest.raises(millhopper.Error, match=f"^{path}: {problem}"):
+            list(millhopper.Reader.open_files(path, fields=fields))
+
+    write_encrypted(path, table, column_keys={"k": ["a"]})
+    expect("its footer is encrypted, which is not read; pyarrow.parquet, with its keys, reads")
+    write_encrypted(path, table, column_keys={"k": ["a"]}, plaintext_footer=True)
+    expect("(row group 0: )?column 'a' is encrypted, which is not read; pyarrow.parquet, with its")
+    assert read(path, "b bytes") == [[str(i).encode() for i in range(100)]]
+    parquet.write_table(
+        table, path, write_page_checksum=True, use_dictionary=False, compression="none"
+    )
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace((50).to_bytes(8, "little"), (51).to_bytes(8, "little")))
+    expect("row group 0: could not verify page integrity, CRC checksum verification failed")
+    path.write_bytes(whole[:-10])
+    expect("its footer cannot be read, because it is damaged, or the file was cut or is no Parq")
+    path.write_bytes(b"a,b\n1,2\n" * 10)
+    expect("its footer cannot be read, because it is damaged, or the file was cut or is no Parq")
+
+    path = tmp_path / "a.arrow"
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    expect("an Arrow file without the footer that ends one; it was cut or not closed")
+    path.write_bytes(whole[:300] + bytes(200) + whole[500:])
+    expect("record batch 0: ")
+
+
+# What a pass takes at most beside what it begins with, in MB.
+MEMORY = """
+import resource, sys
+import millhopper
+plugin, path = sys.argv[1:]
+millhopper.load_plugin(plugin)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    next(iter(millhopper.Reader.open_files(path)))
+except millhopper.Error as error:
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+    print(error.message.partition(": fields: ")[2])
+"""
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "row.parquet", "rows.arrow", "rows.arrows"])
+def test_fields_of_what_expands_to_gigabytes_are_proposed_in_little_memory(
+    tmp_path: Path, plugin: Path, name: str
+) -> None:
+    path = tmp_path / name
+    many, text = 1000, "x" * (1 << 20)
+    words = pa.DictionaryArray.from_arrays(pa.array([0] * many, pa.int32()), pa.array([text]))
+    numbers = pa.array([None, *range(1, many)])
+    if name == "row.parquet":
+        numbers = numbers.slice(0, 1)
+        words = pa.MapArray.from_arrays([0, many], [str(i) for i in range(many)], words)
+    if path.suffix == ".parquet":
+        table = pa.table({"m": words, "n": numbers})
+        parquet.write_table(table, path, compression="zstd", store_schema=False)
+    else:
+        new = pa.ipc.new_file if name == "rows.arrow" else pa.ipc.new_stream
+        table = pa.table({"m": pa.array([text] * many), "n": numbers})
+        with new(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+            writer.write_table(table)
+        del table
+    assert path.stat().st_size < 100_000
+    ran = subprocess.run(
+        [sys.executable, "-c", MEMORY, plugin, path],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    memory, fields = ran.stdout.splitlines()
+    assert int(memory) < 400
+    texts = 'm.key bytes[-1]", "m.value bytes[-1]' if name == "row.parquet" else "m bytes"
+    assert fields == f'["{texts}", "n int64[] default=0"]'
+
+
+def test_what_arrow_reads_is_read(tmp_path: Path) -> None:
+    def column(kind: Any, values: bytes, *others: bytes, children: Any = None) -> Any:
+        buffers = [None, pa.py_buffer(values), *map(pa.py_buffer, others)]
+        return pa.Array.from_buffers(kind, 3, buffers, children=children)
+
+    def integers(kind: str, *values: int) -> bytes:
+        return np.array(values, kind).tobytes()
+
+    text = b"\xff\xfe\xc3("
+    places = integers("<i4", 0, 1, 2, 4)
+    no_utf8 = column(pa.string(), places, text)
+    no_days = column(pa.date64(), integers("<i8", 1, 86_400_001, -5))
+    bits = [pa.py_buffer(b"\x05"), pa.py_buffer(integers("<i8", 1, 2, 3))]
+    columns = {
+        "s bytes": no_utf8,
+        "l bytes": column(pa.large_string(), integers("<i8", 0, 1, 2, 4), text),
+        "v bytes": pa.array([b"\xff", b"\xfe", b"\xc3("], pa.binary()).view(pa.string()),
+        "d int64[]": no_days,
+        "t int64[]": column(pa.time32("s"), integers("<i4", 1, 86_400, -5)),
+        "u int64[]": column(pa.time64("us"), integers("<i8", 1, 10**13, -5)),
+        "c float64[]": column(pa.decimal128(3), integers("<i8", 10**9, 0, 5, 0, -7, -1)),
+        "z int64[] default=9": pa.Array.from_buffers(pa.int64(), 3, bits, null_count=2),
+        "i bytes[-1]": column(
+            pa.list_(pa.string()), integers("<i4", 0, 1, 2, 3), children=[no_utf8]
+        ),
+        "w bytes": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), no_utf8, safe=False),
+        "m.value bytes[-1]": pa.MapArray.from_arrays([0, 1, 2, 3], ["a", "b", "c"], no_utf8),
+        "o.d int64[]": pa.StructArray.from_arrays([no_days], names=["d"]),
+    }
+    names = [entry.split()[0].split(".")[0] for entry in columns]
+    batch = pa.RecordBatch.from_arrays(list(columns.values()), names=names)
+    texts = [b"\xff", b"\xfe", b"\xc3("]
+    days = [1, 86_400_001, -5]
+    wanted = [texts, texts, texts, days, [1, 86_400, -5], [1, 10**13, -5], [1e9, 5.0, -7.0]]
+    wanted += [[1, 9, 3], [[t] for t in texts], texts, [[t] for t in texts], days]
+    v4 = pa.MetadataVersion.V4
+    for settings in ({}, {"metadata_version": v4, "use_legacy_format": True}):
+        for new in (pa.ipc.new_file, pa.ipc.new_stream):
+            path = tmp_path / "a.arrow"
+            with new(path, batch.schema, options=pa.ipc.IpcWriteOptions(**settings)) as writer:
+                writer.write_batch(batch)
+            assert read(path, *columns) == wanted
+            assert len(proposed_for(path)) == len(columns) + 1  # the keys, too
+    # What points behind the end of its bytes is refused as ever.
+    behind = column(pa.string(), integers("<i4", 0, 9, 2, 4), text)
+    for bad in (
+        behind,
+        column(pa.list_(pa.string()), integers("<i4", 0, 1, 2, 3), children=[behind]),
+    ):
+        with pa.ipc.new_file(tmp_path / "b.arrow", pa.schema({"s": bad.type})) as writer:
+            writer.write_batch(pa.record_batch({"s": bad}))
+        with pytest.raises(millhopper.Error, match="b.arrow: record batch 0: "):
+            read(tmp_path / "b.arrow", f"s bytes{'' if bad is behind else '[-1]'}")
+
+
+def moments(*texts: str) -> Any:
+    """INT96 timestamps: of these texts, and of one second behind 1970."""
+    return pa.array(
+        [*(np.datetime64(text, "us") for text in texts), np.datetime64(1_000_000, "us")],
+        pa.timestamp("us"),
+    )
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("dictionary", [False, True])
+@pytest.mark.parametrize("text", ["9999-12-31", "0001-01-01", "2262-04-12", "1677-09-20"])
+def test_timestamps_that_nanoseconds_do_not_hold_are_errors(
+    tmp_path: Path, text: str, dictionary: bool, shuffled: bool
+) -> None:
+    flat = moments("2262-04-11", "1677-09-22", text)
+    rows = range(len(flat))
+    lists = pa.ListArray.from_arrays([0, 1, 1, 3, 4], flat)
+    nulls = pa.array([None, *flat.to_pylist()[1:]], flat.type)
+    inner = pa.StructArray.from_arrays([flat], names=["t"])
+    table = pa.table({"flat": flat, "l": lists, "null": nulls, "in": inner, "n": rows})
+    path = tmp_path / "t.parquet"
+    parquet.write_table(
+        table, path, use_deprecated_int96_timestamps=True, use_dictionary=dictionary
+    )
+    for field in (
+        "flat int64[]",
+        "l int64[-1]",
+        "null int64[] default=0",
+        "null int64[] missing=skip",
+        "in.t int64[]",
+    ):
+        reader = millhopper.Reader.open_files(path, fields={"n": "n int64[]", "t": field})
+        column = field.split()[0]
+        problem = rf"t.parquet: row group 0: row 2: column '{column}.*': the INT96 timestamp {text}"
+        with pytest.raises(millhopper.Error, match=problem):
+            list(reader.shuffle(3) if shuffled else reader)
+    # Those that they hold, and columns that nobody asked for.
+    short = tmp_path / "short.parquet"
+    parquet.write_table(table.slice(0, 2), short, use_deprecated_int96_timestamps=True)
+    assert read(short, "flat int64[]") == [
+        [int(np.datetime64(t, "ns").astype(np.int64)) for t in ("2262-04-11", "1677-09-22")]
+    ]
+    assert read(path, "n int64[]") == [list(rows)]
+
+
+def test_timestamps_are_read_from_the_file_once(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    times = pa.array(range(50_000), pa.timestamp("s"))
+    parquet.write_table(
+        pa.table({"t": times}), path, use_deprecated_int96_timestamps=True, use_dictionary=False
+    )
+    reader = millhopper.Reader.open_files(path, fields=["t int64[]"]).batch(1000)
+    found = [number for batch in reader for number in batch["t"].tolist()]
+    assert found == [n * 10**9 for n in range(50_000)]
+    (source,) = reader.stats().below
+    assert path.stat().st_size < source.bytes_read < 1.5 * path.stat().st_size
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16"])
+@pytest.mark.parametrize("nulls", [False, True])
+def test_integers_of_other_sizes_than_the_file_says_are_errors(
+    tmp_path: Path, kind: str, nulls: bool
+) -> None:
+    path = tmp_path / "n.parquet"
+    values = pa.array([1, 77, None if nulls else 5, 9], getattr(pa, kind)())
+    table = pa.table({"n": values})
+    parquet.write_table(
+        table, path, use_dictionary=False, compression="none", write_statistics=False
+    )
+    assert read(path, f"n {kind}[] default=0") == [[1, 77, 0 if nulls else 5, 9]]
+    stored = path.read_bytes()
+    number = 70_000
+    assert stored.count((77).to_bytes(4, "little")) == 1
+    path.write_bytes(stored.replace((77).to_bytes(4, "little"), number.to_bytes(4, "little")))
+    problem = rf"row group 0: row 1: column 'n': {number} is no integer from (0|-\d+) to \d+, as"
+    with pytest.raises(millhopper.Error, match=problem):
+        read(path, f"n {kind}[] default=0")
+    with pytest.raises(millhopper.Error, match=problem):
+        read(path, "n int64[] missing=skip")
+
+
+def proposed_for(path: Path) -> list[str]:
+    """The fields that an error about missing fields proposes."""
+    try:
+        next(iter(millhopper.Reader.open_files(path)))
+    except millhopper.Error as error:
+        return re.findall(r'"([^"]*)"', error.message.split("fields: [")[1])
+    raise AssertionError
+
+
+def test_columns_of_equal_empty_and_dotted_names(tmp_path: Path) -> None:
+    inner = pa.StructArray.from_arrays([pa.array([9, 8]), pa.array([7, 6])], names=["b", "b"])
+    columns = [inner, [10, 20], [1, 2], [3, 4], [5, 6], [30, 40]]
+    names = ["a", "a.b", "d", "d", "", 'q"\n']
+    table = pa.Table.from_arrays([pa.array(column) for column in columns], names=names)
+    parquet.write_table(table, tmp_path / "n.parquet")
+    with pa.ipc.new_file(tmp_path / "n.arrow", table.schema) as writer:
+        writer.write_table(table)
+    for path in (tmp_path / "n.parquet", tmp_path / "n.arrow"):
+        proposed = proposed_for(path)
+        assert proposed == [
+            "a.#0 int64[]",
+            "a.#1 int64[]",
+            "a.b int64[]",
+            "#2 int64[]",
+            "#3 int64[]",
+            "#4 int64[]",
+            "#5 int64[]",
+        ]
+        values = [[9, 8], [7, 6], [10, 20], [1, 2], [3, 4], [5, 6], [30, 40]]
+        assert read(path, *proposed) == values
+        assert read(path, *proposed[::-2]) == values[::-2]
+        shuffled = millhopper.Reader.open_files(
+            path, fields={str(i): entry for i, entry in enumerate(proposed[::-1])}
+        ).shuffle(5)
+        (batch,) = shuffled.batch(2)
+        rows = zip_strict(*(batch[str(i)].tolist() for i in range(7)))
+        assert sorted(rows) == sorted(zip_strict(*values[::-1]))
+        for wrong, words in {
+            "d int64[]": "2 columns are named 'd'; by their numbers they are '#2', '#3'",
+            "#0.b int64[]": "2 columns are named 'b'; by their numbers they are '#0', '#1'",
+            "#0 int64[]": "column '#0': it is a struct; name one of its columns: 'b', 'b'",
+            "#9 int64[]": "no column is named '#9'; there are 'a', 'a.b', 'd', 'd', ''",
+        }.items():
+            with pytest.raises(millhopper.Error, match=re.escape(words)):
+                read(path, wrong)
+
+
 def test_the_core_is_asked_for_its_formats_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -591,7 +879,12 @@ for cut, flip in [(cut, None) for cut in cuts] + [(None, flip) for flip in flips
     with open(damaged, "wb") as file:
         file.write(bytes_)
     try:
-        list(millhopper.Reader.open_files(damaged, fields=fields).batch(100))
+        list(millhopper.Reader.open_files(damaged))
+    except millhopper.Error as error:
+        assert "damaged" in str(error), error
+    try:
+        reader = millhopper.Reader.open_files(damaged, fields=fields)
+        list((reader.shuffle(3) if random.random() < 0.5 else reader).batch(100))
     except millhopper.Error as error:
         assert "damaged" in str(error), error
         refused += 1
@@ -599,12 +892,24 @@ print(refused)
 """
 
 
-@pytest.mark.parametrize("name", ["d.parquet", "d.arrow", "d.arrows", "d.feather"])
+@pytest.mark.parametrize("name", ["d.parquet", "raw.parquet", "d.arrow", "d.arrows", "d.feather"])
 def test_damage_never_crashes(tmp_path: Path, plugin: Path, name: str) -> None:
-    table = every_type().slice(0, 30).select(["int64", "string", "words", "list", "texts", "bool"])
+    names = ["int64", "string", "words", "list", "texts", "bool"]
+    if name == "raw.parquet":
+        names += ["int8", "uint16", "timestamp us"]
+    table = every_type().slice(0, 30).select(names)
     path = tmp_path / name
     if name == "d.parquet":
         parquet.write_table(table, path, row_group_size=11, write_page_checksum=True)
+    elif name == "raw.parquet":
+        parquet.write_table(
+            table,
+            path,
+            row_group_size=11,
+            compression="none",
+            write_statistics=False,
+            use_deprecated_int96_timestamps=True,
+        )
     elif name == "d.feather":
         feather.write_feather(table, path, chunksize=11)
     else:

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -76,11 +77,9 @@ Strings Read(const ArrowColumnValues& batch, const Strings& entries) {
   std::shared_ptr<const ArrowRows> rows;
   std::string problem_of_records, problem_of_columns;
   try {
-    std::vector<ArrowColumn> found;
-    for (const Field& field : fields.fields()) {
-      found.push_back(FindArrowColumn(batch.schema, field.name));
-    }
-    rows = std::make_shared<ArrowRows>(fields, batch.schema, found);
+    FieldColumns found = FindColumns(fields, batch.schema);
+    std::reverse(found.begin(), found.end());  // their order means nothing
+    rows = std::make_shared<ArrowRows>(fields, batch.schema, std::move(found));
   } catch (const Error& error) {
     return {error.message()};
   }
@@ -267,6 +266,72 @@ TEST(ArrowColumns, StructsAreNamedWithPoints) {
   EXPECT_EQ(Read(items, "items.price float32[-1]"), (Strings{"1.0", "2.0 3.0"}));
 }
 
+TEST(ArrowColumns, FieldsMayStandInAnyOrder) {
+  const ColumnPtr batch =
+      Batch({Numbers<double>("a", "g", {0.5, 1.5}), Texts("s", {"x", "yz"}),
+             Make("u", "+s", 2, {""}, {Numbers<int64_t>("n", "l", {7, 8}), Texts("s", {"p", "q"})}),
+             Numbers<float>("b", "f", {2, 3}),
+             List("l", {0, 1, 3}, Numbers<int64_t>("i", "l", {4, 5, 6}))});
+  EXPECT_EQ(Read(*batch, {"b float32[]", "u.s bytes", "l int64[-1]", "a float32[]", "s bytes",
+                          "u.n int64[]", "b float64[]", "a float64[]"}),
+            (Strings{"2.0 | 'p' | 4 | 0.5 | 'x' | 7 | 2.0 | 0.5",
+                     "3.0 | 'q' | 5 6 | 1.5 | 'yz' | 8 | 3.0 | 1.5"}));
+  EXPECT_EQ(Read(*batch, {"u.n int8[]", "a float32[]"}), (Strings{"7 | 0.5", "8 | 1.5"}));
+}
+
+TEST(ArrowColumns, FindsTheSameInNarrowerSchemas) {
+  const FieldColumns columns = {{0, {5, 0, 3}}, {1, {2}}, {2, {5, 0, 1}}, {3, {2}}, {4, {9, 4}}};
+  const auto ways = [](const FieldColumns& some) {
+    std::vector<ArrowColumn> ways;
+    for (const FieldColumn& one : some) ways.push_back(one.column);
+    return ways;
+  };
+  EXPECT_EQ(ways(Narrowed(columns, 1)),
+            (std::vector<ArrowColumn>{{1, 0, 3}, {0}, {1, 0, 1}, {0}, {2, 4}}));
+  EXPECT_EQ(ways(Narrowed(columns, 9)),
+            (std::vector<ArrowColumn>{{1, 0, 1}, {0}, {1, 0, 0}, {0}, {2, 0}}));
+}
+
+TEST(ArrowColumns, PartsHaveNeighboursOfOneSize) {
+  const auto divided = [](uint64_t size) {
+    const FieldColumns columns = {{0, {5, 0}}, {1, {2}}, {2, {5, 1}}, {3, {0}}, {4, {3}}};
+    std::vector<std::vector<size_t>> parts;
+    for (const FieldColumns& part :
+         Divided(columns, [size](const FieldColumns& some) { return size * some[0].column[0]; })) {
+      parts.emplace_back();
+      for (const FieldColumn& one : part) parts.back().push_back(one.field);
+    }
+    return parts;
+  };
+  using Parts = std::vector<std::vector<size_t>>;
+  EXPECT_EQ(divided(0), (Parts{{3, 1, 4, 0, 2}}));
+  EXPECT_EQ(divided(size_t{1} << 18), (Parts{{3, 1, 4}, {0, 2}}));
+  EXPECT_EQ(divided(size_t{1} << 20), (Parts{{3, 1}, {4}, {0, 2}}));
+}
+
+TEST(ArrowColumns, NamesThatTellNothingAreNumbered) {
+  const ColumnPtr inner = Make("a", "+s", 1, {""},
+                               {Numbers<int32_t>("b", "i", {1}), Numbers<int32_t>("c", "i", {2}),
+                                Numbers<int32_t>("c", "i", {3}), Numbers<int32_t>("#0", "i", {4})});
+  const ColumnPtr batch =
+      Batch({inner, Numbers<int32_t>("a.b", "i", {5}), Numbers<int32_t>("d", "i", {6}),
+             Numbers<int32_t>("d", "i", {7}), Numbers<int32_t>("", "i", {8}),
+             Numbers<int32_t>("#1", "i", {9}), Numbers<int32_t>("x\ny", "i", {10}),
+             Numbers<int32_t>("\xff", "i", {11}), Numbers<int32_t>("x[0]", "i", {12}),
+             Numbers<int32_t>("\xc3\xbc", "i", {13})});
+  const Strings guessed = GuessArrowFields(batch->schema, &batch->array);
+  EXPECT_EQ(guessed, (Strings{"#0.b int32[]", "a.#1 int32[]", "a.#2 int32[]", "a.#0 int32[]",
+                              "a.b int32[]", "#2 int32[]", "#3 int32[]", "#4 int32[]", "#1 int32[]",
+                              "#6 int32[]", "#7 int32[]", "\"x[0]\" int32[]", "\xc3\xbc int32[]"}));
+  EXPECT_EQ(Read(*batch, guessed),
+            Strings{"1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13"});
+  EXPECT_EQ(Read(*batch, {"a.c int32[]"}),
+            Strings{"2 columns are named 'c'; by their numbers they are '#1', '#2'"});
+  EXPECT_EQ(Read(*batch, {"a.#4 int32[]"}).at(0).substr(0, 31), "no column is named 'a.#4'; ther");
+  EXPECT_EQ(Read(*batch, {"#99999999999999999999 int32[]"}).at(0).substr(0, 18),
+            "no column is named");
+}
+
 TEST(ArrowColumns, ADictionaryIsWhatItStandsFor) {
   const auto words = [](const std::vector<int8_t>& places, const std::string& valid) {
     const ColumnPtr column = Numbers<int8_t>("a", "c", places);
@@ -282,7 +347,8 @@ TEST(ArrowColumns, ADictionaryIsWhatItStandsFor) {
 
 TEST(ArrowColumns, NamesThatFindNothingOrTooMuch) {
   const ColumnPtr twice = Batch({Numbers<int32_t>("a", "i", {1}), Numbers<int32_t>("a", "i", {2})});
-  EXPECT_EQ(Read(*twice, {"a int32[]"}), Strings{"more than one column is named 'a'"});
+  EXPECT_EQ(Read(*twice, {"a int32[]"}),
+            Strings{"2 columns are named 'a'; by their numbers they are '#0', '#1'"});
   EXPECT_EQ(Read(*twice, {"b int32[]"}), Strings{"no column is named 'b'; there are 'a', 'a'"});
   EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1}), "#0 int32[]"), Strings{"1"});
   EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1}), "#1 int32[]"),

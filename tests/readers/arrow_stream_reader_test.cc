@@ -5,18 +5,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/random.h"
 #include "framework/base/stop.h"
 #include "readers/batch_reader.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/shuffle_reader.h"
 #include "tests/arrow_arrays.h"
+#include "tests/field_files.h"
 #include "tests/field_readers.h"
 
 namespace millhopper {
@@ -110,6 +114,31 @@ TEST(ArrowStreamReader, YieldsRowsPassAfterPass) {
   EXPECT_EQ(script.streams, 3);
   EXPECT_EQ(script.released, 3);
   EXPECT_EQ(script.batches_released, 7);
+}
+
+// All fields of the columns, in many orders, as rows of columns and, for a window, as records.
+TEST(ArrowStreamReader, FieldsMayStandInAnyOrder) {
+  constexpr int64_t kRows = 20;
+  std::vector<int64_t> numbers[2];
+  for (int64_t n = 0; n < kRows; ++n) numbers[n < 7 ? 0 : 1].push_back(n);
+  Script script({ColumnsAbout(numbers[0]), ColumnsAbout(numbers[1])});
+  const FieldFormat& format = FieldFormatOf("columns");
+  Strings entries;
+  for (const ListedField& field : format.fields) entries.push_back(field.entry);
+  std::mt19937 dice(5);
+  for (int order = 0; order < 50; ++order) {
+    std::shuffle(entries.begin(), entries.end(), dice);
+    const Strings some(entries.begin(),
+                       entries.begin() + 1 + order % static_cast<int>(entries.size()));
+    std::vector<ElementValue> wanted;
+    for (int64_t n = 0; n < kRows; ++n) {
+      ElementValue record;
+      if (RecordWithFields(format, some, n, &record)) wanted.push_back(record);
+    }
+    EXPECT_EQ(ReadAll(ReaderOf(&script, some).get()), wanted);
+    ShuffleReader window(ReaderOf(&script, some), 1, RandomKey(1, 2, "shuffled"));
+    EXPECT_EQ(ReadAll(&window), wanted) << "as records";
+  }
 }
 
 TEST(ArrowStreamReader, ABatchMayBeATable) {

@@ -51,6 +51,7 @@
 #include "tests/child.h"
 #include "tests/compressed.h"
 #include "tests/faulty_files_contract.h"
+#include "tests/field_files.h"
 #include "tests/index_files.h"
 #include "tests/mds_shards.h"
 #include "tests/memory_files.h"
@@ -658,6 +659,37 @@ std::string ImageFolderAt(Fault fault, Where where) {
   return list.substr(0, list.rfind('/'));
 }
 
+// A file with the fields of field_files.h, which is removed at the end with what belongs to it.
+class FieldFile {
+ public:
+  explicit FieldFile(const FieldFormat& format) : folder_(TempName(format.tag)) {
+    constexpr int64_t kChunkRecords = 8;
+    std::filesystem::create_directories(folder_);
+    WriteFieldFile(format, path(), 0, kRecords, kChunkRecords);
+  }
+  ~FieldFile() { std::filesystem::remove_all(folder_); }
+  FieldFile(const FieldFile&) = delete;
+  FieldFile& operator=(const FieldFile&) = delete;
+
+  // The file to open, and all that there are.
+  std::string path() const { return folder_ + "/file"; }
+  std::vector<std::string> paths() const {
+    std::vector<std::string> paths;
+    for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+      paths.push_back(file.path());
+    }
+    return paths;
+  }
+
+ private:
+  const std::string folder_;
+};
+
+const FieldFile& FieldFileOf(const FieldFormat& format) {
+  static std::map<std::string, FieldFile> files;
+  return files.try_emplace(format.tag, format).first->second;
+}
+
 std::unique_ptr<FileFormat> Format(const std::string& tag, std::vector<SlotSpec> slots) {
   const FormatSchema* schema = FindFileFormat(tag);
   Require(schema != nullptr, "no format ", tag);
@@ -1226,6 +1258,49 @@ ContractCase ReadsTextFormat(const TextFormat& format, Where where,
                decorators, {}, std::move(before_fault));
 }
 
+// Elements with these fields, in the order of the list.
+ContractCase ReadsFields(const FieldFormat& format, const std::string& name, Where where,
+                         const std::vector<Decorator>& decorators,
+                         const std::vector<std::string>& entries) {
+  const auto source = [&format, entries](Fault, Where at) -> ReaderPtr {
+    for (const std::string& path : FieldFileOf(format).paths()) At(at, path);
+    FileEntry file = EntryAt(at, FieldFileOf(format).path());
+    FormatArguments arguments;
+    arguments.attributes.Set("fields", entries);
+    arguments.buffer_type = file.buffer_type;
+    return std::make_unique<FileReader>(FindFileFormat(format.tag)->Make(arguments),
+                                        std::move(file));
+  };
+  ContractCase contract = Reads(StrCat(format.tag, "_", name), source, where,
+                                [&format] { return FieldFileOf(format).paths(); }, decorators, {});
+  contract.reads_all = false;  // some formats leave out columns
+  for (int64_t n = 0; n < kRecords; ++n) {
+    ElementValue record;
+    if (RecordWithFields(format, entries, n, &record)) contract.elements.push_back(record);
+  }
+  return contract;
+}
+
+// Every format that has fields, with all of them backwards and one twice, and with some of them.
+std::vector<ContractCase> FieldsInAnyOrder(Where where, bool of_plugins_only = false) {
+  std::vector<ContractCase> cases;
+  for (const FieldFormat& format : FieldFormats()) {
+    if (of_plugins_only && FindFileFormat(format.tag)->library == nullptr) continue;
+    if (where == Where::kMapped && (format.has_chunks || format.is_stream)) continue;
+    std::vector<std::string> all, some;
+    std::set<std::string> columns;
+    for (auto field = format.fields.rbegin(); field != format.fields.rend(); ++field) {
+      const bool first = columns.insert(field->entry.substr(0, field->entry.find(' '))).second;
+      if (field->leaves_out == nullptr && (first || format.repeats)) all.push_back(field->entry);
+      if ((field - format.fields.rbegin()) % 3 == 1) some.push_back(field->entry);
+    }
+    if (format.repeats) all.push_back(all[1]);
+    cases.push_back(ReadsFields(format, "backwards_shuffle", where, {Shuffle(7)}, all));
+    cases.push_back(ReadsFields(format, "some_double_buffer", where, {DoubleBuffer(2)}, some));
+  }
+  return cases;
+}
+
 std::vector<std::string> ImagesOnly() { return ImagePaths(ImageFolderPath(Fault::kNone)); }
 std::vector<std::string> ImagesAndList() {
   std::vector<std::string> paths = ImagesOnly();
@@ -1353,8 +1428,16 @@ INSTANTIATE_TEST_SUITE_P(Files, ReaderContract, WithPools(Files(Where::kDisk)), 
 INSTANTIATE_TEST_SUITE_P(FilesByIndex, ReaderContract, WithPools(FilesByIndex()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MemoryFiles, ReaderContract, WithPools(Files(Where::kMemory)), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MappedFiles, ReaderContract, WithPools(MappedFiles()), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(Fields, ReaderContract, WithPools(FieldsInAnyOrder(Where::kDisk)),
+                         NameOfCase);
+INSTANTIATE_TEST_SUITE_P(MemoryFields, ReaderContract, WithPools(FieldsInAnyOrder(Where::kMemory)),
+                         NameOfCase);
+INSTANTIATE_TEST_SUITE_P(MappedFields, ReaderContract, WithPools(FieldsInAnyOrder(Where::kMapped)),
+                         NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MemoryFiles, FaultyFilesContract,
                          WithAPoolAndWithout(Files(Where::kMemory)), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(PluginFields, FaultyFilesContract,
+                         WithAPoolAndWithout(FieldsInAnyOrder(Where::kMemory, true)), NameOfCase);
 
 }  // namespace
 }  // namespace millhopper

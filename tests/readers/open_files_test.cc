@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
@@ -106,6 +107,21 @@ TEST(OpenFiles, ContentTellsWhatNamesDoNot) {
   const auto reader = OpenFiles({nothing.path()}, {}, arguments, {});
   ExpectError(ErrorCode::kDataLoss, nothing.path() + ": neither the name nor the first bytes tell",
               [&] { reader->HasNext(); });
+}
+
+// Fields that are missing are looked for in the file: what is wrong with it would be wrong with
+// any.
+TEST(OpenFiles, DamageThatIsMetWhileFieldsAreLookedForIsTold) {
+  const std::pair<const char*, const char*> kFiles[] = {
+      {"a.tar", "the member at byte 0: the checksum of its header is"},
+      {"a.npz", "no zip file, or one that was cut off"},
+      {"a.jsonl", "the record is no JSON"},
+      {"a.csv", "the text is in UTF-16LE"}};
+  for (const auto& [name, words] : kFiles) {
+    const TempFile file(name, "\xff\xfe" + std::string(1000, 'x') + "\n");
+    ExpectError(ErrorCode::kDataLoss, StrCat(file.path(), ": ", words),
+                [&] { OpenFiles({file.path()}, {}, {}, {}); });
+  }
 }
 
 TEST(OpenFiles, FilesOfThePluginForColumnsNameIt) {

@@ -200,6 +200,27 @@ TEST(Csv, GuessesFields) {
                    "age int64[] null=NULL default=0", "seen int64[] decode=timestamp default=0"}));
   EXPECT_EQ(guess("Drama\nAction|Crime\n"), (Texts{"Drama bytes[-1] separator=|"}));
   EXPECT_EQ(guess("a b\nc d\n"), (Texts{"\"a b\" bytes"}));
+  ExpectError(ErrorCode::kDataLoss, "guess.csv: the text is in UTF-16LE; `iconv", [&] {
+    guess(
+        std::string("\xff\xfe"
+                    "a\0,\0b\0\n\0",
+                    10));
+  });
+}
+
+// A header and a row of more than 64 KiB each.
+TEST(Csv, GuessesFieldsOfManyColumns) {
+  constexpr int kColumns = 20000;
+  std::string header, row;
+  Texts fields;
+  for (int i = 0; i < kColumns; ++i) {
+    header += StrCat(i > 0 ? "," : "", "column_", i);
+    row += StrCat(i > 0 ? "," : "", 10000 + i);
+    fields.push_back(StrCat("column_", i, " int64[]"));
+  }
+  const TempFile file("guess.csv", header + "\n" + row + "\n");
+  const FormatSchema& csv = *FindFileFormat("csv");
+  EXPECT_EQ(csv.guess_fields(file.path(), csv.WithDefaults({})), fields);
 }
 
 TEST(Csv, TellsLineColumnAndText) {

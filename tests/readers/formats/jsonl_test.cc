@@ -154,6 +154,21 @@ TEST(Jsonl, GuessesFieldsWithinObjects) {
             (Texts{"/a/n int64[]"}));
   // Of objects in an array nothing is known.
   EXPECT_EQ(guess("{\"b\": [{\"x\": 7}], \"c\": true}\n"), (Texts{"c int64[]"}));
+  // The first line may be a long one.
+  EXPECT_EQ(guess("{\"b\": \"" + std::string(200000, 'x') + "\", \"c\": 1}\n{\"c\": 2}\n"),
+            (Texts{"b bytes missing=default", "c int64[]"}));
+}
+
+TEST(Jsonl, TellsTheLineThatFieldsCannotBeGuessedBy) {
+  const TempFile file("guess.jsonl", "{\"x\": 1}\n\n{\"x\": 2}\n{\"x\": }\n");
+  try {
+    FindFileFormat("jsonl")->guess_fields(file.path(), {});
+    FAIL();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(text.rfind(file.path() + ": the record is no JSON", 0), 0u) << text;
+    EXPECT_NE(text.find("\n  in line 4, which begins at byte 19"), std::string::npos) << text;
+  }
 }
 
 TEST(Jsonl, TellsTheLine) {
