@@ -14,6 +14,7 @@
 #include "readers/field_rows.h"
 #include "readers/guessed_type.h"
 #include "readers/indexable_format.h"
+#include "readers/line_ends.h"
 #include "readers/line_source.h"
 #include "readers/stream_source.h"
 
@@ -27,45 +28,42 @@ const char* Find(const char* begin, const char* end, char wanted) {
 
 // --- Rows ---
 
-// Where the row that begins here ends, and where the next one begins. RFC 4180: a quote opens a
-// cell only as its first character; within, two quotes are one, and line ends are text.
-struct RowEnd {
-  const char* end;   // of the row, without its line end
-  const char* next;  // null if the row goes on behind the bytes that there are
+// Finds the rows of a text, one after another. RFC 4180: a quote opens a cell only as its first
+// character; within, two quotes are one, and line ends are text.
+class RowEnds {
+ public:
+  RowEnds(const char* begin, const char* limit, const TableSyntax& syntax)
+      : limit_(limit), lines_(begin, limit, LoneCr::kEndsLine), syntax_(syntax) {}
+
+  // The row that begins here; `next` is null if it goes on behind the limit. `ended`: no byte
+  // follows the limit. Calls go forward.
+  LineEnds::Line From(const char* begin, bool ended) {
+    const char* line_end = lines_.Find(begin);
+    const bool is_comment = syntax_.comment != 0 && *begin == syntax_.comment;
+    if (is_comment || syntax_.quote == 0 || Find(begin, line_end, syntax_.quote) == line_end) {
+      return lines_.From(begin, ended);
+    }
+    for (const char* cell = begin;;) {
+      if (cell < limit_ && *cell == syntax_.quote) {
+        do {
+          cell = Find(cell + 1, limit_, syntax_.quote);
+          if (cell == limit_) return {limit_, nullptr};  // the quotes are not closed
+          ++cell;
+        } while (cell < limit_ && *cell == syntax_.quote);
+        if (cell == limit_ && !ended) return {limit_, nullptr};
+        line_end = lines_.Find(cell);
+      }
+      const char* const delimiter = Find(cell, line_end, syntax_.delimiter);
+      if (delimiter == line_end) return lines_.From(line_end, ended);
+      cell = delimiter + 1;
+    }
+  }
+
+ private:
+  const char* const limit_;
+  LineEnds lines_;
+  const TableSyntax& syntax_;
 };
-
-RowEnd EndsAt(const char* line_end, const char* begin, const char* limit) {
-  const char* const next = line_end == limit ? limit : line_end + 1;
-  const bool cr = line_end < limit && line_end > begin && line_end[-1] == '\r';
-  return {cr ? line_end - 1 : line_end, next};
-}
-
-// `ended`: no byte follows those before `limit`.
-RowEnd FindRowEnd(const char* begin, const char* limit, bool ended, const TableSyntax& syntax) {
-  const char* line_end = Find(begin, limit, '\n');
-  const bool is_comment = syntax.comment != 0 && *begin == syntax.comment;
-  if (is_comment || syntax.quote == 0 || Find(begin, line_end, syntax.quote) == line_end) {
-    if (line_end == limit && !ended) return {nullptr, nullptr};
-    return EndsAt(line_end, begin, limit);
-  }
-  for (const char* cell = begin;;) {
-    if (cell < limit && *cell == syntax.quote) {
-      do {
-        cell = Find(cell + 1, limit, syntax.quote);
-        if (cell == limit) return {nullptr, nullptr};  // the quotes are not closed
-        ++cell;
-      } while (cell < limit && *cell == syntax.quote);
-      if (cell == limit && !ended) return {nullptr, nullptr};
-      if (cell > line_end) line_end = Find(cell, limit, '\n');
-    }
-    const char* const delimiter = Find(cell, line_end, syntax.delimiter);
-    if (delimiter == line_end) {
-      if (line_end == limit && !ended) return {nullptr, nullptr};
-      return EndsAt(line_end, begin, limit);
-    }
-    cell = delimiter + 1;
-  }
-}
 
 bool IsRecord(std::string_view row, const TableSyntax& syntax) {
   return !row.empty() && (syntax.comment == 0 || row.front() != syntax.comment);
@@ -81,13 +79,14 @@ class QuotedRows final : public StreamSource {
   void Fetch(Chunk* chunk) const override {
     const char* const begin = chunk->bytes->data() + chunk->lead();
     const char* const limit = begin + chunk->length;
+    RowEnds ends(begin, limit, syntax_);
     for (const char* next = FirstRow(begin, limit, chunk->offset); next < limit;) {
-      const RowEnd end = FindRowEnd(next, limit, true, syntax_);
+      const LineEnds::Line end = ends.From(next, true);
       const uint64_t offset = chunk->offset + static_cast<uint64_t>(next - begin);
       if (end.next == nullptr) {  // an index may say so of any place
         throw Error(ErrorCode::kDataLoss,
                     StrCat("the row at ", stream().Describe(offset), " (",
-                           LineName(stream().path(), offset),
+                           LineName(stream().path(), offset, LoneCr::kEndsLine),
                            ") has a quote that is not closed where the chunk ends"))
             .InFile(stream().path(), static_cast<int64_t>(offset));
       }
@@ -106,12 +105,13 @@ class QuotedRows final : public StreamSource {
     const char* const limit = block.bytes + block.size;
     if (Find(block.bytes, limit, syntax_.quote) == limit) {
       if (block.ended) return block.size;
-      const void* last = ::memrchr(block.bytes, '\n', block.size);
-      if (last != nullptr) return static_cast<const char*>(last) - block.bytes + 1;
+      const size_t whole = EndOfWholeLines(block.bytes, block.size, 0, LoneCr::kEndsLine);
+      if (whole > 0) return whole;
     } else {
       const char* row = FirstRow(block.bytes, limit, block.offset);
+      RowEnds ends(row, limit, syntax_);
       while (row < limit) {
-        const RowEnd end = FindRowEnd(row, limit, block.ended, syntax_);
+        const LineEnds::Line end = ends.From(row, block.ended);
         if (end.next == nullptr) break;
         row = end.next;
       }
@@ -121,7 +121,7 @@ class QuotedRows final : public StreamSource {
     if (block.ended) {
       throw Error(ErrorCode::kDataLoss,
                   StrCat("the row at ", stream().Describe(block.offset), " (",
-                         LineName(stream().path(), block.offset),
+                         LineName(stream().path(), block.offset, LoneCr::kEndsLine),
                          ") has a quote that is not closed before the file ends"))
           .InFile(stream().path(), static_cast<int64_t>(block.offset));
     }
@@ -135,10 +135,10 @@ class QuotedRows final : public StreamSource {
 
   void CheckSize(size_t size, uint64_t offset) const {
     if (size <= kMaxLineBytes + 2) return;
-    throw Error(
-        ErrorCode::kResourceLimit,
-        StrCat("the row at ", stream().Describe(offset), " (", LineName(stream().path(), offset),
-               ") is longer than ", kMaxLineBytes, " bytes; is a quote not closed?"))
+    throw Error(ErrorCode::kResourceLimit,
+                StrCat("the row at ", stream().Describe(offset), " (",
+                       LineName(stream().path(), offset, LoneCr::kEndsLine), ") is longer than ",
+                       kMaxLineBytes, " bytes; is a quote not closed?"))
         .InFile(stream().path(), static_cast<int64_t>(offset));
   }
 
@@ -314,12 +314,13 @@ Head ReadHead(const std::string& path, const TableSyntax& syntax) {
     if (had == 0) RefuseUtf16(path, text);
     const char* const limit = text.data() + text.size();
     const char* row = text.data() + Utf8MarkBytes(text);
+    RowEnds ends(row, limit, syntax);
     while (row < limit) {
-      RowEnd end = FindRowEnd(row, limit, false, syntax);
+      LineEnds::Line end = ends.From(row, false);
       if (end.next == nullptr && ended) {
         char next;
         stream.Read(&next, 1);  // throws if the text ends where an error is
-        end = FindRowEnd(row, limit, true, syntax);
+        end = RowEnds(row, limit, syntax).From(row, true);
       }
       if (end.next == nullptr) break;
       if (IsRecord({row, static_cast<size_t>(end.end - row)}, syntax)) {
@@ -347,7 +348,7 @@ class TableFormat final : public SearchedFormat {
       : TableFormat(arguments, RequiredFields(arguments.attributes)) {}
 
   std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
-    return LineName(file.path, offset);
+    return LineName(file.path, offset, LoneCr::kEndsLine);
   }
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
@@ -406,7 +407,9 @@ class TableFormat final : public SearchedFormat {
       if (offset == 0) row->remove_prefix(Utf8MarkBytes(*row));
       return IsRecord(*row, syntax_) && (!skips_ || !IsLeftOut(*row));
     };
-    if (syntax_.quote == 0) return MakeLineSource(std::move(stream), std::move(filter));
+    if (syntax_.quote == 0) {
+      return MakeLineSource(std::move(stream), LoneCr::kEndsLine, std::move(filter));
+    }
     return std::make_unique<QuotedRows>(std::move(stream), syntax_, std::move(filter));
   }
 
@@ -648,8 +651,9 @@ std::vector<std::vector<std::string>> FirstRows(const std::string& path,
     RefuseUtf16(path, text);
     rows.clear();
     const char* const limit = text.data() + text.size();
+    RowEnds ends(text.data(), limit, syntax);
     for (const char* row = text.data() + Utf8MarkBytes(text); row < limit;) {
-      const RowEnd end = FindRowEnd(row, limit, !more, syntax);
+      const LineEnds::Line end = ends.From(row, !more);
       if (end.next == nullptr) break;
       const std::string_view whole(row, static_cast<size_t>(end.end - row));
       if (IsRecord(whole, syntax)) rows.push_back(CellsOf(whole, syntax));
