@@ -118,7 +118,9 @@ void ArrowPath::CheckType(const ArrowSchema& found) const {
     Throw(ErrorCode::kDataLoss, "it is a list", lists_ > 1 ? " of lists" : "", " of ", name,
           ", nested deeper than ", declared);
   }
-  if (lists_ == 0 && !field_.bytes && (field_.sequence || field_.values != 1)) {
+  // One value is a sequence of one, too.
+  const bool takes_one = field_.values == 1 && !(field_.sequence && axes > 1);
+  if (lists_ == 0 && !field_.bytes && !takes_one) {
     Throw(ErrorCode::kDataLoss, "it is ", name, ", one value; ", declared, " is declared");
   }
 }
