@@ -193,6 +193,11 @@ ArrowColumn ArrowNames::Find(const std::string& name) {
   return column;
 }
 
+bool ArrowNames::Has(const std::string& name) {
+  ArrowColumn column;
+  return FindIn(schema_, name, &column) != nullptr;
+}
+
 std::string ArrowNames::NameOf(const ArrowColumn& column) {
   std::vector<std::string> parts, numbers;  // from the outermost struct on
   const ArrowSchema* here = &schema_;

@@ -14,6 +14,7 @@
 #include "readers/field_rows.h"
 #include "readers/guessed_type.h"
 #include "readers/indexable_format.h"
+#include "readers/learned_files.h"
 #include "readers/line_ends.h"
 #include "readers/line_source.h"
 #include "readers/stream_source.h"
@@ -354,7 +355,7 @@ class TableFormat final : public SearchedFormat {
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     FieldRows field_rows(fields_, n, rows);
     for (const Ticket& ticket : Prefetched(tickets, n)) {
-      LoadRow({ticket.bytes, ticket.size}, &field_rows);
+      LoadRow({ticket.bytes, ticket.size}, layouts_.Of(ticket), &field_rows);
     }
   }
 
@@ -369,19 +370,35 @@ class TableFormat final : public SearchedFormat {
     bool one_value;  // each cell is one number or word
     bool at_once;    // numbers that no other slot reads
     size_t end() const { return column + count; }
+    bool operator==(const Target& other) const {
+      return column == other.column && count == other.count && slot == other.slot &&
+             one_value == other.one_value && at_once == other.at_once;
+    }
+  };
+
+  // The columns of a file.
+  struct Layout {
+    std::vector<std::string> header;  // the first row
+    std::vector<Target> targets;      // by column
+    std::vector<size_t> missing;      // the slots whose columns it does not have
+    bool operator==(const Layout& other) const {
+      return header == other.header && targets == other.targets && missing == other.missing;
+    }
   };
 
   TableFormat(const FormatArguments& arguments, std::vector<Field> fields)
       : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
         fields_(std::move(fields)),
         syntax_(SyntaxOf(arguments.attributes)),
-        skips_(AnySkips(fields_)) {
+        skips_(AnySkips(fields_)),
+        layouts_(arguments.files) {
     Require(syntax_.quote == 0 || arguments.buffer_type == BufferType::kMemory,
             "buffer_type \"mmap\" needs quote: \"\": a file with quotes is read as a stream");
     bool named = false;
     for (const Field& field : fields_) {
       const std::optional<Columns> columns = NumberedColumns(field.name);
       named = named || !columns.has_value();
+      names_only_ = names_only_ && !columns;
       Require(
           !columns || columns->count == 1 || (columns->count == field.values && !field.sequence),
           "field '", field.name, "': ", columns ? columns->count : 0,
@@ -400,12 +417,12 @@ class TableFormat final : public SearchedFormat {
   std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     const Head head = ReadHead(file.path, syntax_);
-    Learn(file.path, head);
     const uint64_t begin = has_header_ ? head.first_end : head.first_begin;
-    LineFilter filter = [this, begin](std::string_view* row, uint64_t offset) {
+    LineFilter filter = [this, begin, layout = Learn(file.path, head)](std::string_view* row,
+                                                                       uint64_t offset) {
       if (offset + row->size() <= begin) return false;
       if (offset == 0) row->remove_prefix(Utf8MarkBytes(*row));
-      return IsRecord(*row, syntax_) && (!skips_ || !IsLeftOut(*row));
+      return IsRecord(*row, syntax_) && (!skips_ || !IsLeftOut(*row, layout));
     };
     if (syntax_.quote == 0) {
       return MakeLineSource(std::move(stream), LoneCr::kEndsLine, std::move(filter));
@@ -422,22 +439,41 @@ class TableFormat final : public SearchedFormat {
 
   bool leaves_out_records() const override { return skips_; }
 
-  // Finds the columns of the fields in the first file; other files must have the same.
-  void Learn(const std::string& path, const Head& head) {
+  // Learns the columns of a file. They are those of the files before it, but a file may lack what
+  // fields say to be missing. Those of a file without rows are none.
+  Layout Learn(const std::string& path, const Head& head) {
     const auto fail = [&](const std::string& problem) {
       throw Error(ErrorCode::kDataLoss, problem)
           .InFile(path, static_cast<int64_t>(head.first_begin));
     };
     if (head.first_row.empty()) {
       if (has_header_) fail("the file has no header: there is no row in it");
-      return;
+      return Layout();
     }
-    if (column_count_ != 0) {
-      if (has_header_ && head.first_row != header_) {
-        fail("its header differs from that of the files before it");
-      }
-      return;
+    const Layout* const first = layouts_.first();
+    if (first == nullptr) return layouts_.Add(path, LayoutOf(head, fail));
+    if (!has_header_) return layouts_.Add(path, *first);
+    if (CommonColumns(head.first_row) != CommonColumns(first->header)) {
+      fail("its header differs from that of the files before it");
     }
+    return layouts_.Add(path, LayoutOf(head, fail));
+  }
+
+  // A header without the columns that a file may lack.
+  std::vector<std::string> CommonColumns(std::vector<std::string> header) const {
+    const auto may_lack = [this](const std::string& name) {
+      return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) {
+        return field.name == name && field.missing != Field::Missing::kError;
+      });
+    };
+    if (!names_only_) return header;  // numbers would name other columns
+    header.erase(std::remove_if(header.begin(), header.end(), may_lack), header.end());
+    return header;
+  }
+
+  template <typename Fail>
+  Layout LayoutOf(const Head& head, const Fail& fail) const {
+    Layout layout;
     std::vector<Target> targets;
     for (size_t slot = 0; slot < fields_.size(); ++slot) {
       const Field& field = fields_[slot];
@@ -454,12 +490,9 @@ class TableFormat final : public SearchedFormat {
         }
       }
       if (!columns) {
-        std::string names;
-        for (const std::string& name : head.first_row) {
-          if (names.size() < 200) names += StrCat(names.empty() ? "" : ", ", Escaped(name));
-        }
-        fail(StrCat("no column is named '", Escaped(field.name), "'; the header has ", names,
-                    "; the columns of a file without a header are #0, #1 ..."));
+        if (field.missing == Field::Missing::kError) fail(NoColumn(field, head));
+        layout.missing.push_back(slot);
+        continue;
       }
       if (columns->first + columns->count > head.first_row.size()) {
         fail(StrCat("there is no column ", Escaped(field.name), ": the first row has ",
@@ -471,39 +504,58 @@ class TableFormat final : public SearchedFormat {
             {columns->first + i, 1, slot, one_value, one_value && field.can_read_cells()});
       }
     }
+    // Without any name of a field, a row of numbers is rather no header.
+    if (layouts_.first() == nullptr && targets.empty() && HasNumber(head.first_row)) {
+      fail(NoColumn(fields_[layout.missing[0]], head));
+    }
     std::stable_sort(targets.begin(), targets.end(), [](const Target& left, const Target& right) {
       return left.column < right.column;
     });
-    targets_.clear();
     for (const Target& target : targets) {
-      Target* const last = targets_.empty() ? nullptr : &targets_.back();
+      Target* const last = layout.targets.empty() ? nullptr : &layout.targets.back();
       const bool shared = last != nullptr && target.column < last->end();
       if (last != nullptr && last->slot == target.slot && !shared) {
         ++last->count;  // the columns of one slot that follow each other are read together
         continue;
       }
       if (shared) last->at_once = false;
-      targets_.push_back(target);
-      if (shared) targets_.back().at_once = false;
+      layout.targets.push_back(target);
+      if (shared) layout.targets.back().at_once = false;
     }
-    header_ = head.first_row;
-    column_count_ = head.first_row.size();
+    layout.header = head.first_row;
+    return layout;
   }
 
-  std::string ColumnName(size_t column) const {
+  static std::string NoColumn(const Field& field, const Head& head) {
+    std::string names;
+    for (const std::string& name : head.first_row) {
+      if (names.size() < 200) names += StrCat(names.empty() ? "" : ", ", Escaped(name));
+    }
+    return StrCat("no column is named '", Escaped(field.name), "'; the header has ", names,
+                  "; the columns of a file without a header are #0, #1 ...");
+  }
+
+  static bool HasNumber(const std::vector<std::string>& row) {
+    return std::any_of(row.begin(), row.end(), [](const std::string& cell) {
+      return !IsTextType(GuessedCellType({cell}));
+    });
+  }
+
+  std::string ColumnName(const Layout& layout, size_t column) const {
     if (!has_header_) return StrCat("column #", column);
-    return StrCat("column #", column, " '", Escaped(header_[column]), "'");
+    return StrCat("column #", column, " '", Escaped(layout.header[column]), "'");
   }
 
-  void LoadRow(std::string_view row, FieldRows* rows) const {
+  void LoadRow(std::string_view row, const Layout& layout, FieldRows* rows) const {
+    for (const size_t slot : layout.missing) rows->AppendDefault(slot);
     Cells cells(row, syntax_);
     size_t column = 0;
     std::string_view cell;
-    for (const Target& target : targets_) {
+    for (const Target& target : layout.targets) {
       size_t next = target.column;  // the one to read
       try {
         for (; column < next; ++column) {
-          if (!cells.Next(&cell)) FailColumns(column);
+          if (!cells.Next(&cell)) FailColumns(layout, column);
         }
         while (next < target.end()) {
           if (target.at_once) {
@@ -514,25 +566,25 @@ class TableFormat final : public SearchedFormat {
             if (next == target.end()) break;
           }
           // The cell has been read already if a slot before this one reads it, too.
-          if (column == next && !cells.Next(&cell)) FailColumns(column);
+          if (column == next && !cells.Next(&cell)) FailColumns(layout, column);
           column = next + 1;
           LoadCell(target, cell, rows);
           ++next;
         }
       } catch (const Error& error) {
         if (error.interrupts()) throw;
-        throw error.WithMessage(StrCat(ColumnName(next), ": ", error.message()));
+        throw error.WithMessage(StrCat(ColumnName(layout, next), ": ", error.message()));
       }
     }
     while (cells.Next(&cell)) ++column;
-    if (column != column_count_) FailColumns(column);
+    if (column != layout.header.size()) FailColumns(layout, column);
   }
 
-  [[noreturn]] void FailColumns(size_t found) const {
-    Throw(
-        ErrorCode::kDataLoss, "the row has ", found, found == 1 ? " column, " : " columns, ",
-        has_header_ ? "the header has " : "the first row has ", column_count_,
-        column_count_ == 1 ? "; perhaps the attribute delimiter should be ';' or another one" : "");
+  [[noreturn]] void FailColumns(const Layout& layout, size_t found) const {
+    const size_t count = layout.header.size();
+    Throw(ErrorCode::kDataLoss, "the row has ", found, found == 1 ? " column, " : " columns, ",
+          has_header_ ? "the header has " : "the first row has ", count,
+          count == 1 ? "; perhaps the attribute delimiter should be ';' or another one" : "");
   }
 
   void LoadCell(const Target& target, std::string_view cell, FieldRows* rows) const {
@@ -606,14 +658,21 @@ class TableFormat final : public SearchedFormat {
     return lacks;
   }
 
+  bool LacksSkipped(const Layout& layout) const {
+    return std::any_of(layout.missing.begin(), layout.missing.end(), [this](size_t slot) {
+      return fields_[slot].missing == Field::Missing::kSkip;
+    });
+  }
+
   // Whether a field with missing=skip has no value in the row. False for a row that is wrong; Load
   // tells.
-  bool IsLeftOut(std::string_view row) const {
+  bool IsLeftOut(std::string_view row, const Layout& layout) const {
+    if (LacksSkipped(layout)) return true;
     try {
       Cells cells(row, syntax_);
       std::string_view cell;
       size_t column = 0;
-      for (const Target& target : targets_) {
+      for (const Target& target : layout.targets) {
         const Field& field = fields_[target.slot];
         if (field.missing != Field::Missing::kSkip) continue;
         for (size_t next = target.column; next < target.end(); ++next) {
@@ -633,10 +692,8 @@ class TableFormat final : public SearchedFormat {
   const TableSyntax syntax_;
   const bool skips_;
   bool has_header_ = false;
-  // Learned from the first file that is opened, by the thread that plans.
-  std::vector<Target> targets_;  // by column
-  std::vector<std::string> header_;
-  size_t column_count_ = 0;
+  bool names_only_ = true;  // no field is a column by its number
+  LearnedFiles<Layout> layouts_;
 };
 
 // The first rows of a file, of the first bytes of it.
