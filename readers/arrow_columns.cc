@@ -132,7 +132,8 @@ FieldColumns FindColumns(const ArrowFields& fields, const ArrowSchema& schema) {
   ArrowNames names(schema);
   FieldColumns columns;
   for (const Field& field : fields.fields()) {
-    columns.push_back({columns.size(), names.Find(field.name)});
+    const bool is_missing = field.missing != Field::Missing::kError && !names.Has(field.name);
+    columns.push_back({columns.size(), is_missing ? ArrowColumn() : names.Find(field.name)});
   }
   return columns;
 }
@@ -163,7 +164,11 @@ FieldColumns Narrowed(FieldColumns columns, size_t levels) {
 std::vector<FieldColumns> Divided(FieldColumns columns,
                                   const std::function<uint64_t(const FieldColumns&)>& size_of) {
   std::map<size_t, FieldColumns> outermost;
-  for (FieldColumn& one : columns) outermost[one.column.at(0)].push_back(std::move(one));
+  for (FieldColumn& one : columns) {
+    // What is missing has no size, and so is in a part with others.
+    const size_t number = one.column.empty() ? 0 : one.column[0];
+    outermost[number].push_back(std::move(one));
+  }
   std::vector<uint64_t> sizes;
   sizes.reserve(outermost.size());
   for (const auto& [number, fields] : outermost) sizes.push_back(size_of(fields));

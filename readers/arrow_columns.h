@@ -61,7 +61,8 @@ struct FieldColumn {
 };
 using FieldColumns = std::vector<FieldColumn>;
 
-// The columns of all fields, in their order. Throws what ArrowNames::Find throws.
+// The columns of all fields, in their order. One that the schema lacks is missing in all rows, if
+// its field says what that means. Throws what ArrowNames::Find throws.
 FieldColumns FindColumns(const ArrowFields& fields, const ArrowSchema& schema);
 // The same columns in a schema that has no others: down to level `levels`, structs have only those
 // children that one of the columns goes through.

@@ -9,6 +9,7 @@
 #include "framework/base/error.h"
 #include "readers/arrow_types.h"
 #include "readers/arrow_values.h"
+#include "readers/guessed_type.h"
 
 namespace millhopper {
 namespace {
@@ -111,13 +112,16 @@ class Guess {
     if (name.empty()) return;
     const DataType dtype = GuessDataType(dictionary ? *schema.dictionary : schema);
     const bool quoted = name.find_first_of(" \t[]") != std::string::npos;
-    const bool one = dims.empty() && !is_text;
-    fields_.push_back(StrCat(
-        quoted ? "\"" + name + "\"" : name, " ",
-        is_text ? dims.empty() ? "bytes" : "bytes[-1]" : StrCat(ToString(dtype), DimsOf(dims)),
-        !has_nulls ? ""
-        : one      ? " default=0"
-                   : " missing=default"));
+    std::string field =
+        is_text ? dims.empty() ? "bytes" : "bytes[-1]" : StrCat(ToString(dtype), DimsOf(dims));
+    if (has_nulls) {
+      // Only of floats one of several values can be none.
+      const bool null_within = !is_text && !dims.empty() && HasNulls(sample);
+      const bool several = !is_text && dims.size() > 1 && dims[0] != -1;
+      if ((null_within || several) && !IsFloat(dtype)) field = "float64" + DimsOf(dims);
+      field = null_within ? field + " default=nan" : OrMissing(field);
+    }
+    fields_.push_back(StrCat(quoted ? "\"" + name + "\"" : name, " ", field));
   }
 
   const ArrowSchema& schema_;
@@ -187,6 +191,11 @@ ArrowColumn ArrowNames::Find(const std::string& name) {
           "': it is a struct; name one of its columns: ", NamesIn(values));
   }
   return column;
+}
+
+bool ArrowNames::Has(const std::string& name) {
+  ArrowColumn column;
+  return FindIn(schema_, name, &column) != nullptr;
 }
 
 std::string ArrowNames::NameOf(const ArrowColumn& column) {

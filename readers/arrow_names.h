@@ -21,7 +21,7 @@
 namespace millhopper {
 
 // Where the values of a field lie in a schema: a child of the schema, a child of that, and so on,
-// lists included.
+// lists included. Empty if the schema does not have them.
 using ArrowColumn = std::vector<size_t>;
 
 // The names of the columns of a schema, which must outlive this. One thread.
@@ -33,6 +33,8 @@ class ArrowNames {
   // The column of a name. Throws kDataLoss "no column is named 'x'; there are ...", "2 columns are
   // named 'x'; by their numbers they are '#0', '#4'", and for a struct.
   ArrowColumn Find(const std::string& name);
+  // Whether there is such a column, or more than one.
+  bool Has(const std::string& name);
   // A name that finds the column, with numbers for what names do not tell; "" if there is none.
   std::string NameOf(const ArrowColumn& column);
 

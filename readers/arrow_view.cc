@@ -78,7 +78,9 @@ ArrowPath::ArrowPath(const Field& field, size_t slot, const ArrowSchema& schema,
     steps_.push_back({ArrowTypeOf(*here), child});
     here = here->children[child];
   }
-  steps_.push_back({ArrowTypeOf(*here), 0});
+  // A column that the schema lacks is one of nulls, as many as the batch has rows.
+  const ArrowType null{ArrowKind::kNull, 0, 0};
+  steps_.push_back({column.empty() ? null : ArrowTypeOf(*here), 0});
   if (here->dictionary != nullptr) dictionary_ = ArrowTypeOf(*here->dictionary);
   value_ = dictionary_ ? *dictionary_ : steps_.back().type;
   for (size_t i = 0; i < steps_.size(); ++i) {
@@ -118,7 +120,9 @@ void ArrowPath::CheckType(const ArrowSchema& found) const {
     Throw(ErrorCode::kDataLoss, "it is a list", lists_ > 1 ? " of lists" : "", " of ", name,
           ", nested deeper than ", declared);
   }
-  if (lists_ == 0 && !field_.bytes && (field_.sequence || field_.values != 1)) {
+  // One value is a sequence of one, too.
+  const bool takes_one = field_.values == 1 && !(field_.sequence && axes > 1);
+  if (lists_ == 0 && !field_.bytes && !takes_one && value_.kind != ArrowKind::kNull) {
     Throw(ErrorCode::kDataLoss, "it is ", name, ", one value; ", declared, " is declared");
   }
 }

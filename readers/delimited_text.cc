@@ -14,6 +14,8 @@
 #include "readers/field_rows.h"
 #include "readers/guessed_type.h"
 #include "readers/indexable_format.h"
+#include "readers/learned_files.h"
+#include "readers/line_ends.h"
 #include "readers/line_source.h"
 #include "readers/stream_source.h"
 
@@ -27,45 +29,42 @@ const char* Find(const char* begin, const char* end, char wanted) {
 
 // --- Rows ---
 
-// Where the row that begins here ends, and where the next one begins. RFC 4180: a quote opens a
-// cell only as its first character; within, two quotes are one, and line ends are text.
-struct RowEnd {
-  const char* end;   // of the row, without its line end
-  const char* next;  // null if the row goes on behind the bytes that there are
+// Finds the rows of a text, one after another. RFC 4180: a quote opens a cell only as its first
+// character; within, two quotes are one, and line ends are text.
+class RowEnds {
+ public:
+  RowEnds(const char* begin, const char* limit, const TableSyntax& syntax)
+      : limit_(limit), lines_(begin, limit, LoneCr::kEndsLine), syntax_(syntax) {}
+
+  // The row that begins here; `next` is null if it goes on behind the limit. `ended`: no byte
+  // follows the limit. Calls go forward.
+  LineEnds::Line From(const char* begin, bool ended) {
+    const char* line_end = lines_.Find(begin);
+    const bool is_comment = syntax_.comment != 0 && *begin == syntax_.comment;
+    if (is_comment || syntax_.quote == 0 || Find(begin, line_end, syntax_.quote) == line_end) {
+      return lines_.From(begin, ended);
+    }
+    for (const char* cell = begin;;) {
+      if (cell < limit_ && *cell == syntax_.quote) {
+        do {
+          cell = Find(cell + 1, limit_, syntax_.quote);
+          if (cell == limit_) return {limit_, nullptr};  // the quotes are not closed
+          ++cell;
+        } while (cell < limit_ && *cell == syntax_.quote);
+        if (cell == limit_ && !ended) return {limit_, nullptr};
+        line_end = lines_.Find(cell);
+      }
+      const char* const delimiter = Find(cell, line_end, syntax_.delimiter);
+      if (delimiter == line_end) return lines_.From(line_end, ended);
+      cell = delimiter + 1;
+    }
+  }
+
+ private:
+  const char* const limit_;
+  LineEnds lines_;
+  const TableSyntax& syntax_;
 };
-
-RowEnd EndsAt(const char* line_end, const char* begin, const char* limit) {
-  const char* const next = line_end == limit ? limit : line_end + 1;
-  const bool cr = line_end < limit && line_end > begin && line_end[-1] == '\r';
-  return {cr ? line_end - 1 : line_end, next};
-}
-
-// `ended`: no byte follows those before `limit`.
-RowEnd FindRowEnd(const char* begin, const char* limit, bool ended, const TableSyntax& syntax) {
-  const char* line_end = Find(begin, limit, '\n');
-  const bool is_comment = syntax.comment != 0 && *begin == syntax.comment;
-  if (is_comment || syntax.quote == 0 || Find(begin, line_end, syntax.quote) == line_end) {
-    if (line_end == limit && !ended) return {nullptr, nullptr};
-    return EndsAt(line_end, begin, limit);
-  }
-  for (const char* cell = begin;;) {
-    if (cell < limit && *cell == syntax.quote) {
-      do {
-        cell = Find(cell + 1, limit, syntax.quote);
-        if (cell == limit) return {nullptr, nullptr};  // the quotes are not closed
-        ++cell;
-      } while (cell < limit && *cell == syntax.quote);
-      if (cell == limit && !ended) return {nullptr, nullptr};
-      if (cell > line_end) line_end = Find(cell, limit, '\n');
-    }
-    const char* const delimiter = Find(cell, line_end, syntax.delimiter);
-    if (delimiter == line_end) {
-      if (line_end == limit && !ended) return {nullptr, nullptr};
-      return EndsAt(line_end, begin, limit);
-    }
-    cell = delimiter + 1;
-  }
-}
 
 bool IsRecord(std::string_view row, const TableSyntax& syntax) {
   return !row.empty() && (syntax.comment == 0 || row.front() != syntax.comment);
@@ -81,13 +80,14 @@ class QuotedRows final : public StreamSource {
   void Fetch(Chunk* chunk) const override {
     const char* const begin = chunk->bytes->data() + chunk->lead();
     const char* const limit = begin + chunk->length;
+    RowEnds ends(begin, limit, syntax_);
     for (const char* next = FirstRow(begin, limit, chunk->offset); next < limit;) {
-      const RowEnd end = FindRowEnd(next, limit, true, syntax_);
+      const LineEnds::Line end = ends.From(next, true);
       const uint64_t offset = chunk->offset + static_cast<uint64_t>(next - begin);
       if (end.next == nullptr) {  // an index may say so of any place
         throw Error(ErrorCode::kDataLoss,
                     StrCat("the row at ", stream().Describe(offset), " (",
-                           LineName(stream().path(), offset),
+                           LineName(stream().path(), offset, LoneCr::kEndsLine),
                            ") has a quote that is not closed where the chunk ends"))
             .InFile(stream().path(), static_cast<int64_t>(offset));
       }
@@ -106,12 +106,13 @@ class QuotedRows final : public StreamSource {
     const char* const limit = block.bytes + block.size;
     if (Find(block.bytes, limit, syntax_.quote) == limit) {
       if (block.ended) return block.size;
-      const void* last = ::memrchr(block.bytes, '\n', block.size);
-      if (last != nullptr) return static_cast<const char*>(last) - block.bytes + 1;
+      const size_t whole = EndOfWholeLines(block.bytes, block.size, 0, LoneCr::kEndsLine);
+      if (whole > 0) return whole;
     } else {
       const char* row = FirstRow(block.bytes, limit, block.offset);
+      RowEnds ends(row, limit, syntax_);
       while (row < limit) {
-        const RowEnd end = FindRowEnd(row, limit, block.ended, syntax_);
+        const LineEnds::Line end = ends.From(row, block.ended);
         if (end.next == nullptr) break;
         row = end.next;
       }
@@ -121,7 +122,7 @@ class QuotedRows final : public StreamSource {
     if (block.ended) {
       throw Error(ErrorCode::kDataLoss,
                   StrCat("the row at ", stream().Describe(block.offset), " (",
-                         LineName(stream().path(), block.offset),
+                         LineName(stream().path(), block.offset, LoneCr::kEndsLine),
                          ") has a quote that is not closed before the file ends"))
           .InFile(stream().path(), static_cast<int64_t>(block.offset));
     }
@@ -135,10 +136,10 @@ class QuotedRows final : public StreamSource {
 
   void CheckSize(size_t size, uint64_t offset) const {
     if (size <= kMaxLineBytes + 2) return;
-    throw Error(
-        ErrorCode::kResourceLimit,
-        StrCat("the row at ", stream().Describe(offset), " (", LineName(stream().path(), offset),
-               ") is longer than ", kMaxLineBytes, " bytes; is a quote not closed?"))
+    throw Error(ErrorCode::kResourceLimit,
+                StrCat("the row at ", stream().Describe(offset), " (",
+                       LineName(stream().path(), offset, LoneCr::kEndsLine), ") is longer than ",
+                       kMaxLineBytes, " bytes; is a quote not closed?"))
         .InFile(stream().path(), static_cast<int64_t>(offset));
   }
 
@@ -314,12 +315,13 @@ Head ReadHead(const std::string& path, const TableSyntax& syntax) {
     if (had == 0) RefuseUtf16(path, text);
     const char* const limit = text.data() + text.size();
     const char* row = text.data() + Utf8MarkBytes(text);
+    RowEnds ends(row, limit, syntax);
     while (row < limit) {
-      RowEnd end = FindRowEnd(row, limit, false, syntax);
+      LineEnds::Line end = ends.From(row, false);
       if (end.next == nullptr && ended) {
         char next;
         stream.Read(&next, 1);  // throws if the text ends where an error is
-        end = FindRowEnd(row, limit, true, syntax);
+        end = RowEnds(row, limit, syntax).From(row, true);
       }
       if (end.next == nullptr) break;
       if (IsRecord({row, static_cast<size_t>(end.end - row)}, syntax)) {
@@ -347,13 +349,13 @@ class TableFormat final : public SearchedFormat {
       : TableFormat(arguments, RequiredFields(arguments.attributes)) {}
 
   std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
-    return LineName(file.path, offset);
+    return LineName(file.path, offset, LoneCr::kEndsLine);
   }
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     FieldRows field_rows(fields_, n, rows);
     for (const Ticket& ticket : Prefetched(tickets, n)) {
-      LoadRow({ticket.bytes, ticket.size}, &field_rows);
+      LoadRow({ticket.bytes, ticket.size}, layouts_.Of(ticket), &field_rows);
     }
   }
 
@@ -368,19 +370,35 @@ class TableFormat final : public SearchedFormat {
     bool one_value;  // each cell is one number or word
     bool at_once;    // numbers that no other slot reads
     size_t end() const { return column + count; }
+    bool operator==(const Target& other) const {
+      return column == other.column && count == other.count && slot == other.slot &&
+             one_value == other.one_value && at_once == other.at_once;
+    }
+  };
+
+  // The columns of a file.
+  struct Layout {
+    std::vector<std::string> header;  // the first row
+    std::vector<Target> targets;      // by column
+    std::vector<size_t> missing;      // the slots whose columns it does not have
+    bool operator==(const Layout& other) const {
+      return header == other.header && targets == other.targets && missing == other.missing;
+    }
   };
 
   TableFormat(const FormatArguments& arguments, std::vector<Field> fields)
       : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
         fields_(std::move(fields)),
         syntax_(SyntaxOf(arguments.attributes)),
-        skips_(AnySkips(fields_)) {
+        skips_(AnySkips(fields_)),
+        layouts_(arguments.files) {
     Require(syntax_.quote == 0 || arguments.buffer_type == BufferType::kMemory,
             "buffer_type \"mmap\" needs quote: \"\": a file with quotes is read as a stream");
     bool named = false;
     for (const Field& field : fields_) {
       const std::optional<Columns> columns = NumberedColumns(field.name);
       named = named || !columns.has_value();
+      names_only_ = names_only_ && !columns;
       Require(
           !columns || columns->count == 1 || (columns->count == field.values && !field.sequence),
           "field '", field.name, "': ", columns ? columns->count : 0,
@@ -399,14 +417,16 @@ class TableFormat final : public SearchedFormat {
   std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
     const Head head = ReadHead(file.path, syntax_);
-    Learn(file.path, head);
     const uint64_t begin = has_header_ ? head.first_end : head.first_begin;
-    LineFilter filter = [this, begin](std::string_view* row, uint64_t offset) {
+    LineFilter filter = [this, begin, layout = Learn(file.path, head)](std::string_view* row,
+                                                                       uint64_t offset) {
       if (offset + row->size() <= begin) return false;
       if (offset == 0) row->remove_prefix(Utf8MarkBytes(*row));
-      return IsRecord(*row, syntax_) && (!skips_ || !IsLeftOut(*row));
+      return IsRecord(*row, syntax_) && (!skips_ || !IsLeftOut(*row, layout));
     };
-    if (syntax_.quote == 0) return MakeLineSource(std::move(stream), std::move(filter));
+    if (syntax_.quote == 0) {
+      return MakeLineSource(std::move(stream), LoneCr::kEndsLine, std::move(filter));
+    }
     return std::make_unique<QuotedRows>(std::move(stream), syntax_, std::move(filter));
   }
 
@@ -419,22 +439,41 @@ class TableFormat final : public SearchedFormat {
 
   bool leaves_out_records() const override { return skips_; }
 
-  // Finds the columns of the fields in the first file; other files must have the same.
-  void Learn(const std::string& path, const Head& head) {
+  // Learns the columns of a file. They are those of the files before it, but a file may lack what
+  // fields say to be missing. Those of a file without rows are none.
+  Layout Learn(const std::string& path, const Head& head) {
     const auto fail = [&](const std::string& problem) {
       throw Error(ErrorCode::kDataLoss, problem)
           .InFile(path, static_cast<int64_t>(head.first_begin));
     };
     if (head.first_row.empty()) {
       if (has_header_) fail("the file has no header: there is no row in it");
-      return;
+      return Layout();
     }
-    if (column_count_ != 0) {
-      if (has_header_ && head.first_row != header_) {
-        fail("its header differs from that of the files before it");
-      }
-      return;
+    const Layout* const first = layouts_.first();
+    if (first == nullptr) return layouts_.Add(path, LayoutOf(head, fail));
+    if (!has_header_) return layouts_.Add(path, *first);
+    if (CommonColumns(head.first_row) != CommonColumns(first->header)) {
+      fail("its header differs from that of the files before it");
     }
+    return layouts_.Add(path, LayoutOf(head, fail));
+  }
+
+  // A header without the columns that a file may lack.
+  std::vector<std::string> CommonColumns(std::vector<std::string> header) const {
+    const auto may_lack = [this](const std::string& name) {
+      return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) {
+        return field.name == name && field.missing != Field::Missing::kError;
+      });
+    };
+    if (!names_only_) return header;  // numbers would name other columns
+    header.erase(std::remove_if(header.begin(), header.end(), may_lack), header.end());
+    return header;
+  }
+
+  template <typename Fail>
+  Layout LayoutOf(const Head& head, const Fail& fail) const {
+    Layout layout;
     std::vector<Target> targets;
     for (size_t slot = 0; slot < fields_.size(); ++slot) {
       const Field& field = fields_[slot];
@@ -451,12 +490,9 @@ class TableFormat final : public SearchedFormat {
         }
       }
       if (!columns) {
-        std::string names;
-        for (const std::string& name : head.first_row) {
-          if (names.size() < 200) names += StrCat(names.empty() ? "" : ", ", Escaped(name));
-        }
-        fail(StrCat("no column is named '", Escaped(field.name), "'; the header has ", names,
-                    "; the columns of a file without a header are #0, #1 ..."));
+        if (field.missing == Field::Missing::kError) fail(NoColumn(field, head));
+        layout.missing.push_back(slot);
+        continue;
       }
       if (columns->first + columns->count > head.first_row.size()) {
         fail(StrCat("there is no column ", Escaped(field.name), ": the first row has ",
@@ -468,39 +504,58 @@ class TableFormat final : public SearchedFormat {
             {columns->first + i, 1, slot, one_value, one_value && field.can_read_cells()});
       }
     }
+    // Without any name of a field, a row of numbers is rather no header.
+    if (layouts_.first() == nullptr && targets.empty() && HasNumber(head.first_row)) {
+      fail(NoColumn(fields_[layout.missing[0]], head));
+    }
     std::stable_sort(targets.begin(), targets.end(), [](const Target& left, const Target& right) {
       return left.column < right.column;
     });
-    targets_.clear();
     for (const Target& target : targets) {
-      Target* const last = targets_.empty() ? nullptr : &targets_.back();
+      Target* const last = layout.targets.empty() ? nullptr : &layout.targets.back();
       const bool shared = last != nullptr && target.column < last->end();
       if (last != nullptr && last->slot == target.slot && !shared) {
         ++last->count;  // the columns of one slot that follow each other are read together
         continue;
       }
       if (shared) last->at_once = false;
-      targets_.push_back(target);
-      if (shared) targets_.back().at_once = false;
+      layout.targets.push_back(target);
+      if (shared) layout.targets.back().at_once = false;
     }
-    header_ = head.first_row;
-    column_count_ = head.first_row.size();
+    layout.header = head.first_row;
+    return layout;
   }
 
-  std::string ColumnName(size_t column) const {
+  static std::string NoColumn(const Field& field, const Head& head) {
+    std::string names;
+    for (const std::string& name : head.first_row) {
+      if (names.size() < 200) names += StrCat(names.empty() ? "" : ", ", Escaped(name));
+    }
+    return StrCat("no column is named '", Escaped(field.name), "'; the header has ", names,
+                  "; the columns of a file without a header are #0, #1 ...");
+  }
+
+  static bool HasNumber(const std::vector<std::string>& row) {
+    return std::any_of(row.begin(), row.end(), [](const std::string& cell) {
+      return !IsTextType(GuessedCellType({cell}));
+    });
+  }
+
+  std::string ColumnName(const Layout& layout, size_t column) const {
     if (!has_header_) return StrCat("column #", column);
-    return StrCat("column #", column, " '", Escaped(header_[column]), "'");
+    return StrCat("column #", column, " '", Escaped(layout.header[column]), "'");
   }
 
-  void LoadRow(std::string_view row, FieldRows* rows) const {
+  void LoadRow(std::string_view row, const Layout& layout, FieldRows* rows) const {
+    for (const size_t slot : layout.missing) rows->AppendDefault(slot);
     Cells cells(row, syntax_);
     size_t column = 0;
     std::string_view cell;
-    for (const Target& target : targets_) {
+    for (const Target& target : layout.targets) {
       size_t next = target.column;  // the one to read
       try {
         for (; column < next; ++column) {
-          if (!cells.Next(&cell)) FailColumns(column);
+          if (!cells.Next(&cell)) FailColumns(layout, column);
         }
         while (next < target.end()) {
           if (target.at_once) {
@@ -511,25 +566,25 @@ class TableFormat final : public SearchedFormat {
             if (next == target.end()) break;
           }
           // The cell has been read already if a slot before this one reads it, too.
-          if (column == next && !cells.Next(&cell)) FailColumns(column);
+          if (column == next && !cells.Next(&cell)) FailColumns(layout, column);
           column = next + 1;
           LoadCell(target, cell, rows);
           ++next;
         }
       } catch (const Error& error) {
         if (error.interrupts()) throw;
-        throw error.WithMessage(StrCat(ColumnName(next), ": ", error.message()));
+        throw error.WithMessage(StrCat(ColumnName(layout, next), ": ", error.message()));
       }
     }
     while (cells.Next(&cell)) ++column;
-    if (column != column_count_) FailColumns(column);
+    if (column != layout.header.size()) FailColumns(layout, column);
   }
 
-  [[noreturn]] void FailColumns(size_t found) const {
-    Throw(
-        ErrorCode::kDataLoss, "the row has ", found, found == 1 ? " column, " : " columns, ",
-        has_header_ ? "the header has " : "the first row has ", column_count_,
-        column_count_ == 1 ? "; perhaps the attribute delimiter should be ';' or another one" : "");
+  [[noreturn]] void FailColumns(const Layout& layout, size_t found) const {
+    const size_t count = layout.header.size();
+    Throw(ErrorCode::kDataLoss, "the row has ", found, found == 1 ? " column, " : " columns, ",
+          has_header_ ? "the header has " : "the first row has ", count,
+          count == 1 ? "; perhaps the attribute delimiter should be ';' or another one" : "");
   }
 
   void LoadCell(const Target& target, std::string_view cell, FieldRows* rows) const {
@@ -603,14 +658,21 @@ class TableFormat final : public SearchedFormat {
     return lacks;
   }
 
+  bool LacksSkipped(const Layout& layout) const {
+    return std::any_of(layout.missing.begin(), layout.missing.end(), [this](size_t slot) {
+      return fields_[slot].missing == Field::Missing::kSkip;
+    });
+  }
+
   // Whether a field with missing=skip has no value in the row. False for a row that is wrong; Load
   // tells.
-  bool IsLeftOut(std::string_view row) const {
+  bool IsLeftOut(std::string_view row, const Layout& layout) const {
+    if (LacksSkipped(layout)) return true;
     try {
       Cells cells(row, syntax_);
       std::string_view cell;
       size_t column = 0;
-      for (const Target& target : targets_) {
+      for (const Target& target : layout.targets) {
         const Field& field = fields_[target.slot];
         if (field.missing != Field::Missing::kSkip) continue;
         for (size_t next = target.column; next < target.end(); ++next) {
@@ -630,10 +692,8 @@ class TableFormat final : public SearchedFormat {
   const TableSyntax syntax_;
   const bool skips_;
   bool has_header_ = false;
-  // Learned from the first file that is opened, by the thread that plans.
-  std::vector<Target> targets_;  // by column
-  std::vector<std::string> header_;
-  size_t column_count_ = 0;
+  bool names_only_ = true;  // no field is a column by its number
+  LearnedFiles<Layout> layouts_;
 };
 
 // The first rows of a file, of the first bytes of it.
@@ -648,8 +708,9 @@ std::vector<std::vector<std::string>> FirstRows(const std::string& path,
     RefuseUtf16(path, text);
     rows.clear();
     const char* const limit = text.data() + text.size();
+    RowEnds ends(text.data(), limit, syntax);
     for (const char* row = text.data() + Utf8MarkBytes(text); row < limit;) {
-      const RowEnd end = FindRowEnd(row, limit, !more, syntax);
+      const LineEnds::Line end = ends.From(row, !more);
       if (end.next == nullptr) break;
       const std::string_view whole(row, static_cast<size_t>(end.end - row));
       if (IsRecord(whole, syntax)) rows.push_back(CellsOf(whole, syntax));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/example.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "framework/base/spelling.h"
 #include "framework/reader/prefetched.h"
 #include "readers/field_rows.h"
+#include "readers/guessed_type.h"
 
 namespace millhopper {
 namespace {
@@ -424,13 +426,14 @@ void ExampleParser::LoadFeature(size_t slot, const Found& found, std::string_vie
     return Writer(field, rows->Take(slot, count)).WritePacked(kind, values);
   }
   const size_t count = found.CountAndCheck(field);
+  const bool takes_none =
+      field.sequence && !field.has_default && (field.bytes_list || !field.bytes);
+  if (count == 0 && !takes_none) return rows->AppendDefault(slot, "it has no value");
   if (field.bytes) {
     thread_local std::vector<std::string_view> list;
     list.clear();
     found.ForEachValue([&](std::string_view value) { list.push_back(value); });
     rows->AppendBytes(slot, list);
-  } else if (count == 0 && !field.sequence) {
-    rows->AppendDefault(slot, "it has no value");
   } else {
     found.Write(field, rows->Take(slot, count));
   }
@@ -459,26 +462,34 @@ namespace {
 // What the values of a feature are in one record, or in several.
 struct SeenFeature {
   Kind kind = Kind::kNone;
-  size_t values = 0;
+  size_t values = 0;  // in a record that has some
   size_t records = 0;
   bool sequence = false;  // of a list, or of different numbers of values
+  bool empty = false;     // has no value in some record
   bool kinds_differ = false;
 
   void Add(const SeenFeature& more) {
-    if (records == 0) {
-      *this = more;
-      return;
-    }
-    kinds_differ = kinds_differ || more.kind != kind;
-    sequence = sequence || more.sequence || more.values != values;
     ++records;
+    empty = empty || more.values == 0;
+    sequence = sequence || more.sequence;
+    if (values > 0 && more.values > 0) {  // an empty list may be of any kind
+      kinds_differ = kinds_differ || more.kind != kind;
+      sequence = sequence || more.values != values;
+    }
+    if (values == 0) kind = more.kind;
+    if (more.values > 0) values = more.values;
   }
 
-  std::string type() const {
-    const bool any_number = sequence || values == 0;
-    if (kind == Kind::kBytes) return values == 1 && !any_number ? "bytes" : "bytes[-1]";
-    const std::string dims = any_number ? "[-1]" : values == 1 ? "[]" : StrCat("[", values, "]");
-    return (kind == Kind::kFloats ? "float32" : "int64") + dims;
+  // Of a feature that some records do not have, if `absent`.
+  std::string type(bool absent) const {
+    const bool is_list = sequence || values == 0;
+    const std::string dims = is_list ? "[-1]" : values == 1 ? "[]" : StrCat("[", values, "]");
+    const std::string type = kind == Kind::kFloats     ? "float32" + dims
+                             : kind == Kind::kIntegers ? "int64" + dims
+                             : is_list || values > 1   ? "bytes[-1]"
+                                                       : "bytes";
+    const bool takes_none = type.find("[-1]") != std::string::npos;
+    return absent || (empty && !takes_none) ? OrMissing(type) : type;
   }
 };
 
@@ -521,10 +532,10 @@ std::vector<std::string> GuessExampleFields(const std::vector<std::string_view>&
   }
   std::vector<std::string> fields;
   for (const auto& [name, feature] : seen) {
-    if (feature.kinds_differ) continue;
+    if (feature.kinds_differ || name.empty() || name.find('"') != std::string::npos) continue;
     const bool quoted = name.find_first_of(" \t") != std::string::npos;
-    const char* const missing = feature.records < read ? " missing=default" : "";
-    fields.push_back(StrCat(quoted ? "\"" + name + "\"" : name, " ", feature.type(), missing));
+    fields.push_back(
+        StrCat(quoted ? "\"" + name + "\"" : name, " ", feature.type(feature.records < read)));
   }
   return fields;
 }

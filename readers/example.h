@@ -19,8 +19,9 @@ namespace millhopper {
 class FieldRows;
 
 // Field names are those of features. A feature list gives the values of all its features, one
-// behind another. If a record has a name twice, the last one counts, as in Protocol Buffers.
-// Immutable; any thread.
+// behind another. If a record has a name twice, the last one counts, as in Protocol Buffers. A
+// feature without a value, whatever list it has, is the same as none; of a sequence and of
+// bytes[-1] that is a sequence of none, unless there is a default. Immutable; any thread.
 class ExampleParser {
  public:
   explicit ExampleParser(std::vector<Field> fields);

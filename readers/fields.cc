@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -187,13 +188,15 @@ Field ParseField(const std::string& entry) {
           "an entry is \"name dtype[dims] option=value ...\", such as \"label int64[]\"; a scalar "
           "is int64[] or float32[], text is bytes");
   ParseType(word, &field);
-  bool missing_given = false, unit_given = false;
+  std::set<std::string> given;
   while (words.Next(&word)) {
     const size_t equal = word.find('=');
     const std::string option = word.substr(0, equal);
     const std::string text = equal == std::string::npos ? std::string() : word.substr(equal + 1);
     Require(equal != std::string::npos, "'", Escaped(word),
             "' is no option=value; a value with spaces in it stands in quotes");
+    Require(given.insert(option).second, Escaped(option), "= is given twice",
+            option == "null" ? "; null=NA,NULL names several texts" : "");
     const bool is_integer = !IsFloat(field.slot.dtype) && field.slot.dtype != DataType::kBool;
     if (option == "default") {
       default_text = text;
@@ -204,7 +207,6 @@ Field ParseField(const std::string& entry) {
                              {"default", Field::Missing::kDefault},
                              {"skip", Field::Missing::kSkip}},
                             &field.missing);
-      missing_given = true;
     } else if (option == "base") {
       field.base = WholeNumber<int>(text, "base");
       Require(is_integer && field.base >= 2 && field.base <= 36, "base=", Escaped(text),
@@ -239,7 +241,6 @@ Field ParseField(const std::string& entry) {
       OneOf<int64_t>(option, text,
                      {{"s", 1}, {"ms", 1'000}, {"us", 1'000'000}, {"ns", 1'000'000'000}},
                      &field.ticks_per_second);
-      unit_given = true;
     } else if (option == "format") {
       CheckTimeFormat(text);
       field.time_format = text;
@@ -261,10 +262,10 @@ Field ParseField(const std::string& entry) {
   const bool is_time = field.decode == Field::Decode::kTimestamp;
   Require((field.buckets > 0) + (field.vocabulary != nullptr) + (field.base != 10) + is_time <= 1,
           "only one of base=, hash=, vocab= and decode=timestamp can be");
-  Require(is_time || !unit_given, "unit= is for decode=timestamp");
+  Require(is_time || given.count("unit") == 0, "unit= is for decode=timestamp");
   Require(is_time || field.time_format.empty(), "format= is for decode=timestamp");
   if (field.has_default) {
-    Require(!missing_given || field.missing == Field::Missing::kDefault,
+    Require(given.count("missing") == 0 || field.missing == Field::Missing::kDefault,
             "default= is not used with another missing= than default");
     field.missing = Field::Missing::kDefault;
     Field plain = field;  // the default is a number, also of a field that names things

@@ -91,7 +91,7 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
       nulls.push_back(cell);
     }
   }
-  if (values.empty()) return nulls.empty() ? "int64[] default=0" : "bytes";
+  if (values.empty()) return "bytes";
   std::string type = NumberType(values);
   if (type == "float32") {  // which has values of its own for what is no number
     nulls.erase(std::remove_if(nulls.begin(), nulls.end(),
@@ -105,9 +105,20 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
   for (const std::string_view null : nulls) {
     null_option += StrCat(null_option.empty() ? " null=" : ",", null);
   }
+  type += null_option;
   const bool list = type.find("[-1]") != std::string::npos;
-  const bool missing = !nulls.empty() || (empty && !list);
-  return StrCat(type, null_option, !missing ? "" : list ? " missing=default" : " default=0");
+  return !nulls.empty() || (empty && !list) ? OrMissing(type) : type;
+}
+
+std::string OrMissing(const std::string& type) {
+  // numpy's NaT
+  if (type.find("decode=timestamp") != std::string::npos) {
+    return type + " default=-9223372036854775808";
+  }
+  if (IsTextType(type) || type.find("[-1") != std::string::npos) return type + " missing=default";
+  if (type.compare(0, 5, "float") == 0) return type + " default=nan";
+  const size_t open = type.find('['), close = type.find(']');
+  return StrCat(type.substr(0, open), "[-1]", type.substr(close + 1), " missing=default");
 }
 
 std::string GuessedTimestampType(const std::vector<std::string>& texts) {

@@ -10,10 +10,15 @@
 
 namespace millhopper {
 
-// The type of a field, and its options, that all cells of a column fit: "int64[] default=0" if some
-// are empty, "float32[] null=NA default=0", "int64[] decode=timestamp unit=ms", "int64[-1]",
-// "bytes[-1] separator=|", and "bytes" if nothing else does.
+// The type of a field, and its options, that all cells of a column fit: "int64[-1] missing=default"
+// if some are empty, "float32[] null=NA default=nan", "int64[] decode=timestamp unit=ms",
+// "int64[-1]", "bytes[-1] separator=|", and "bytes" if nothing else does.
 std::string GuessedCellType(const std::vector<std::string>& cells);
+
+// A type that is guessed, with its options, for a field that has no value in some records. What it
+// then yields could be no value, so that nobody trains on a label that is none: NaN, an empty
+// sequence or text, of a timestamp numpy's NaT. "int64[]" becomes "int64[-1] missing=default".
+std::string OrMissing(const std::string& type);
 
 // "int64[] decode=timestamp" with the coarsest unit that all texts fit; empty if there is none.
 std::string GuessedTimestampType(const std::vector<std::string>& texts);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/json_fields.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -19,138 +19,230 @@
 namespace millhopper {
 namespace {
 
-namespace dom = simdjson::dom;
-using Type = dom::element_type;
+constexpr size_t kMostSteps = 1000;  // of a pointer
 
-// Throws if there is no memory for a record of this size; a damaged one is an error of data.
-dom::element Parse(std::string_view record) {
-  // The parser keeps its memory, which holds the record that it parsed last.
-  thread_local dom::parser parser;
-  dom::element document;
-  const simdjson::error_code error = parser.parse(record.data(), record.size()).get(document);
-  if (error == simdjson::MEMALLOC) {
-    Throw(ErrorCode::kResourceLimit, "there is no memory to parse a record of ", record.size(),
-          " bytes");
+// Calls function(), and has its errors say that the record is no JSON.
+template <typename Function>
+void InRecord(const JsonText& text, const Function& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    throw error.WithMessage(
+        StrCat("the record is no JSON: ", error.message(),
+               text.IsArray(text.root())
+                   ? "; each line is a value of its own, and `jq -c .[] FILE` makes such lines of "
+                     "a list"
+                   : ""));
   }
-  if (error != simdjson::SUCCESS) {
-    const size_t first = record.find_first_not_of(" \t");
-    const bool begins_list = first != std::string_view::npos && record[first] == '[';
-    Throw(ErrorCode::kDataLoss, "the record is no JSON: ", simdjson::error_message(error),
-          begins_list
-              ? "; each line is a value of its own, and `jq -c .[] FILE` makes such lines of "
-                "a list"
-              : "");
-  }
-  return document;
 }
 
-// False if there is none; it may be null.
-bool FindAny(dom::element record, const Field& field, dom::element* value) {
-  const std::string& name = field.name;
-  const auto found = name[0] == '/' ? record.at_pointer(name) : record.at_key(name);
-  return found.get(*value) == simdjson::SUCCESS;
-}
-
-// False if there is none, or it is null or a text that the field takes for that.
-bool Find(dom::element record, const Field& field, dom::element* value) {
-  if (!FindAny(record, field, value) || value->is_null()) return false;
-  return value->type() != Type::STRING || !field.IsNull(value->get_string().value_unsafe());
-}
-
-const char* NameOf(Type type) {
-  switch (type) {
-    case Type::ARRAY:
+// What a value is; throws if it is none.
+const char* NameOf(const JsonText& text, const char* value) {
+  JsonNumber number;
+  switch (text.KindOf(value)) {
+    case JsonKind::kArray:
       return "an array";
-    case Type::OBJECT:
+    case JsonKind::kObject:
       return "an object";
-    case Type::STRING:
+    case JsonKind::kText:
       return "text";
-    case Type::BOOL:
+    case JsonKind::kBool:
+      text.BoolAt(value);
       return "true or false";
-    case Type::NULL_VALUE:
+    case JsonKind::kNull:
+      text.IsNull(value);
       return "null";
     default:
+      text.ReadNumber(value, &number);
       return "a number";
   }
 }
 
-[[noreturn]] void WrongType(const Field& field, dom::element value) {
-  std::string text;
-  const char* hint = "";
-  if (value.type() == Type::STRING) {
-    text = StrCat(" '", Shown(value.get_string().value_unsafe()), "'");
-    hint =
-        " (decode=text reads a number from text, decode=timestamp a date or time, hash= and "
-        "vocab= number it)";
+// Texts of a record, of one field after another. One thread has one at a time.
+class Texts {
+ public:
+  explicit Texts(size_t record_bytes) : room_(RoomOfThread()) {
+    room_.reserve(record_bytes);  // so that nothing moves, if each text is asked for once
   }
-  Throw(ErrorCode::kDataLoss, "it is ", NameOf(value.type()), text, ", ",
-        field.bytes ? "bytes" : ToString(field.slot), " is declared", hint);
+
+  // For the next field.
+  void Clear() const { room_.clear(); }
+
+  std::string_view Decode(std::string_view written) const {
+    std::string_view text;
+    const char* const problem = DecodeJson(written, &room_, &text);
+    if (problem != nullptr) Throw(ErrorCode::kDataLoss, problem);
+    return text;
+  }
+
+ private:
+  static std::string& RoomOfThread() {
+    thread_local std::string room;
+    return room;
+  }
+
+  std::string& room_;
+};
+
+bool HasEscape(std::string_view written) { return written.find('\\') != std::string_view::npos; }
+
+// A key as people read it; as it is written if it stands for nothing.
+std::string KeyOf(std::string_view written) {
+  if (!HasEscape(written)) return std::string(written);
+  std::string room;
+  room.reserve(written.size());
+  std::string_view key;
+  return std::string(DecodeJson(written, &room, &key) == nullptr ? key : written);
 }
 
-void WriteValue(const Field& field, dom::element value, char* place) {
-  const Type type = value.type();
-  if (field.from_text() != (type == Type::STRING)) WrongType(field, value);
-  switch (type) {
-    case Type::STRING:
-      return field.ReadAll(value.get_string().value_unsafe(), place);
-    case Type::INT64:
-      return field.Write(value.get_int64().value_unsafe(), place);
-    case Type::UINT64:  // more than an int64 holds
-      return field.Write(value.get_uint64().value_unsafe(), place);
-    case Type::DOUBLE:
-      return field.Write(value.get_double().value_unsafe(), place);
-    case Type::BOOL:
-      return field.Write(int64_t{value.get_bool().value_unsafe()}, place);
-    default:
-      WrongType(field, value);
-  }
+// Whether a field has no value: none, null, or a text that it takes for that.
+bool IsMissing(const JsonText& text, const Texts& texts, const Field& field, const char* value) {
+  if (value == nullptr || text.IsNull(value)) return true;
+  return !field.nulls.empty() && text.KindOf(value) == JsonKind::kText &&
+         field.IsNull(texts.Decode(text.TextAt(value)));
 }
 
-std::string_view TextOf(const Field& field, dom::element value) {
-  if (value.type() != Type::STRING) WrongType(field, value);
-  return value.get_string().value_unsafe();
-}
+// Makes the values of fields of those of a record.
+class ValueLoader {
+ public:
+  ValueLoader(const JsonText& text, const Texts& texts, FieldRows* rows)
+      : text_(text), texts_(texts), rows_(rows), values_(ValuesOfThread()) {}
 
-bool IsArray(dom::element value) { return value.type() == Type::ARRAY; }
-
-// How many values an array has, nested ones counted through.
-size_t CountValues(dom::array array) {
-  size_t count = 0;
-  for (const dom::element value : array) {
-    count += IsArray(value) ? CountValues(value.get_array().value_unsafe()) : 1;
-  }
-  return count;
-}
-
-// Throws unless an array of this axis is nested as the dims say. The outermost one may be flat.
-void CheckShape(const Field& field, dom::array array, size_t axis, bool outermost) {
-  const Dims& dims = field.slot.dims;
-  const bool nested = array.begin() != array.end() && IsArray(*array.begin());
-  size_t length = 0;
-  for (const dom::element value : array) {
-    if (IsArray(value) != nested) Throw(ErrorCode::kDataLoss, "its arrays are not nested evenly");
-    if (nested && axis + 1 >= dims.size()) {
-      Throw(ErrorCode::kDataLoss, "its arrays are nested deeper than ", ToString(field.slot));
-    }
-    if (nested) CheckShape(field, value.get_array().value_unsafe(), axis + 1, false);
-    ++length;
-  }
-  if ((nested || !outermost) && dims[axis] >= 0 && static_cast<int64_t>(length) != dims[axis]) {
-    Throw(ErrorCode::kDataLoss, "an array of it has ", length, " values, ", dims[axis],
-          " are declared");
-  }
-}
-
-void WriteArray(const Field& field, dom::array array, char** place) {
-  for (const dom::element value : array) {
-    if (IsArray(value)) {
-      WriteArray(field, value.get_array().value_unsafe(), place);
+  void Load(const Field& field, size_t slot, const char* value) {
+    here_ = value;
+    const bool is_array = text_.IsArray(value);
+    if (field.bytes) return LoadBytes(field, slot, value, is_array);
+    const bool takes_array = field.sequence || field.slot.dims.size() > 1;
+    const bool takes_one = field.sequence ? field.slot.dims.size() == 1 : field.values == 1;
+    if (is_array ? !takes_array : !takes_one) WrongType(field, value);
+    values_.clear();
+    if (is_array) {
+      // The leading axis of one element is that of the batch, unless it counts the steps.
+      ReadArray(field, value, field.sequence ? 0 : 1, true);
     } else {
-      WriteValue(field, value, *place);
-      *place += field.value_bytes();
+      ReadItem(field, value);
     }
+    here_ = value;
+    std::memcpy(rows_->Take(slot, values_.size() / field.value_bytes()), values_.data(),
+                values_.size());
   }
-}
+
+  // The value that was looked at last.
+  const char* here() const { return here_; }
+
+ private:
+  // A thread loads one record after another, so that it needs no new memory for each.
+  static std::vector<char>& ValuesOfThread() {
+    thread_local std::vector<char> values;
+    return values;
+  }
+
+  [[noreturn]] void WrongType(const Field& field, const char* value) const {
+    const char* const name = NameOf(text_, value);
+    std::string shown;
+    const char* hint = "";
+    if (text_.KindOf(value) == JsonKind::kText) {
+      shown = StrCat(" '", Shown(texts_.Decode(text_.TextAt(value))), "'");
+      hint =
+          " (decode=text reads a number from text, decode=timestamp a date or time, hash= and "
+          "vocab= number it)";
+    }
+    Throw(ErrorCode::kDataLoss, "it is ", name, shown, ", ",
+          field.bytes ? "bytes" : ToString(field.slot), " is declared", hint);
+  }
+
+  std::string_view TextOf(const Field& field, const char* value) {
+    here_ = value;
+    if (text_.KindOf(value) != JsonKind::kText) WrongType(field, value);
+    return texts_.Decode(text_.TextAt(value));
+  }
+
+  void LoadBytes(const Field& field, size_t slot, const char* value, bool is_array) {
+    if (!is_array || !field.bytes_list) return rows_->AppendBytes(slot, TextOf(field, value));
+    thread_local std::vector<std::string_view> list;
+    list.clear();
+    text_.ForEachItem(value, [&](const char* item) {
+      list.push_back(field.BytesOf(TextOf(field, item)));
+      return text_.Skip(item);
+    });
+    rows_->AppendBytes(slot, list);
+  }
+
+  // Reads the values of an array, which is this axis of the field, behind those that there are.
+  // Throws unless it is nested as the dims say; the outermost one may be flat.
+  const char* ReadArray(const Field& field, const char* array, size_t axis, bool outermost) {
+    const Dims& dims = field.slot.dims;
+    size_t length = 0;
+    bool nested = false;
+    const char* const end = text_.ForEachItem(array, [&](const char* item) {
+      const bool is_array = text_.IsArray(item);
+      if (length++ == 0) nested = is_array;
+      if (!is_array && !nested) return ReadItem(field, item);
+      here_ = item;
+      if (is_array != nested) Throw(ErrorCode::kDataLoss, "its arrays are not nested evenly");
+      if (axis + 1 >= dims.size()) {
+        Throw(ErrorCode::kDataLoss, "its arrays are nested deeper than ", ToString(field.slot));
+      }
+      return ReadArray(field, item, axis + 1, false);
+    });
+    if ((nested || !outermost) && dims[axis] >= 0 && static_cast<int64_t>(length) != dims[axis]) {
+      here_ = array;
+      Throw(ErrorCode::kDataLoss, "an array of it has ", length, " values, ", dims[axis],
+            " are declared");
+    }
+    return end;
+  }
+
+  const char* ReadItem(const Field& field, const char* item) {
+    here_ = item;
+    const size_t begin = values_.size();
+    values_.resize(begin + field.value_bytes());
+    return ReadValue(field, item, values_.data() + begin);
+  }
+
+  const char* ReadValue(const Field& field, const char* value, char* place) const {
+    const JsonKind kind = text_.KindOf(value);
+    if (field.from_text() != (kind == JsonKind::kText)) WrongType(field, value);
+    if (kind == JsonKind::kNumber) return ReadNumber(field, value, place);
+    if (kind == JsonKind::kText) {
+      field.ReadAll(texts_.Decode(text_.TextAt(value)), place);
+    } else if (kind == JsonKind::kBool) {
+      field.Write(int64_t{text_.BoolAt(value)}, place);
+    } else {
+      WrongType(field, value);
+    }
+    return text_.Skip(value);
+  }
+
+  const char* ReadNumber(const Field& field, const char* value, char* place) const {
+    JsonNumber number;
+    const char* const end = text_.ReadNumber(value, &number);
+    switch (number.kind) {
+      case JsonNumber::Kind::kInteger:
+        field.Write(number.integer, place);
+        break;
+      case JsonNumber::Kind::kUnsigned:
+        field.Write(number.unsigned_integer, place);
+        break;
+      case JsonNumber::Kind::kLarge:
+        if (!IsFloat(field.slot.dtype)) {
+          Throw(ErrorCode::kDataLoss, "'", Shown(text_.ScalarAt(value)), "' is no ",
+                ToString(field.slot.dtype));
+        }
+        [[fallthrough]];
+      case JsonNumber::Kind::kReal:
+        field.Write(number.real, place);
+    }
+    return end;
+  }
+
+  const JsonText& text_;
+  const Texts& texts_;
+  FieldRows* const rows_;
+  std::vector<char>& values_;  // of the field that is being read
+  const char* here_ = nullptr;
+};
 
 // A key as a step of a JSON pointer (RFC 6901).
 std::string PointerStep(std::string_view key) {
@@ -159,65 +251,72 @@ std::string PointerStep(std::string_view key) {
   return step;
 }
 
-// Throws that a record has no value for a field, saying which keys it has.
-[[noreturn]] void NoValue(const Field& field, dom::element record) {
-  constexpr size_t kMostKeys = 1000;
-  dom::element value;
-  if (FindAny(record, field, &value)) {
-    if (value.type() == Type::STRING) field.ThrowNull(value.get_string().value_unsafe());
-    field.ThrowMissing("it is null");
+// The keys on the way that a name tells.
+std::vector<std::string> KeysOf(const std::string& name) {
+  if (name[0] != '/') return {name};
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '/') {
+      keys.emplace_back();
+    } else if (name[i] != '~') {
+      keys.back() += name[i];
+    } else {
+      const char escaped = ++i < name.size() ? name[i] : '\0';
+      Require(escaped == '0' || escaped == '1', "field '", Escaped(name),
+              "': a ~ in a JSON pointer is written ~0, and a / in a key ~1");
+      keys.back() += escaped == '0' ? '~' : '/';
+    }
   }
-  dom::object object;
-  if (record.get_object().get(object) != simdjson::SUCCESS) {
-    Throw(ErrorCode::kDataLoss, "the record has no value for it: it is ", NameOf(record.type()),
+  Require(keys.size() <= kMostSteps, "a JSON pointer of ", keys.size(), " steps; the limit is ",
+          kMostSteps);
+  return keys;
+}
+
+// Nothing if it is no number of an item.
+std::optional<size_t> ItemNumber(const std::string& key) {
+  size_t number = 0;
+  const char* const end = key.data() + key.size();
+  const auto read = std::from_chars(key.data(), end, number);
+  const bool is_number =
+      read.ec == std::errc() && read.ptr == end && (key[0] != '0' || end - key.data() == 1);
+  return is_number ? std::optional<size_t>(number) : std::nullopt;
+}
+
+// Throws that a record has no value for a field, saying which keys it has.
+[[noreturn]] void NoValue(const JsonText& text, const Texts& texts, const Field& field,
+                          const char* value) {
+  constexpr size_t kMostKeys = 1000;
+  if (value != nullptr) {
+    if (text.KindOf(value) != JsonKind::kText) field.ThrowMissing("it is null");
+    field.ThrowNull(texts.Decode(text.TextAt(value)));
+  }
+  if (!text.IsObject(text.root())) {
+    Throw(ErrorCode::kDataLoss, "the record has no value for it: it is ", NameOf(text, text.root()),
           ", not an object");
   }
   std::vector<std::string> keys, pointers;
-  for (const auto& [key, outer] : object) {
-    if (keys.size() + pointers.size() >= kMostKeys) break;
-    keys.emplace_back(key);
-    dom::object inner;
-    if (outer.get_object().get(inner) != simdjson::SUCCESS) continue;
-    for (const auto& within : inner) {
-      if (pointers.size() >= kMostKeys) break;
-      pointers.push_back(StrCat("/", PointerStep(key), "/", PointerStep(within.key)));
+  text.ForEachMember(text.root(), [&](std::string_view key, const char* outer) {
+    if (keys.size() >= kMostKeys) return text.Skip(outer);
+    keys.push_back(KeyOf(key));
+    if (!text.IsObject(outer)) return text.Skip(outer);
+    try {
+      return text.ForEachMember(outer, [&](std::string_view within, const char* inner) {
+        if (pointers.size() < kMostKeys) {
+          pointers.push_back(
+              StrCat("/", PointerStep(keys.back()), "/", PointerStep(KeyOf(within))));
+        }
+        return text.Skip(inner);
+      });
+    } catch (const Error&) {
+      return text.Skip(outer);  // what nobody asked for may be anything
     }
-  }
+  });
   // "user.id" and "user/id" are what other readers call /user/id.
   std::string pointer = field.name[0] == '/' ? field.name : "/" + field.name;
   std::replace(pointer.begin(), pointer.end(), '.', '/');
   const bool is_within = std::count(pointers.begin(), pointers.end(), pointer) > 0;
   field.ThrowMissing(StrCat("the record has no value for it; its keys are ", Listed(keys),
                             is_within ? DidYouMean(pointer) : DidYouMean(field.name, keys)));
-}
-
-void LoadField(const Field& field, size_t slot, dom::element record, FieldRows* rows) {
-  dom::element value;
-  if (!Find(record, field, &value)) {
-    if (field.missing != Field::Missing::kDefault) NoValue(field, record);
-    return rows->AppendDefault(slot);
-  }
-  if (field.bytes) {
-    if (!IsArray(value) || !field.bytes_list) return rows->AppendBytes(slot, TextOf(field, value));
-    thread_local std::vector<std::string_view> values;
-    values.clear();
-    const dom::array array = value.get_array().value_unsafe();
-    for (const dom::element text : array) values.push_back(field.BytesOf(TextOf(field, text)));
-    return rows->AppendBytes(slot, values);
-  }
-  if (!IsArray(value)) {
-    if (field.sequence || field.values != 1) WrongType(field, value);
-    char one[8];
-    WriteValue(field, value, one);
-    std::memcpy(rows->Take(slot, 1), one, field.value_bytes());
-    return;
-  }
-  const dom::array array = value.get_array().value_unsafe();
-  if (!field.sequence && field.slot.dims.size() == 1) WrongType(field, value);
-  // The leading axis of one element is that of the batch, unless it counts the steps.
-  CheckShape(field, array, field.sequence ? 0 : 1, true);
-  char* place = rows->Take(slot, CountValues(array));
-  WriteArray(field, array, &place);
 }
 
 // A number is never a null: it has no text that could be compared.
@@ -231,10 +330,15 @@ void RequireNullsAreTexts(const Field& field) {
   }
 }
 
+std::vector<const char*>& ValuesOfThread() {
+  thread_local std::vector<const char*> values;
+  return values;
+}
+
 }  // namespace
 
 JsonParser::JsonParser(std::vector<Field> fields)
-    : fields_(std::move(fields)), own_slots_(fields_.size()) {
+    : fields_(std::move(fields)), steps_(1), own_slots_(fields_.size()) {
   std::iota(own_slots_.begin(), own_slots_.end(), size_t{0});
   for (const Field& field : fields_) {
     Require(!field.name.empty(), "a field without a name");
@@ -243,6 +347,72 @@ JsonParser::JsonParser(std::vector<Field> fields)
     Require(field.separator == 0, "field '", Escaped(field.name),
             "': separator= is for cells of tables; several values are an array in JSON");
     RequireNullsAreTexts(field);
+    AddField(field.name);
+  }
+}
+
+void JsonParser::AddField(const std::string& name) {
+  size_t step = 0;
+  for (const std::string& key : KeysOf(name)) {
+    const size_t last = steps_[step].next.size();
+    const auto [known, is_new] = steps_[step].by_key.emplace(key, last);
+    const size_t place = known->second;
+    if (is_new) {
+      steps_[step].next.push_back(steps_.size());
+      steps_.emplace_back();
+      steps_.back().key = key;
+    }
+    const std::optional<size_t> item = ItemNumber(key);
+    if (item && name[0] == '/') steps_[step].by_item.emplace(*item, place);
+    step = steps_[step].next[place];
+  }
+  field_steps_.push_back(step);
+}
+
+void JsonParser::Find(const JsonText& text, std::vector<const char*>* values) const {
+  values->assign(steps_.size(), nullptr);
+  InRecord(text, [&] {
+    text.CheckEnd(FindWithin(text, steps_[0], text.root(), values));
+    NameOf(text, text.root());
+  });
+}
+
+// Goes through a value, and finds those of the steps from here. Returns where it ends.
+const char* JsonParser::FindWithin(const JsonText& text, const Step& step, const char* value,
+                                   std::vector<const char*>* values) const {
+  if (step.next.empty()) return text.Skip(value);
+  if (text.IsObject(value)) {
+    size_t expected = 0;  // writers keep an order, so that the next field mostly comes next
+    return text.ForEachMember(value, [&](std::string_view written, const char* member) {
+      if (expected == step.next.size() || steps_[step.next[expected]].key != written ||
+          HasEscape(written)) {
+        const auto found = step.by_key.find(KeyOf(written));
+        if (found == step.by_key.end()) return text.Skip(member);
+        expected = found->second;
+      }
+      return FindAt(text, step.next[expected++], member, values);
+    });
+  }
+  if (!text.IsArray(value) || step.by_item.empty()) return text.Skip(value);
+  size_t number = 0;
+  return text.ForEachItem(value, [&](const char* item) {
+    const auto found = step.by_item.find(number++);
+    if (found == step.by_item.end()) return text.Skip(item);
+    return FindAt(text, step.next[found->second], item, values);
+  });
+}
+
+const char* JsonParser::FindAt(const JsonText& text, size_t step, const char* value,
+                               std::vector<const char*>* values) const {
+  if ((*values)[step] != nullptr) Forget(step, values);  // the key stands here a second time
+  (*values)[step] = value;
+  return FindWithin(text, steps_[step], value, values);
+}
+
+void JsonParser::Forget(size_t step, std::vector<const char*>* values) const {
+  (*values)[step] = nullptr;
+  for (const size_t next : steps_[step].next) {
+    if ((*values)[next] != nullptr) Forget(next, values);
   }
 }
 
@@ -254,90 +424,132 @@ void JsonParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
 }
 
 void JsonParser::LoadPart(std::string_view record, const size_t* slots, FieldRows* rows) const {
-  const dom::element document = Parse(record);
+  const JsonText text(record);
+  std::vector<const char*>& values = ValuesOfThread();
+  Find(text, &values);
+  const Texts texts(record.size());
   for (size_t i = 0; i < fields_.size(); ++i) {
+    const Field& field = fields_[i];
+    const char* const value = values[field_steps_[i]];
+    ValueLoader loader(text, texts, rows);
+    texts.Clear();
     try {
-      LoadField(fields_[i], slots[i], document, rows);
+      if (!IsMissing(text, texts, field, value)) {
+        loader.Load(field, slots[i], value);
+      } else {
+        if (field.missing != Field::Missing::kDefault) NoValue(text, texts, field, value);
+        rows->AppendDefault(slots[i]);
+      }
     } catch (const Error& error) {
       if (error.interrupts()) throw;
-      throw error.WithMessage(StrCat("field '", Escaped(fields_[i].name), "': ", error.message()));
+      const char* const here = loader.here() == nullptr ? value : loader.here();
+      throw error.WithMessage(StrCat(
+          "field '", Escaped(field.name), "': ", error.message(),
+          here == nullptr ? "" : StrCat(" (at byte ", text.OffsetOf(here), " of the JSON)")));
     }
   }
 }
 
 bool JsonParser::IsLeftOut(std::string_view record) const {
+  const JsonText text(record);
+  std::vector<const char*>& values = ValuesOfThread();
   try {
-    const dom::element document = Parse(record);
-    return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) {
-      dom::element value;
-      if (field.missing != Field::Missing::kSkip) return false;
-      if (!Find(document, field, &value)) return true;
-      return field.vocabulary != nullptr && value.type() == Type::STRING &&
-             field.IsMissing(value.get_string().value_unsafe());
-    });
+    Find(text, &values);
+    const Texts texts(record.size());
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const Field& field = fields_[i];
+      const char* const value = values[field_steps_[i]];
+      if (field.missing != Field::Missing::kSkip) continue;
+      if (IsMissing(text, texts, field, value)) return true;
+      if (field.vocabulary != nullptr && text.KindOf(value) == JsonKind::kText &&
+          field.IsMissing(texts.Decode(text.TextAt(value)))) {
+        return true;
+      }
+    }
   } catch (const Error& error) {
     if (error.interrupts()) throw;
-    return false;
   }
+  return false;
 }
 
-std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records) {
-  struct Seen {
-    bool bytes = false, floats = false, sequence = false, other = false, missing = false;
-    size_t values = 0, times = 0;
-    std::vector<std::string> texts;
-  };
-  std::map<std::string, Seen> keys;
-  const auto look = [](dom::element value, Seen* seen, const auto& look_again) -> void {
-    switch (value.type()) {
-      case Type::ARRAY: {
-        const dom::array array = value.get_array().value_unsafe();
-        const size_t count = CountValues(array);
-        if (seen->times > 0 && count != seen->values) seen->sequence = true;
-        seen->values = count;
-        for (const dom::element inner : array) {
-          if (IsArray(inner)) seen->other = true;
-          if (!IsArray(inner)) look_again(inner, seen, look_again);
-        }
-        break;
-      }
-      case Type::STRING:
-        seen->bytes = true;
-        seen->texts.emplace_back(value.get_string().value_unsafe());
-        break;
-      case Type::UINT64:
-      case Type::DOUBLE:
-        seen->floats = true;
-        break;
-      case Type::OBJECT:  // which is no value itself
-        seen->other = true;
-        break;
-      case Type::NULL_VALUE:
-        seen->missing = true;
-        break;
-      default:
-        break;
+namespace {
+
+// What the values of a key are.
+struct SeenValues {
+  bool bytes = false, floats = false, sequence = false, other = false, missing = false;
+  size_t values = 0, times = 0;
+  std::vector<std::string> texts;
+};
+
+// Looks at a value and, of an array, those in it. Returns how many these are.
+size_t Look(const JsonText& text, const char* value, SeenValues* seen) {
+  JsonNumber number;
+  switch (text.KindOf(value)) {
+    case JsonKind::kArray: {
+      size_t count = 0;
+      text.ForEachItem(value, [&](const char* item) {
+        const JsonKind kind = text.KindOf(item);
+        if (kind == JsonKind::kArray || kind == JsonKind::kNull) seen->other = true;
+        count += Look(text, item, seen);
+        return text.Skip(item);
+      });
+      return count;
     }
-  };
+    case JsonKind::kText:
+      seen->bytes = true;
+      seen->texts.push_back(KeyOf(text.TextAt(value)));
+      return 1;
+    case JsonKind::kNumber:
+      text.ReadNumber(value, &number);
+      seen->floats = seen->floats || number.kind != JsonNumber::Kind::kInteger;
+      return 1;
+    case JsonKind::kObject:  // which is no value itself
+      seen->other = true;
+      return 1;
+    case JsonKind::kNull:
+      seen->missing = seen->missing || text.IsNull(value);
+      return 1;
+    case JsonKind::kBool:
+      text.BoolAt(value);
+      return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records) {
+  std::map<std::string, SeenValues> keys;
   // `pointer` is that of the object, "" of the outermost one.
-  const auto look_into = [&](dom::object object, const std::string& pointer,
+  const auto look_into = [&](const JsonText& text, const char* object, const std::string& pointer,
                              const auto& look_again) -> void {
-    for (const auto& [key, value] : object) {
+    std::map<std::string, const char*> members;  // of a key twice the last one
+    text.ForEachMember(object, [&](std::string_view key, const char* value) {
+      members[KeyOf(key)] = value;
+      return text.Skip(value);
+    });
+    for (const auto& [key, value] : members) {
       const bool plain = pointer.empty() && (key.empty() || key[0] != '/');
       const std::string inner = StrCat(pointer, "/", PointerStep(key));
-      Seen* const seen = &keys[plain ? std::string(key) : inner];
-      look(value, seen, look);
-      dom::object within;
-      if (value.get_object().get(within) == simdjson::SUCCESS) {
-        look_again(within, inner, look_again);
+      SeenValues& seen = keys[plain ? key : inner];
+      try {
+        const size_t count = Look(text, value, &seen);
+        const size_t values = text.IsArray(value) ? count : 0;
+        const bool other = seen.times > 0 && values != seen.values;
+        seen.sequence = seen.sequence || (other && text.KindOf(value) != JsonKind::kNull);
+        if (text.IsArray(value)) seen.values = values;
+        if (text.IsObject(value)) look_again(text, value, inner, look_again);
+      } catch (const Error& error) {
+        if (error.interrupts()) throw;
+        seen.other = true;  // what it holds is no JSON
       }
-      ++seen->times;
+      ++seen.times;
     }
   };
   for (const std::string& record : records) {
-    dom::object object;
-    if (Parse(record).get_object().get(object) != simdjson::SUCCESS) continue;
-    look_into(object, "", look_into);
+    const JsonText text(record);
+    InRecord(text, [&] { text.CheckEnd(text.Skip(text.root())); });
+    if (text.IsObject(text.root())) look_into(text, text.root(), "", look_into);
   }
   std::vector<std::string> fields;
   for (const auto& [key, seen] : keys) {
@@ -353,10 +565,8 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
                        : dims != "[]" ? "bytes[-1]"
                                       : GuessedTimestampType(seen.texts);
     if (type.empty()) type = "bytes";
-    fields.push_back(StrCat(quoted ? "\"" + key + "\"" : key, " ", type,
-                            !missing           ? ""
-                            : IsTextType(type) ? " missing=default"
-                                               : " default=0"));
+    fields.push_back(
+        StrCat(quoted ? "\"" + key + "\"" : key, " ", missing ? OrMissing(type) : type));
   }
   return fields;
 }

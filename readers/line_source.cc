@@ -12,6 +12,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/io/one_pass.h"
+#include "readers/line_ends.h"
 #include "readers/stream_source.h"
 
 namespace millhopper {
@@ -23,12 +24,10 @@ namespace {
       .InFile(stream.path(), static_cast<int64_t>(offset));
 }
 
-// Lists a line of the chunk, from `begin` to `end`, where an LF follows if `ended`; it begins at
-// byte `offset` of the text.
+// Lists a line of the chunk, from `begin` to `end`; it begins at byte `offset` of the text.
 void AddLine(const ByteStream& stream, const LineFilter& filter, uint64_t offset, const char* begin,
-             const char* end, bool ended, Chunk* chunk) {
+             const char* end, Chunk* chunk) {
   std::string_view line(begin, static_cast<size_t>(end - begin));
-  if (ended && !line.empty() && line.back() == '\r') line.remove_suffix(1);
   if (line.size() > kMaxLineBytes) FailTooLong(stream, offset);
   if (filter && !filter(&line, offset)) return;
   chunk->pieces.push_back({static_cast<uint32_t>(line.data() - chunk->bytes->data()),
@@ -39,8 +38,8 @@ void AddLine(const ByteStream& stream, const LineFilter& filter, uint64_t offset
 // Fetch reads on behind the chunk until the last line ends.
 class PlainText final : public IndexableSource {
  public:
-  PlainText(std::unique_ptr<ByteStream> stream, LineFilter filter)
-      : IndexableSource(std::move(stream)), filter_(std::move(filter)) {}
+  PlainText(std::unique_ptr<ByteStream> stream, LoneCr lone_cr, LineFilter filter)
+      : IndexableSource(std::move(stream)), lone_cr_(lone_cr), filter_(std::move(filter)) {}
 
   bool Claim(Chunk* chunk) override {
     chunk->offset = next_;
@@ -77,30 +76,28 @@ class PlainText final : public IndexableSource {
     size_t size = 0;  // of what is read
     const char* bytes = ReadOn(chunk, from, &size, end - from + kReadBehind);
     const char* line = bytes;
+    LineEnds ends(bytes, bytes + size, lone_cr_);
     if (chunk->offset > 0) {
-      const void* before = std::memchr(bytes, '\n', chunk->length);
+      const char* const before = ends.Find(bytes);
       // Otherwise the whole chunk is part of a line that began earlier.
-      if (before == nullptr) return {bytes, static_cast<size_t>(end - from)};
-      line = static_cast<const char*>(before) + 1;
+      if (before >= bytes + chunk->length) return {bytes, static_cast<size_t>(end - from)};
+      line = ends.From(bytes, true).next;
     }
     while (line < bytes + (end - from)) {
-      const size_t left = size - static_cast<size_t>(line - bytes);
-      const void* found = std::memchr(line, '\n', left);
       const bool more = from + size < stream().file().size();
-      if (found == nullptr && more) {
-        if (left > kMaxLineBytes + 1)
-          FailTooLong(stream(), from + (line - bytes));  // even with a CR
-        const size_t at = static_cast<size_t>(line - bytes);
+      const LineEnds::Line found = ends.From(line, !more);
+      if (found.next == nullptr) {
+        const auto at = static_cast<size_t>(line - bytes);
+        if (size - at > kMaxLineBytes + 1) FailTooLong(stream(), from + at);  // even with a CR
         bytes = ReadOn(chunk, from, &size, 2 * size);
         line = bytes + at;
+        ends = LineEnds(line, bytes + size, lone_cr_);
         continue;
       }
-      const char* const line_end = found == nullptr ? line + left : static_cast<const char*>(found);
-      AddLine(stream(), filter_, from + (line - bytes), line, line_end, found != nullptr, chunk);
-      line = line_end + 1;
+      AddLine(stream(), filter_, from + (line - bytes), line, found.end, chunk);
+      line = found.next;
     }
-    // The last line of a file may have no end.
-    return {bytes, std::min(size, static_cast<size_t>(line - bytes))};
+    return {bytes, static_cast<size_t>(line - bytes)};
   }
 
   // Has the chunk hold `wanted` bytes of the file, or all that there are, from `from` on, of which
@@ -110,6 +107,7 @@ class PlainText final : public IndexableSource {
     return chunk->Read(stream().file(), from, wanted, std::exchange(*size, wanted));
   }
 
+  const LoneCr lone_cr_;
   const LineFilter filter_;
   uint64_t next_ = 0;
 };
@@ -118,42 +116,43 @@ class PlainText final : public IndexableSource {
 // end of a block.
 class StreamedText final : public StreamSource {
  public:
-  StreamedText(std::unique_ptr<ByteStream> stream, LineFilter filter)
-      : StreamSource(std::move(stream)), filter_(std::move(filter)) {}
+  StreamedText(std::unique_ptr<ByteStream> stream, LoneCr lone_cr, LineFilter filter)
+      : StreamSource(std::move(stream)), lone_cr_(lone_cr), filter_(std::move(filter)) {}
 
   void Fetch(Chunk* chunk) const override {
     const char* const begin = chunk->bytes->data() + chunk->lead();
     const char* const end = begin + chunk->length;
+    LineEnds ends(begin, end, lone_cr_);
     for (const char* line = begin; line < end;) {
-      const void* found = std::memchr(line, '\n', end - line);
-      const char* const next = found == nullptr ? end : static_cast<const char*>(found) + 1;
-      AddLine(stream(), filter_, chunk->offset + (line - begin), line,
-              found == nullptr ? end : next - 1, found != nullptr, chunk);
-      line = next;
+      const LineEnds::Line found = ends.From(line, true);
+      AddLine(stream(), filter_, chunk->offset + (line - begin), line, found.end, chunk);
+      line = found.next;
     }
   }
 
  private:
   size_t WholeRecords(const Block& block) const override {
     if (block.ended) return block.size;
-    const void* last = ::memrchr(block.bytes + block.seen, '\n', block.size - block.seen);
-    if (last != nullptr) return static_cast<const char*>(last) - block.bytes + 1;
-    if (block.size > kMaxLineBytes + 1) FailTooLong(stream(), block.offset);  // even with a CR
-    return 0;
+    const size_t whole = EndOfWholeLines(block.bytes, block.size, block.seen, lone_cr_);
+    if (whole == 0 && block.size > kMaxLineBytes + 1) {  // even with a CR
+      FailTooLong(stream(), block.offset);
+    }
+    return whole;
   }
 
+  const LoneCr lone_cr_;
   const LineFilter filter_;
 };
 
 }  // namespace
 
-std::unique_ptr<IndexableSource> MakeLineSource(std::unique_ptr<ByteStream> stream,
+std::unique_ptr<IndexableSource> MakeLineSource(std::unique_ptr<ByteStream> stream, LoneCr lone_cr,
                                                 LineFilter filter) {
-  if (stream->plain()) return std::make_unique<PlainText>(std::move(stream), std::move(filter));
-  return std::make_unique<StreamedText>(std::move(stream), std::move(filter));
+  if (stream->plain()) {
+    return std::make_unique<PlainText>(std::move(stream), lone_cr, std::move(filter));
+  }
+  return std::make_unique<StreamedText>(std::move(stream), lone_cr, std::move(filter));
 }
-
-size_t Utf8MarkBytes(std::string_view text) { return text.substr(0, 3) == "\xef\xbb\xbf" ? 3 : 0; }
 
 bool IsBlank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
@@ -165,16 +164,17 @@ std::vector<std::string> FirstLines(const std::string& path, std::vector<uint64_
   std::vector<std::string> lines;
   for (bool more = true; more;) {
     more = AddToHead(&stream, &text);
-    for (size_t begin = Utf8MarkBytes(text); begin < text.size();) {
-      const size_t end = text.find('\n', begin);
-      if (end == std::string::npos && more) break;
-      std::string line = text.substr(begin, end - begin);
-      if (!line.empty() && line.back() == '\r') line.pop_back();
+    const char* const limit = text.data() + text.size();
+    LineEnds ends(text.data(), limit, LoneCr::kEndsLine);
+    for (const char* begin = text.data() + Utf8MarkBytes(text); begin < limit;) {
+      const LineEnds::Line found = ends.From(begin, !more);
+      if (found.next == nullptr) break;
+      std::string line(begin, found.end);
       if (!IsBlank(line)) {
         lines.push_back(std::move(line));
-        if (begins != nullptr) begins->push_back(begin);
+        if (begins != nullptr) begins->push_back(static_cast<uint64_t>(begin - text.data()));
       }
-      begin = end == std::string::npos ? text.size() : end + 1;
+      begin = found.next;
     }
     if (!lines.empty() || text.size() >= kMaxLineBytes) break;
   }
@@ -190,16 +190,21 @@ bool AddToHead(ByteStream* stream, std::string* text) {
   return text->size() == size;
 }
 
-std::string LineName(const std::string& path, uint64_t offset) {
+std::string LineName(const std::string& path, uint64_t offset, LoneCr lone_cr) {
   try {
     if (CanBeReadOnceOnly(path)) return "";
     ByteStream stream(path);
     std::vector<char> block(kReadBlockBytes);
     uint64_t line = 1;
+    bool after_cr = false;  // that has been counted
     while (offset > 0) {
       const size_t size = stream.Read(block.data(), std::min<uint64_t>(block.size(), offset));
       if (size == 0) return "";
-      line += static_cast<uint64_t>(std::count(block.begin(), block.begin() + size, '\n'));
+      const char* const limit = block.data() + size;
+      LineEnds ends(block.data(), limit, lone_cr);
+      const char* next = block.data() + (after_cr && block[0] == '\n' ? 1 : 0);
+      for (; (next = ends.Find(next)) < limit; ++line) next = ends.From(next, true).next;
+      after_cr = lone_cr == LoneCr::kEndsLine && limit[-1] == '\r';
       offset -= size;
     }
     return StrCat("line ", line);

@@ -13,6 +13,7 @@
 #include "framework/io/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "readers/indexable_format.h"
+#include "readers/line_ends.h"
 
 namespace millhopper {
 
@@ -20,22 +21,19 @@ namespace millhopper {
 // does not belong to it. Any thread. Empty: each line is a record.
 using LineFilter = std::function<bool(std::string_view* line, uint64_t offset)>;
 
-// The lines of a file, each without its end (LF or CR LF); an LF at the end of the file opens no
-// further line. Plain files are claimed by arithmetic and read in parallel; compressed ones, and
+// The lines of a file, each without its end; a line end at the end of the file opens no further
+// line. Plain files are claimed by arithmetic and read in parallel; compressed ones, and
 // those that can be read once only, are read in order. Throws kResourceLimit for a line of more
 // than kMaxLineBytes.
-std::unique_ptr<IndexableSource> MakeLineSource(std::unique_ptr<ByteStream> stream,
+std::unique_ptr<IndexableSource> MakeLineSource(std::unique_ptr<ByteStream> stream, LoneCr lone_cr,
                                                 LineFilter filter);
-
-// The bytes at the beginning of a text that say that it is in UTF-8: 3 or none.
-size_t Utf8MarkBytes(std::string_view text);
 
 // Whether a line has nothing but blanks.
 bool IsBlank(std::string_view line);
 
-// The first lines of a file without their ends, as many as end in its first 64 KiB but one at
-// least, and no blank ones. For guesses. Tells the bytes of the text at which they begin, too,
-// unless `begins` is null.
+// The first lines of a file without their ends (LF, CR LF or CR), as many as end in its first 64
+// KiB but one at least, and no blank ones. For guesses. Tells the bytes of the text at which they
+// begin, too, unless `begins` is null.
 std::vector<std::string> FirstLines(const std::string& path,
                                     std::vector<uint64_t>* begins = nullptr);
 
@@ -45,7 +43,7 @@ bool AddToHead(ByteStream* stream, std::string* text);
 
 // "line 17", for a line that begins with this byte of the file's text. Reads the file up to there;
 // "" if that is not possible, as of a file that can be read once only.
-std::string LineName(const std::string& path, uint64_t offset);
+std::string LineName(const std::string& path, uint64_t offset, LoneCr lone_cr);
 
 }  // namespace millhopper
 

@@ -301,6 +301,10 @@ MdsParser::MdsParser(const std::vector<Field>& fields, std::vector<MdsColumn> co
     const auto found = std::find_if(columns_.begin(), columns_.end(), [&](const MdsColumn& column) {
       return column.name == field.name;
     });
+    if (found == columns_.end() && field.missing != Field::Missing::kError) {
+      sources_.emplace_back();
+      continue;
+    }
     if (found == columns_.end()) {
       std::vector<std::string> names;
       for (const MdsColumn& column : columns_) names.push_back(column.name);
@@ -338,7 +342,12 @@ void MdsParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   for (const Ticket& ticket : Prefetched(tickets, n)) {
     CutMdsSample({ticket.bytes, ticket.size}, columns_, &values);
     for (size_t slot = 0; slot < fields_.size(); ++slot) {
-      ForField(fields_[slot], [&] { LoadSlot(values[sources_[slot].column], slot, &field_rows); });
+      const std::optional<size_t> column = sources_[slot].column;
+      if (!column) {
+        field_rows.AppendDefault(slot);
+        continue;
+      }
+      ForField(fields_[slot], [&] { LoadSlot(values[*column], slot, &field_rows); });
     }
   }
 }

@@ -45,17 +45,20 @@ struct MdsEncoding {
 // Field names are those of columns. Immutable; any thread.
 class MdsParser {
  public:
-  // Throws kDataLoss if a field does not fit the column of its name, or there is none.
+  // Throws kDataLoss if a field does not fit the column of its name, or there is none and the field
+  // does not say what that means.
   MdsParser(const std::vector<Field>& fields, std::vector<MdsColumn> columns);
 
   const std::vector<MdsColumn>& columns() const { return columns_; }
+  // Parsers of the same fields.
+  bool operator==(const MdsParser& other) const { return columns_ == other.columns_; }
   // Appends the samples. Throws kDataLoss "field 'label': ...".
   void Load(const Ticket* tickets, size_t n, Rows* rows) const;
 
  private:
   // What a slot is made from.
   struct Source {
-    size_t column;
+    std::optional<size_t> column;  // none: it is missing in all samples
     MdsEncoding encoding;
   };
 

@@ -27,10 +27,14 @@ void NumberedRecords::Add(std::unique_ptr<FileSource> source, const std::string&
                 "files of the formats fixed, idx and npy")
         .InFile(path, -1);
   }
-  // Formats see to it that all files of a reader have the same slots.
   if (!tables_.empty() && table->record_bytes != record_bytes()) {
-    Throw(ErrorCode::kInternal, "records of ", table->record_bytes, " bytes behind those of ",
-          record_bytes());
+    throw Error(ErrorCode::kDataLoss, StrCat("its records have ", table->record_bytes,
+                                             " bytes, those of the files before "
+                                             "it ",
+                                             record_bytes(),
+                                             "; shuffle_records needs files in which the same "
+                                             "members are stored"))
+        .InFile(path, -1);
   }
   mapped_ = mapped_ && (table->mapped || table->records == 0);
   in_one_piece_ = in_one_piece_ && table->bytes_in_file == table->record_bytes;

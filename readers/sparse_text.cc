@@ -7,6 +7,7 @@
 
 #include "framework/io/byte_stream.h"
 #include "framework/reader/prefetched.h"
+#include "readers/line_ends.h"
 #include "readers/line_source.h"
 
 namespace millhopper {
@@ -47,7 +48,8 @@ SparseTextFormat::SparseTextFormat(const FormatArguments& arguments, std::vector
 
 std::unique_ptr<IndexableSource> SparseTextFormat::OpenWithoutIndex(const FileEntry& file) {
   return MakeLineSource(std::make_unique<ByteStream>(file.path, file.buffer_type),
-                        [this](std::string_view* line, uint64_t) {
+                        LoneCr::kEndsLine, [this](std::string_view* line, uint64_t offset) {
+                          if (offset == 0) line->remove_prefix(Utf8MarkBytes(*line));
                           const size_t begin = line->find_first_not_of(" \t");
                           if (begin == std::string_view::npos || (*line)[begin] == '#')
                             return false;
@@ -56,7 +58,7 @@ std::unique_ptr<IndexableSource> SparseTextFormat::OpenWithoutIndex(const FileEn
 }
 
 std::string SparseTextFormat::PlaceName(const FileEntry& file, uint64_t offset) const {
-  return LineName(file.path, offset);
+  return LineName(file.path, offset, LoneCr::kEndsLine);
 }
 
 void SparseTextFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {

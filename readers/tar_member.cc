@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "framework/base/error.h"
+#include "readers/hidden_names.h"
 
 namespace millhopper {
 namespace {
@@ -192,11 +193,19 @@ bool BeginsAsMeta(std::string_view name) {
   return first.size() >= 4 && first.substr(0, 2) == "__" && first.substr(first.size() - 2) == "__";
 }
 
+bool IsHidden(std::string_view name) {
+  for (size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/')) {
+    if (IsHiddenFolder(name.substr(0, slash))) return true;
+    name.remove_prefix(slash + 1);
+  }
+  return IsLeftByMacOs(name);
+}
+
 // webdataset's rule is the regular expression ^((?:.*/|)[^.]+)[.]([^/]*)$ for key and extension.
 void SplitName(TarMember* member) {
   const std::string_view name = member->name;
   member->in_record = false;
-  if (!member->is_file || BeginsAsMeta(name)) return;
+  if (!member->is_file || BeginsAsMeta(name) || IsHidden(name)) return;
   const size_t base = name.rfind('/') + 1;  // 0 if there is no slash
   const size_t dot = name.find('.', base);
   if (dot == std::string_view::npos || dot == 0) return;

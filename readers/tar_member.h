@@ -24,7 +24,8 @@ struct TarMember {
 
   // By WebDataset's rule (base_plus_ext) a file "train/7.seg.png" has the key "train/7" and the
   // extension "seg.png", in lower case. False for what the rule leaves out: all but files, names
-  // without a dot, hidden files, and those that begin with "__name__".
+  // without a dot, hidden files, and those that begin with "__name__"; and, other than by that
+  // rule, for what lies in hidden folders and what macOS leaves beside files (hidden_names.h).
   bool in_record = false;
   size_t key_bytes = 0;  // of the name
   std::string extension;

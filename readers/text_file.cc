@@ -8,6 +8,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/io/byte_stream.h"
+#include "readers/line_ends.h"
 
 namespace millhopper {
 
@@ -26,20 +27,20 @@ std::string ReadTextFile(const std::string& path, const char* what) {
 }
 
 Vocabulary::Vocabulary(const std::string& path) : text_(ReadTextFile(path, "vocabulary")) {
-  const std::string_view text(text_);
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t found = text.find('\n', begin);
-    const size_t end = found == std::string_view::npos ? text.size() : found;
-    std::string_view word = text.substr(begin, end - begin);
-    if (!word.empty() && word.back() == '\r') word.remove_suffix(1);
+  const char* const text = text_.data();
+  const char* const limit = text + text_.size();
+  LineEnds ends(text, limit, LoneCr::kEndsLine);
+  LineEnds::Line found{};
+  for (const char* begin = text + Utf8MarkBytes(text_); begin < limit; begin = found.next) {
+    found = ends.From(begin, true);
+    const std::string_view word(begin, static_cast<size_t>(found.end - begin));
     const auto line = static_cast<int64_t>(words_.size());
     if (!words_.emplace(word, line).second) {
       throw Error(ErrorCode::kDataLoss,
                   StrCat("line ", line + 1, ": the word '", Escaped(std::string(word)),
                          "' stands in line ", words_.at(word) + 1, ", too"))
-          .InFile(path, static_cast<int64_t>(begin));
+          .InFile(path, begin - text);
     }
-    begin = end + 1;
   }
 }
 

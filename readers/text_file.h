@@ -16,7 +16,8 @@ namespace millhopper {
 std::string ReadTextFile(const std::string& path, const char* what);
 
 // The words of a file, one a line. The number of a word is that of its line, from 0 on. A line ends
-// at LF or CR LF; an empty line is the empty word. Immutable once made; any thread.
+// at LF, CR LF or CR; an empty line is the empty word. The mark of UTF-8 is no part of the first
+// word. Immutable once made; any thread.
 class Vocabulary {
  public:
   // Throws kDataLoss with file, byte and lines for a word that stands in the file twice, and what

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "readers/line_ends.h"
 #include "readers/text_file.h"
 
 namespace millhopper {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr char kTiktokenLine[] =
     "a line is the bytes of a token in base64, a space and its rank, such as 'aGk= 617'";
 constexpr char kMergesLine[] = "a line is two tokens with a space between, such as 'h i'";
@@ -28,21 +28,25 @@ constexpr char kMergesLine[] = "a line is two tokens with a space between, such 
 // The lines of a file that are not empty, one after another.
 class Lines {
  public:
-  Lines(std::string_view text, const std::string& path) : text_(text), path_(path) {}
+  Lines(std::string_view text, const std::string& path)
+      : text_(text),
+        path_(path),
+        ends_(text.data(), text.data() + text.size(), LoneCr::kEndsLine),
+        next_(text.data()) {}
 
   bool Next(std::string_view* line) {
-    while (next_ < text_.size()) {
-      begin_ = next_;
-      const size_t found = text_.find('\n', begin_);
-      const size_t end = found == std::string_view::npos ? text_.size() : found;
-      next_ = end + 1;
+    const char* const limit = text_.data() + text_.size();
+    while (next_ < limit) {
+      const char* const begin = next_;
+      const LineEnds::Line found = ends_.From(begin, true);
+      begin_ = static_cast<size_t>(begin - text_.data());
+      next_ = found.next;
       ++number_;
-      *line = text_.substr(begin_, end - begin_);
-      if (number_ == 1 && line->substr(0, kByteOrderMark.size()) == kByteOrderMark) {
+      *line = std::string_view(begin, static_cast<size_t>(found.end - begin));
+      if (number_ == 1 && Utf8MarkBytes(*line) > 0) {
         Throw("the file begins with a byte order mark (the bytes EF BB BF), which belongs to no ",
               "token; save it as UTF-8 without one");
       }
-      if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
       if (!line->empty()) return true;
     }
     return false;
@@ -75,7 +79,8 @@ class Lines {
  private:
   const std::string_view text_;
   const std::string& path_;
-  size_t next_ = 0;
+  LineEnds ends_;
+  const char* next_;
   size_t begin_ = 0;
   size_t number_ = 0;
 };

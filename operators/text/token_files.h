@@ -23,7 +23,8 @@ namespace millhopper {
 // `vocabulary`, for the second form only, is the path of the JSON object that gives each token its
 // id (encoder.json, vocab.json); tokens in it that no merge makes, such as <|endoftext|>, are left
 // aside. Without it ("") the id of a token is its number: bytes in the order of GPT-2's alphabet,
-// then merges. A line ends at LF or CR LF; empty lines are left aside.
+// then merges. A line ends at LF, CR LF or CR; empty lines are left
+// aside.
 //
 // Throws kInvalidArgument for a vocabulary beside a file of the first form, and what reading the
 // files throws.

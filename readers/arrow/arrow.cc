@@ -167,12 +167,15 @@ class IpcAccess {
   std::shared_ptr<arrow::ipc::RecordBatchStreamReader> stream_;
 };
 
-// What the fields need of a file: which columns to decode, and how they become rows.
+// What the fields need of a file: which columns to decode, all if it has none of them, and how they
+// become rows.
 struct Wanted {
   Wanted(const ArrowFields& fields, const arrow::Schema& schema) {
     FieldColumns found = ColumnsOf(fields, schema);
     std::set<int> outermost;
-    for (const FieldColumn& one : found) outermost.insert(static_cast<int>(one.column[0]));
+    for (const FieldColumn& one : found) {
+      if (!one.column.empty()) outermost.insert(static_cast<int>(one.column[0]));
+    }
     columns.assign(outermost.begin(), outermost.end());
     arrow::FieldVector decoded;
     for (const int column : columns) decoded.push_back(schema.field(column));

@@ -242,16 +242,19 @@ void AddLeaves(const parquet::arrow::SchemaField& field, std::set<int>* columns)
   for (const parquet::arrow::SchemaField& child : field.children) AddLeaves(child, columns);
 }
 
-// Those of the columns of some fields.
+// Those of the columns of some fields; the first one if the file has none of them, since it tells
+// the rows.
 Columns LeavesOf(const parquet::arrow::SchemaManifest& manifest, const FieldColumns& fields) {
   std::set<int> columns;
   for (const auto& [field, column] : fields) {
+    if (column.empty()) continue;
     const parquet::arrow::SchemaField* here = &manifest.schema_fields.at(column.at(0));
     for (size_t i = 1; i < column.size() && !here->children.empty(); ++i) {
       here = &here->children.at(column[i]);
     }
     AddLeaves(*here, &columns);
   }
+  if (columns.empty()) columns.insert(0);
   return {columns.begin(), columns.end()};
 }
 

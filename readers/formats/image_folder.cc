@@ -5,8 +5,10 @@
 // the class's folder among the sorted names. The images of a class lie in its folder and in all
 // folders below it, sorted by the path of their folder and then by name; links are followed.
 //
-// Where torchvision passes over a folder that cannot be listed, and follows links back to a folder
-// above until the system stops it, there is an error.
+// Other than of torchvision, hidden folders (hidden_names.h) are no classes and lie in none, and
+// files that macOS leaves beside images, ._name, are no images. Where torchvision passes over a
+// folder that cannot be listed, and follows links back to a folder above until the system stops it,
+// there is an error.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -18,6 +20,7 @@
 #include "framework/base/stop.h"
 #include "framework/base/url.h"
 #include "framework/io/file_system.h"
+#include "readers/hidden_names.h"
 #include "readers/labeled_files.h"
 
 namespace millhopper {
@@ -37,7 +40,7 @@ bool IsImage(const std::string& name) {
   });
 }
 
-// Folders and images of a folder, by their sorted names.
+// Folders and images of a folder that are data, by their sorted names.
 struct Content {
   std::vector<std::string> folders, images;
 };
@@ -65,6 +68,7 @@ Content ContentOf(const Root& root, const std::string& name) {
   const std::string folder = name.empty() ? root.path() : root.PathOf(name);
   Content content;
   for (FolderEntry& entry : FileSystemOf(folder).ListFolder(folder)) {
+    if (IsLeftByMacOs(entry.name)) continue;
     if (entry.kind == FileStatus::Kind::kUnknown) {
       throw Error(ErrorCode::kIo,
                   "cannot tell whether it is a file or a folder (a symbolic link "
@@ -72,6 +76,7 @@ Content ContentOf(const Root& root, const std::string& name) {
           .InFile(root.PathOf(name.empty() ? entry.name : StrCat(name, "/", entry.name)), -1);
     }
     if (entry.kind == FileStatus::Kind::kDirectory) {
+      if (IsHiddenFolder(entry.name)) continue;
       content.folders.push_back(std::move(entry.name));
     } else if (IsImage(entry.name)) {
       content.images.push_back(std::move(entry.name));

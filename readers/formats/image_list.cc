@@ -3,9 +3,10 @@
 //
 //   path label
 //
-// with a tab or spaces between them. With a tab, the path ends at the first one, else at the last
-// space. A path is relative to the folder of the list, or to `root`; blank lines have no meaning. A
-// record is an image as the bytes of its file, and its label. The list may be compressed.
+// with a tab or spaces between them, and LF, CR LF or CR behind them. With a tab, the path ends at
+// the first one, else at the last space. A path is relative to the folder of the list, or to
+// `root`; blank lines have no meaning. A record is an image as the bytes of its file, and its
+// label. The list may be compressed.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -18,15 +19,14 @@
 #include "framework/base/limits.h"
 #include "framework/io/byte_stream.h"
 #include "readers/labeled_files.h"
+#include "readers/line_ends.h"
 
 namespace millhopper {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // which some editors put before UTF-8
-
 // Without the white space at the end.
 std::string_view Trimmed(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(" \t\r") + 1);
+  return text.substr(0, text.find_last_not_of(" \t") + 1);
 }
 
 // The list, line by line.
@@ -58,18 +58,19 @@ class ListParser {
   // Adds the whole lines of a block, and what follows them if it is the last one. Returns how many
   // bytes they have.
   size_t AddLines(std::string_view block, bool last) {
-    size_t begin = 0;
-    while (begin < block.size()) {
-      const size_t end = block.find('\n', begin);
-      if (end == std::string_view::npos && !last) break;
+    const char* const limit = block.data() + block.size();
+    LineEnds ends(block.data(), limit, LoneCr::kEndsLine);
+    const char* begin = block.data();
+    while (begin < limit) {
+      const LineEnds::Line found = ends.From(begin, last);
+      if (found.next == nullptr) break;
       ++line_;
-      const std::string_view line = block.substr(begin, end - begin);
-      Add(begin_ == 0 && line.substr(0, 3) == kByteOrderMark ? line.substr(3) : line);
-      const size_t size = end == std::string_view::npos ? line.size() : line.size() + 1;
-      begin += size;
-      begin_ += size;
+      const std::string_view line(begin, static_cast<size_t>(found.end - begin));
+      Add(begin_ == 0 ? line.substr(Utf8MarkBytes(line)) : line);
+      begin_ += static_cast<uint64_t>(found.next - begin);
+      begin = found.next;
     }
-    return begin;
+    return static_cast<size_t>(begin - block.data());
   }
 
   void Add(std::string_view line) {

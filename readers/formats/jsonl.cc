@@ -11,6 +11,7 @@
 #include "readers/fields.h"
 #include "readers/indexable_format.h"
 #include "readers/json_fields.h"
+#include "readers/line_ends.h"
 #include "readers/line_source.h"
 
 namespace millhopper {
@@ -22,7 +23,7 @@ class JsonlFormat final : public SearchedFormat {
       : JsonlFormat(arguments, RequiredFields(arguments.attributes)) {}
 
   std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
-    return LineName(file.path, offset);
+    return LineName(file.path, offset, LoneCr::kEndsLine);
   }
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
@@ -37,7 +38,7 @@ class JsonlFormat final : public SearchedFormat {
 
   std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
     return MakeLineSource(std::make_unique<ByteStream>(file.path, file.buffer_type),
-                          [this](std::string_view* line, uint64_t offset) {
+                          LoneCr::kEndsLine, [this](std::string_view* line, uint64_t offset) {
                             if (offset == 0) line->remove_prefix(Utf8MarkBytes(*line));
                             return !IsBlank(*line) && (!skips_ || !parser_.IsLeftOut(*line));
                           });
@@ -62,7 +63,7 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
     try {
       GuessJsonFields({lines[i]});
     } catch (const Error& error) {
-      const std::string place = LineName(path, begins[i]);
+      const std::string place = LineName(path, begins[i], LoneCr::kEndsLine);
       throw error.InFile(path, static_cast<int64_t>(begins[i]))
           .WithContext(StrCat("in ", place, ", which begins at byte ", begins[i]));
     }

@@ -25,6 +25,7 @@
 #include "framework/io/files_in_use.h"
 #include "framework/reader/file_format.h"
 #include "readers/fields.h"
+#include "readers/learned_files.h"
 #include "readers/mds_index.h"
 #include "readers/mds_sample.h"
 
@@ -320,12 +321,16 @@ class MdsSource final : public FileSource {
 class MdsFormat final : public FileFormat {
  public:
   MdsFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))), fields_(std::move(fields)) {
+      : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))),
+        fields_(std::move(fields)),
+        parsers_(arguments.files) {
     for (const Field& field : fields_) {
-      Require(field.missing != Field::Missing::kSkip && field.decode != Field::Decode::kJson,
-              "field '", Escaped(field.name),
-              "': every sample has every column, so missing=skip leaves none out, and decode=json "
-              "is not for columns");
+      Require(field.missing != Field::Missing::kSkip || field.vocabulary == nullptr, "field '",
+              Escaped(field.name),
+              "': missing=skip leaves out the samples of shards without the column, but none by "
+              "what is in it, as vocab= would");
+      Require(field.decode != Field::Decode::kJson, "field '", Escaped(field.name),
+              "': decode=json is not for columns");
       RefuseCellOptions(field);
     }
   }
@@ -333,19 +338,29 @@ class MdsFormat final : public FileFormat {
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     MdsIndex index = ReadMdsIndex(file.path);
     if (!index.shards.empty()) Learn(file.path, index.columns);
+    if (LacksSkipped(index)) index.shards.clear();
     return std::make_unique<MdsSource>(file, std::move(index));
   }
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
     uint64_t records = 0;
-    for (const FileEntry& file : files) records += ReadMdsIndex(file.path).samples();
+    for (const FileEntry& file : files) {
+      const MdsIndex index = ReadMdsIndex(file.path);
+      if (!LacksSkipped(index)) records += index.samples();
+    }
     return records;
   }
 
   bool chunks_tell_records() const override { return true; }
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
-    parser_->Load(tickets, n, rows);
+    for (size_t i = 0; i < n;) {
+      const MdsParser& parser = parsers_.Of(tickets[i]);
+      size_t same = 1;
+      while (i + same < n && &parsers_.Of(tickets[i + same]) == &parser) ++same;
+      parser.Load(tickets + i, same, rows);
+      i += same;
+    }
   }
 
   std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
@@ -359,21 +374,41 @@ class MdsFormat final : public FileFormat {
   }
 
  private:
-  // The first file tells the columns of all.
+  // The first file tells the columns of all, but for those that a file may lack.
   void Learn(const std::string& path, const std::vector<MdsColumn>& columns) {
+    const MdsParser* const first = parsers_.first();
     try {
-      if (!parser_.has_value()) {
-        parser_.emplace(fields_, columns);
-      } else if (parser_->columns() != columns) {
+      if (first != nullptr && CommonColumns(columns) != CommonColumns(first->columns())) {
         Throw(ErrorCode::kDataLoss, "its columns are others than those of the files before it");
       }
+      parsers_.Add(path, MdsParser(fields_, columns));
     } catch (const Error& error) {
       throw error.InFile(path, 0);
     }
   }
 
+  // Columns without those that a file may lack.
+  std::vector<MdsColumn> CommonColumns(std::vector<MdsColumn> columns) const {
+    const auto may_lack = [this](const MdsColumn& column) {
+      return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) {
+        return field.name == column.name && field.missing != Field::Missing::kError;
+      });
+    };
+    columns.erase(std::remove_if(columns.begin(), columns.end(), may_lack), columns.end());
+    return columns;
+  }
+
+  // Whether a column is missing whose field says that such samples are left out.
+  bool LacksSkipped(const MdsIndex& index) const {
+    return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) {
+      return field.missing == Field::Missing::kSkip &&
+             std::none_of(index.columns.begin(), index.columns.end(),
+                          [&](const MdsColumn& column) { return column.name == field.name; });
+    });
+  }
+
   const std::vector<Field> fields_;
-  std::optional<MdsParser> parser_;
+  LearnedFiles<MdsParser> parsers_;
 };
 
 std::vector<std::string> GuessFields(const std::string& path, const AttributeMap& attributes) {

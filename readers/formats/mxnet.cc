@@ -421,8 +421,7 @@ class ImagesFormat final : public MxnetFormat {
     if (field.name == "image") return rows->AppendBytes(slot, record.image);
     if (field.name != "label") {
       const uint64_t id = field.name == "id" ? record.id : record.id2;
-      if (id > uint64_t{INT64_MAX}) Throw(ErrorCode::kDataLoss, id, " is no int64");
-      return field.Write(static_cast<int64_t>(id), rows->Take(slot, 1));
+      return field.Write(id, rows->Take(slot, 1));
     }
     const size_t count = record.labels.size() / sizeof(float);
     char* place = rows->Take(slot, count);

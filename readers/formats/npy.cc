@@ -16,12 +16,12 @@ namespace {
 class NpyFormat final : public NpyArrays {
  public:
   explicit NpyFormat(const FormatArguments& arguments)
-      : NpyArrays(AgreeOnSlots(arguments.declared, SlotsBeforeOpening())) {}
+      : NpyArrays(AgreeOnSlots(arguments.declared, SlotsBeforeOpening()), arguments.files, {}) {}
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     std::vector<std::unique_ptr<ByteStream>> streams;
     streams.push_back(std::make_unique<ByteStream>(file.path, file.buffer_type));
-    return OpenArrays(std::move(streams));
+    return OpenArrays(file.path, std::move(streams));
   }
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {

@@ -33,6 +33,7 @@ bool IsArrayName(const std::string& name) {
 struct Members {
   std::vector<std::string> names;
   std::vector<SlotSpec> slots;
+  std::vector<Field> fields;  // of a name alone, none that says what a missing member means
 };
 
 // An entry is a name alone, or a whole field, whose slot is then checked.
@@ -41,18 +42,22 @@ Members MembersOf(const std::vector<std::string>& entries) {
   for (const std::string& entry : entries) {
     SlotSpec slot;
     slot.known = false;
-    std::string name = entry;
+    Field field;
+    field.name = entry;
     if (entry.find_first_of(" \t\"") != std::string::npos) {
-      const Field field = ParseFields({entry})[0];
-      Require(!field.sequence && entry.find('=') == std::string::npos, "the field '",
-              Escaped(entry),
-              "' is of npz: an array has rows of one size and no options, so write "
-              "it as \"name\" or \"name dtype[dims]\"");
-      name = field.name;
+      field = ParseFields({entry})[0];
+      Require(!field.sequence && !field.names_things() && field.decode == Field::Decode::kNone &&
+                  field.base == 10 && field.scale == 1 && field.nulls.empty() &&
+                  field.separator == 0,
+              "the field '", Escaped(entry),
+              "' is of npz: an array has rows of one size and no options but default= and "
+              "missing=, which are for files without it, so write it as \"name\" or \"name "
+              "dtype[dims]\"");
       slot = field.slot;
     }
-    members.names.push_back(name);
+    members.names.push_back(field.name);
     members.slots.push_back(slot);
+    members.fields.push_back(std::move(field));
   }
   return members;
 }
@@ -60,29 +65,53 @@ Members MembersOf(const std::vector<std::string>& entries) {
 class NpzFormat final : public NpyArrays {
  public:
   NpzFormat(const FormatArguments& arguments, Members members)
-      : NpyArrays(AgreeOnSlots(arguments.declared, members.slots, "fields name")),
+      : NpyArrays(AgreeOnSlots(arguments.declared, members.slots, "fields name"), arguments.files,
+                  std::move(members.fields)),
         names_(std::move(members.names)) {}
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     const ZipFile zip(File::Open(file.path, file.buffer_type));
+    const std::vector<const ZipEntry*> entries = EntriesIn(zip, file.path);
+    if (IsLeftOut(entries)) return std::make_unique<NoRecords>();
     std::vector<std::unique_ptr<ByteStream>> streams;
-    for (const ZipEntry* const entry : EntriesIn(zip, file.path)) {
-      zip.CheckStored(*entry);
-      streams.push_back(zip.OpenMember(*entry));
+    for (const ZipEntry* const entry : entries) {
+      if (entry != nullptr) zip.CheckStored(*entry);
+      streams.push_back(entry == nullptr ? nullptr : zip.OpenMember(*entry));
     }
-    return OpenArrays(std::move(streams));
+    return OpenArrays(file.path, std::move(streams));
   }
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
     uint64_t records = 0;
     for (const FileEntry& file : files) {
       const ZipFile zip(File::Open(file.path));
-      records += ReadNpyHeader(zip.OpenMember(*EntriesIn(zip, file.path)[0]).get()).records;
+      const std::vector<const ZipEntry*> entries = EntriesIn(zip, file.path);
+      if (IsLeftOut(entries)) continue;
+      const auto there = std::find_if(entries.begin(), entries.end(),
+                                      [](const ZipEntry* entry) { return entry != nullptr; });
+      records += ReadNpyHeader(zip.OpenMember(**there).get()).records;
     }
     return records;
   }
 
  private:
+  // A file whose records are left out.
+  class NoRecords final : public FileSource {
+   public:
+    bool Claim(Chunk*) override { return false; }
+    void Fetch(Chunk*) const override {}
+    bool Seek(uint64_t, std::optional<uint64_t>) override { return false; }
+  };
+
+  // Whether a member is missing whose field says that such records are left out.
+  bool IsLeftOut(const std::vector<const ZipEntry*>& entries) const {
+    for (size_t i = 0; i < names_.size(); ++i) {
+      if (entries[i] == nullptr && fields()[i].missing == Field::Missing::kSkip) return true;
+    }
+    return false;
+  }
+
+  // Those of the slots. Null is one that the file lacks, if its field says what that means.
   std::vector<const ZipEntry*> EntriesIn(const ZipFile& zip, const std::string& path) const {
     std::vector<const ZipEntry*> entries;
     if (names_.empty()) {
@@ -99,12 +128,20 @@ class NpzFormat final : public NpyArrays {
                           " slots are declared; name in fields what is to be read"));
       }
     }
-    for (const std::string& name : names_) entries.push_back(&EntryOf(zip, path, name));
+    bool any = names_.empty();
+    for (size_t i = 0; i < names_.size(); ++i) {
+      const bool must_be = fields()[i].missing == Field::Missing::kError;
+      entries.push_back(EntryOf(zip, path, names_[i], must_be));
+      any = any || entries.back() != nullptr;
+    }
+    // Only an array tells how many records there are.
+    if (!any && !IsLeftOut(entries)) EntryOf(zip, path, names_[0], true);
     return entries;
   }
 
-  static const ZipEntry& EntryOf(const ZipFile& zip, const std::string& path,
-                                 const std::string& name) {
+  // Null if there is none, which may be unless `must_be`.
+  static const ZipEntry* EntryOf(const ZipFile& zip, const std::string& path,
+                                 const std::string& name, bool must_be) {
     const ZipEntry* found = nullptr;
     for (const ZipEntry& entry : zip.entries()) {
       if (entry.name != name && entry.name != name + kExtension) continue;
@@ -113,13 +150,13 @@ class NpzFormat final : public NpyArrays {
       }
       found = &entry;
     }
-    if (found == nullptr) {
+    if (found == nullptr && must_be) {
       std::vector<std::string> names;
       for (const auto& entry : zip.entries()) names.push_back(entry.name);
       Fail(path, StrCat("no member is named '", Escaped(name), "'; there are ", Listed(names),
                         DidYouMean(name, names)));
     }
-    return *found;
+    return found;
   }
 
   [[noreturn]] static void Fail(const std::string& path, const std::string& problem) {
@@ -154,9 +191,10 @@ bool Matches(const char* head, size_t size) {
 FormatSchema Schema() {
   FormatSchema schema("numpy arrays in a zip file, stored or deflated: a slot a member");
   return std::move(schema.Extension(".npz").Magic(Matches).GuessFields(Guess).Attr(
-      FieldsAttribute("members, with or without .npy; a name alone is enough, and options "
-                      "are not for arrays. Without fields, slots must be declared, one "
-                      "for each member in the order of the file")));
+      FieldsAttribute("members, with or without .npy; a name alone is enough, and of the options "
+                      "only default= and missing= are for arrays, of files that lack them. Without "
+                      "fields, slots must be declared, one for each member in the order of the "
+                      "file")));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -30,10 +30,12 @@
 #include "readers/claimed_list.h"
 #include "readers/field_rows.h"
 #include "readers/fields.h"
+#include "readers/guessed_type.h"
 #include "readers/indexable_format.h"
 #include "readers/json_fields.h"
 #include "readers/stream_source.h"
 #include "readers/tar_member.h"
+#include "readers/tar_samples.h"
 
 namespace millhopper {
 namespace {
@@ -317,6 +319,14 @@ class Archive {
     Damaged(offset, StrCat("the file ends ", left, " bytes into its headers, which have ",
                            member.needed, " or more"));
   }
+  // Says that files of one sample lie before this byte and behind it, with others between them.
+  [[noreturn]] void Torn(uint64_t offset, std::string_view key, uint64_t first) const {
+    Damaged(offset,
+            StrCat("other files of '", Escaped(std::string(key)), "' are at ", Describe(first),
+                   ", with files of other records between them; the files of a record must "
+                   "follow one another, as they do in the order of their names (tar "
+                   "--sort=name)"));
+  }
   // Throws if a block behind the end of the archive is a header. Other bytes may be there: the
   // last blocks of a tape have any content.
   void CheckFollowsEnd(uint64_t offset, const char* bytes, size_t size) const {
@@ -342,17 +352,20 @@ class Group {
   bool empty() const { return extensions_.empty(); }
   bool Has(const TarMember& member) const { return !empty() && member.key() == key_; }
   // Where the first header and the last content lie in the archive.
-  uint64_t begin() const { return begin_; }
+  uint64_t begin() const { return sample_.begin; }
   uint64_t end() const { return end_; }
+  const std::string& key() const { return key_; }
+  const TarSample& sample() const { return sample_; }
 
   void Clear() { extensions_.clear(); }
   // Adds the member that begins with this byte.
   void Add(const Archive& archive, uint64_t offset, const TarMember& member) {
     if (empty()) {
-      begin_ = offset;
+      sample_ = TarSample(member.key(), offset);
       key_.assign(member.key());
       text_.clear();
     }
+    sample_.Add(member.extension);
     const size_t hash = std::hash<std::string>()(member.extension);
     for (const Extension& other : extensions_) {
       if (other.hash != hash || text_.compare(other.at, other.size, member.extension) != 0)
@@ -372,9 +385,9 @@ class Group {
     extensions_.push_back({hash, offset, text_.size(), member.extension.size()});
     text_ += member.extension;
     end_ = offset + member.content_end();
-    if (end_ - begin_ > kMaxRecordBytes) {
-      archive.Damaged(begin_,
-                      StrCat("the record '", Escaped(key_), "' has ", end_ - begin_,
+    if (end_ - begin() > kMaxRecordBytes) {
+      archive.Damaged(begin(),
+                      StrCat("the record '", Escaped(key_), "' has ", end_ - begin(),
                              " bytes with its headers; the limit is ", kMaxRecordBytes),
                       ErrorCode::kResourceLimit);
     }
@@ -387,7 +400,8 @@ class Group {
     size_t at, size;  // in text_
   };
 
-  uint64_t begin_ = 0, end_ = 0;
+  TarSample sample_;
+  uint64_t end_ = 0;
   std::string key_, text_;
   std::vector<Extension> extensions_;
 };
@@ -435,6 +449,7 @@ class PlainArchive final : public FileSource {
     next_ = offset;
     group_.Clear();
     found_.clear();
+    samples_.Clear();
     ended_ = false;
     error_ = nullptr;
     return true;
@@ -495,7 +510,15 @@ class PlainArchive final : public FileSource {
   }
 
   void EndGroup() {
-    if (!group_.empty()) found_.push_back({group_.begin(), group_.end()});
+    if (group_.empty()) return;
+    const std::optional<uint64_t> first = samples_.Add(group_.sample());
+    if (first) {
+      // The part that was found before is no record, either, if it is not given out yet.
+      const auto is_part = [&](const Record& record) { return record.begin >= *first; };
+      found_.erase(std::find_if(found_.begin(), found_.end(), is_part), found_.end());
+      archive_.Torn(group_.begin(), group_.key(), *first);
+    }
+    found_.push_back({group_.begin(), group_.end()});
     group_.Clear();
   }
 
@@ -522,6 +545,7 @@ class PlainArchive final : public FileSource {
   uint64_t window_offset_ = 0;
   TarMember member_;
   Group group_;
+  TarSamples samples_;         // since the last Seek
   std::vector<Record> found_;  // whole records that no chunk has yet
   bool ended_ = false;
   std::exception_ptr error_;  // comes behind them
@@ -555,9 +579,28 @@ class StreamedArchive final : public StreamSource {
   }
 
  private:
-  // Cuts the block where a record begins whose end is not in it, or the end of the archive: a chunk
-  // has either members or what follows them, which begins with a block of zeros.
   size_t WholeRecords(const Block& block) const override {
+    std::vector<TarSample> samples;
+    const size_t whole = FindWholeRecords(block, &samples);
+    for (const TarSample& sample : samples) {
+      if (sample.begin >= block.offset + whole) break;
+      const std::optional<uint64_t> first = samples_.Add(sample);
+      if (!first) continue;
+      // What was found before is no record, either, if it is not given out yet.
+      const uint64_t end = (*first < block.offset ? sample.begin : *first) - block.offset;
+      if (end > 0) return end;
+      const uint64_t at = sample.begin - block.offset;
+      TarMember member;
+      archive_.ReadHeaders(sample.begin, block.bytes + at, block.size - at, &member);
+      archive_.Torn(sample.begin, member.key(), *first);
+    }
+    return whole;
+  }
+
+  // Cuts the block where a record begins whose end is not in it, or the end of the archive: a chunk
+  // has either members or what follows them, which begins with a block of zeros. Sets the samples
+  // that begin in it.
+  size_t FindWholeRecords(const Block& block, std::vector<TarSample>* samples) const {
     TarMember member;
     Group group;
     size_t at = 0;
@@ -586,7 +629,11 @@ class StreamedArchive final : public StreamSource {
         if (cut) archive_.HeadersCut(offset, member, left);
         archive_.Cut(offset, member, needed - left);
       }
-      if (member.in_record && group.empty()) group.Add(archive_, offset, member);
+      if (member.in_record && group.empty()) {
+        group.Add(archive_, offset, member);
+        samples->emplace_back(member.key(), offset);
+      }
+      if (member.in_record) samples->back().Add(member.extension);
       at += std::min<uint64_t>(member.end(), left);
     }
     return block.ended ? block.size : whole();
@@ -626,6 +673,7 @@ class StreamedArchive final : public StreamSource {
 
   const MemberParser* const skips_;
   const Archive archive_;
+  mutable TarSamples samples_;  // for Claim, which is what asks where records end
 };
 
 std::unique_ptr<FileSource> OpenArchive(const FileEntry& entry, const MemberParser* skips) {
@@ -714,12 +762,9 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
   for (const auto& [extension, seen] : extensions) {
     if (extension.empty() || extension.find_first_of("\";:") != std::string::npos) continue;
     const bool quoted = extension.find_first_of(" \t[]") != std::string::npos;
-    const bool missing = seen.times < records;
-    fields.push_back(StrCat(quoted ? "\"" + extension + "\"" : extension,
-                            seen.integers ? " int64[] decode=text" : " bytes",
-                            !missing        ? ""
-                            : seen.integers ? " default=0"
-                                            : " missing=default"));
+    const std::string type = seen.integers ? "int64[] decode=text" : "bytes";
+    fields.push_back(StrCat(quoted ? "\"" + extension + "\"" : extension, " ",
+                            seen.times < records ? OrMissing(type) : type));
   }
   return fields;
 }

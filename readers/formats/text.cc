@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The format `text`: a record is a line without its end (LF or CR LF), as bytes; an LF at the end
-// of the file opens no further line.
+// of the file opens no further line, and a CR without an LF is a byte like any other.
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +9,7 @@
 #include "framework/reader/file_format.h"
 #include "readers/byte_records.h"
 #include "readers/indexable_format.h"
+#include "readers/line_ends.h"
 #include "readers/line_source.h"
 
 namespace millhopper {
@@ -24,13 +25,13 @@ class TextFormat final : public SearchedFormat {
   }
 
   std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
-    return LineName(file.path, offset);
+    return LineName(file.path, offset, LoneCr::kIsText);
   }
 
  private:
   std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
     auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
-    return MakeLineSource(std::move(stream), nullptr);
+    return MakeLineSource(std::move(stream), LoneCr::kIsText, nullptr);
   }
   std::string Rules() const override { return "text"; }
   bool leaves_out_records() const override { return false; }

@@ -288,7 +288,7 @@ class ExamplesFormat final : public TFRecordFormat {
   const ExampleParser parser_;
 };
 
-// By the first records.
+// By the records of the first chunk: in many files only few of them lack a feature.
 std::vector<std::string> GuessFields(const std::string& path, const AttributeMap& attributes) {
   FormatArguments arguments;
   arguments.attributes = attributes;
@@ -297,10 +297,9 @@ std::vector<std::string> GuessFields(const std::string& path, const AttributeMap
   const Ref<Chunk> chunk = Pool<Chunk>::Take();
   if (!source->Claim(chunk.get())) return {};
   source->Fetch(chunk.get());
-  constexpr size_t kLookedAt = 1000;
   std::vector<std::string_view> records;
-  for (size_t i = 0; i < std::min(chunk->pieces.size(), kLookedAt); ++i) {
-    records.emplace_back(chunk->bytes->data() + chunk->pieces[i].offset, chunk->pieces[i].size);
+  for (const Piece& piece : chunk->pieces) {
+    records.emplace_back(chunk->bytes->data() + piece.offset, piece.size);
   }
   try {
     return GuessExampleFields(records);
