@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
@@ -11,9 +12,9 @@
 
 namespace millhopper {
 
-std::string ReadTextFile(const std::string& path, const char* what) {
+Text ReadTextFile(const std::string& path, const char* what) {
   ByteStream stream(path);
-  std::string text(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1), '\0');
+  PooledVector<char> text(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1));
   text.resize(stream.Read(text.data(), text.size()));
   if (text.size() > kMaxUnsizedBytes) {
     throw Error(ErrorCode::kResourceLimit,
@@ -22,25 +23,39 @@ std::string ReadTextFile(const std::string& path, const char* what) {
   }
   char next;
   stream.Read(&next, 1);  // throws if the text ends where an error is
-  return text;
+  return Text(std::move(text));
 }
 
 Vocabulary::Vocabulary(const std::string& path) : text_(ReadTextFile(path, "vocabulary")) {
   const std::string_view text(text_);
+  const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+  words_.reserve(lines);
+  size_t places = 1;
+  while (places < 2 * lines) places *= 2;
+  places_.resize(places);
   for (size_t begin = 0; begin < text.size();) {
     const size_t found = text.find('\n', begin);
     const size_t end = found == std::string_view::npos ? text.size() : found;
     std::string_view word = text.substr(begin, end - begin);
     if (!word.empty() && word.back() == '\r') word.remove_suffix(1);
-    const auto line = static_cast<int64_t>(words_.size());
-    if (!words_.emplace(word, line).second) {
+    uint32_t& number = places_[PlaceOf(word)];
+    if (number > 0) {
       throw Error(ErrorCode::kDataLoss,
-                  StrCat("line ", line + 1, ": the word '", Escaped(std::string(word)),
-                         "' stands in line ", words_.at(word) + 1, ", too"))
+                  StrCat("line ", words_.size() + 1, ": the word '", Escaped(std::string(word)),
+                         "' stands in line ", number, ", too"))
           .InFile(path, static_cast<int64_t>(begin));
     }
+    words_.push_back(word);
+    number = static_cast<uint32_t>(words_.size());
     begin = end + 1;
   }
+}
+
+size_t Vocabulary::PlaceOf(std::string_view word) const {
+  const size_t mask = places_.size() - 1;
+  size_t place = XXH3_64bits(word.data(), word.size()) & mask;
+  while (places_[place] > 0 && words_[places_[place] - 1] != word) place = (place + 1) & mask;
+  return place;
 }
 
 uint64_t HashBucket(std::string_view word, uint64_t buckets) {
