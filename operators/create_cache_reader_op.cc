@@ -51,6 +51,9 @@ OpSchema CacheSchema() {
              "a text that is changed whenever the data changes in a way that cannot be seen: for "
              "chains with functions of Python, code of plugins, or lists of images"})
       .Check(Check)
+      .Order([](const AttributeMap&) {
+        return PassOrder{PassOrder::kSame, ""};
+      })
       .Infer(InferSameSlots);
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 OpSchema ChainSchema() {
   return CombinedReaderSchema(
-             "Yields all elements of one reader, then all of the next; all have the same slots.")
+             "Yields all elements of one reader, then all of the next; all have the same slots, "
+             "but an axis of -1 (any size) in one of them may have a size in others.")
       .Infer(InferUnitedSlots);
 }
 

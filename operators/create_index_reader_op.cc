@@ -17,6 +17,10 @@ OpSchema IndexSchema() {
       .Attr({"shuffle_records", false,
              "in a random order, another one in each pass, without memory for those that wait"})
       .Attr({"seed", int64_t{0}, "decides the order together with --seed and the name of Out"})
+      .Attr(ReshuffleAttribute())
+      .Order([](const AttributeMap& attributes) {
+        return attributes.Get<bool>("shuffle_records") ? ShuffledOrder(attributes) : PassOrder();
+      })
       .Infer([](InferContext& context) {
         SlotSpec slot;
         slot.dtype = DataType::kInt64;
@@ -27,7 +31,7 @@ OpSchema IndexSchema() {
 
 void CreateIndexReader(OpContext& context) {
   std::optional<RandomKey> key;
-  if (context.Attr<bool>("shuffle_records")) key = RandomKeyOf(context);
+  if (context.Attr<bool>("shuffle_records")) key = OrderKeyOf(context);
   StoreReader(context, std::make_unique<IndexReader>(
                            static_cast<uint64_t>(context.Attr<int64_t>("count")), key));
 }

@@ -45,7 +45,8 @@ void Infer(InferContext& context) {
 
 OpSchema MixSchema() {
   return CombinedReaderSchema(
-             "Yields the elements of several readers with the same slots by turns: after any "
+             "Yields the elements of several readers with the same slots (an axis may be -1, any "
+             "size, in some of them) by turns: after any "
              "number of elements each reader's part is within 1 of its weight's share.",
              Check)
       .OptionalInput(kVariable,
@@ -66,6 +67,9 @@ OpSchema MixSchema() {
       .Attr({"seed", int64_t{0},
              "decides between readers whose turn is equally due, together with --seed and the name "
              "of Out"})
+      .Order([](const AttributeMap&) {
+        return PassOrder{PassOrder::kDiffers, "put skip and take below it"};
+      })
       .Infer(Infer);
 }
 

@@ -13,13 +13,15 @@ OpSchema ShuffleSchema() {
                 .Required()
                 .AtLeast(1))
       .Attr({"seed", int64_t{0}, "decides the order together with --seed and the name of Out"})
+      .Attr(ReshuffleAttribute())
+      .Order(ShuffledOrder)
       .Infer(InferSameSlots);
 }
 
 void CreateShuffleReader(OpContext& context) {
   StoreReader(context, std::make_unique<ShuffleReader>(UnderlyingReader(context),
                                                        context.Attr<int32_t>("buffer_size"),
-                                                       RandomKeyOf(context)));
+                                                       OrderKeyOf(context)));
 }
 
 REGISTER_OPERATOR(create_shuffle_reader, ShuffleSchema, CreateShuffleReader);

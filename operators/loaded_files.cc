@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "framework/base/memory_limit.h"
 #include "framework/io/file_system.h"
 
 namespace millhopper {
@@ -148,6 +149,8 @@ const void* FindLoaded(const OpContext& context) {
 }
 
 const void* Load(const OpContext& context, const FilesToLoad<void>& files) {
+  // What is kept for good is no memory ahead of need, so it is left to a thread that needs it.
+  if (MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
   std::shared_ptr<Loaded> loaded = AllLoadedFiles().FindOrAdd(KeyOf(context, files.paths));
   {
     const std::lock_guard<std::mutex> lock(loaded->mutex);

@@ -31,7 +31,8 @@ const void* Load(const OpContext& context, const FilesToLoad<void>& files);
 // later, the operator has the same for as long as its program lives. Operators of one type that
 // name the same files, unchanged, share it. Any thread: one that needs what another is loading
 // waits for that, and no other has to. If loading throws, the next run tries again. The result
-// lives as long as the operator's program, and is kept after that until other files are loaded.
+// lives as long as the operator's program, and is kept after that until other files are loaded. Its
+// memory is that of the reader or program whose operator loads it first.
 //
 // Once it is loaded, this takes no memory and, on a thread that runs few such operators, no lock.
 template <typename T, typename F>

@@ -50,6 +50,13 @@ std::vector<AttributeSchema> FormatAttributes(const proto::OpDesc& op) {
   return list;
 }
 
+PassOrder OrderOf(const AttributeMap& attributes) {
+  const auto is = [&attributes](const char* name) { return attributes.Get<bool>(name); };
+  const bool whole = is("shuffle_chunks") || is("shuffle_records");
+  if (!whole && !is("deterministic")) return {PassOrder::kDiffers, "give it deterministic: true"};
+  return whole || is("shuffle_files") ? ShuffledOrder(attributes) : PassOrder();
+}
+
 OpSchema OpenFilesSchema() {
   return WithSlotAttributes(
       ReaderCreationSchema("Reads many files as one stream, one record of each file in turn.")
@@ -84,6 +91,8 @@ OpSchema OpenFilesSchema() {
                  "thread_num, buffer_size, cycle_length, deterministic "
                  "and shuffle_files have no effect then, and pass_num must be 1"})
           .Attr({"seed", int64_t{0}, "decides that order together with --seed and the name of Out"})
+          .Attr(ReshuffleAttribute())
+          .Order(OrderOf)
           .Attr(BufferTypeAttribute())
           .MoreAttrs(FormatAttributes)
           .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
@@ -121,7 +130,7 @@ void OpenFilesOperator(OpContext& context) {
   options.shuffle_files = context.Attr<bool>("shuffle_files");
   options.shuffle_chunks = context.Attr<bool>("shuffle_chunks");
   options.shuffle_records = context.Attr<bool>("shuffle_records");
-  options.key = RandomKeyOf(context);
+  options.key = OrderKeyOf(context);
   StoreReader(context, OpenFiles(names, companions, std::move(arguments), options));
 }
 

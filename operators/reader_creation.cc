@@ -78,6 +78,7 @@ OpSchema CombinedReaderSchema(const std::string& doc, const CheckOperator& check
 
 void InferUnitedSlots(InferContext& context) {
   const VariableSpec& first = context.InVar(kSeveral);
+  VariableSpec united = first;
   for (size_t i = 1; i < context.InCount(kSeveral); ++i) {
     const VariableSpec& other = context.InVar(kSeveral, i);
     if (!first.slots || !other.slots) continue;
@@ -91,11 +92,16 @@ void InferUnitedSlots(InferContext& context) {
     for (size_t k = 0; k < first.slots->size(); ++k) {
       const TensorSpec& wanted = (*first.slots)[k];
       const TensorSpec& found = (*other.slots)[k];
-      if (MayBeSame(wanted, found)) continue;
-      refuse(StrCat(ToString(found), " in slot ", k, ", not ", ToString(wanted)));
+      if (!MayBeSame(wanted, found)) {
+        refuse(StrCat(ToString(found), " in slot ", k, ", not ", ToString(wanted)));
+      }
+      std::optional<Dims>& dims = (*united.slots)[k].dims;
+      for (size_t axis = 0; dims && found.dims && axis < dims->size(); ++axis) {
+        if ((*found.dims)[axis] < 0) (*dims)[axis] = -1;
+      }
     }
   }
-  context.SetOutVar("Out", first);
+  context.SetOutVar("Out", std::move(united));
 }
 
 void InferSlotsFrom(
@@ -222,6 +228,24 @@ std::vector<std::unique_ptr<ReaderBase>> UnderlyingReaders(OpContext& context) {
 RandomKey RandomKeyOf(OpContext& context) {
   return RandomKey(context.run().seed, static_cast<uint64_t>(context.Attr<int64_t>("seed")),
                    context.OutVar("Out").name());
+}
+
+AttributeSchema ReshuffleAttribute() {
+  return {"reshuffle", true,
+          "another order in each pass; false: the same order in each, which only --seed and seed "
+          "decide, so that readers of the same elements are ordered alike (as take and skip of a "
+          "training and a validation part need it)"};
+}
+
+RandomKey OrderKeyOf(OpContext& context) {
+  if (context.Attr<bool>("reshuffle")) return RandomKeyOf(context);
+  return RandomKey::OfSeeds(context.run().seed,
+                            static_cast<uint64_t>(context.Attr<int64_t>("seed")));
+}
+
+PassOrder ShuffledOrder(const AttributeMap& attributes) {
+  if (!attributes.Get<bool>("reshuffle")) return {};
+  return {PassOrder::kDiffers, "give it reshuffle: false (in Python reshuffle=False)"};
 }
 
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader) {

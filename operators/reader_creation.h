@@ -71,6 +71,12 @@ std::vector<std::unique_ptr<ReaderBase>> UnderlyingReaders(OpContext& context);
 // A key made of the run's seed, the attribute `seed` and the name of the output variable.
 RandomKey RandomKeyOf(OpContext& context);
 
+// The attribute `reshuffle` of an operator that puts elements in a random order; the key of that
+// order, which without `reshuffle` is made of the seeds alone; and how passes are ordered then.
+AttributeSchema ReshuffleAttribute();
+RandomKey OrderKeyOf(OpContext& context);
+PassOrder ShuffledOrder(const AttributeMap& attributes);
+
 // Puts a new reader into the output variable and sets its origin, the name that messages give it.
 // Throws kInvalidArgument when the variable declares other slots than the reader has.
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader);

@@ -53,6 +53,8 @@ BatchReader::BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size,
 // and the rows learn those from the loaded elements.
 const std::vector<SlotSpec>& BatchReader::row_slots() const { return slots(); }
 
+std::vector<SlotSpec> BatchReader::FoundSlots() const { return BatchSlots(TypesBelow(), mode_); }
+
 size_t BatchReader::ElementsReady() const {
   const size_t ready = reader().ElementsReady();
   return ready == kAnyNumber ? ready : ready / batch_size_;

@@ -37,6 +37,7 @@ class BatchReader final : public DecoratedReader {
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override;
+  std::vector<SlotSpec> FoundSlots() const override;
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
   // The numbers are the sizes of the batches.

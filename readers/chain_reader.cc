@@ -13,6 +13,7 @@ std::optional<uint64_t> ChainReader::PassLength() const {
 }
 
 void ChainReader::PlanNext(size_t n, TicketRun* run) {
+  SettleSlots();
   const size_t first = run->tickets.size();
   for (; current_ < size(); ++current_) {
     const size_t planned = reader(current_).Plan(n, run);
@@ -33,11 +34,12 @@ void ChainReader::Rewind(uint64_t pass) {
 }
 
 void ChainReader::SaveState(ReaderState* state) const {
-  state->Setting("readers", size());
+  UnionReader::SaveState(state);
   state->Set("current", current_);
 }
 
 void ChainReader::RestoreState(const ReaderState& state) {
+  UnionReader::RestoreState(state);
   current_ = state.Get("current", size());
 }
 

@@ -32,6 +32,11 @@ std::vector<SlotSpec> CollatedSlots(const std::vector<SlotSpec>& below,
                                     const CollationOptions& options);
 
 class CollatingReader : public GatherReader {
+ public:
+  std::vector<SlotSpec> FoundSlots() const override {
+    return CollatedSlots(TypesBelow(), options_);
+  }
+
  protected:
   // Throws as CollatedSlots and StageReader do, and kInvalidArgument for options out of range and
   // for padding values that do not fit the slots.

@@ -30,6 +30,10 @@ int Count(const Readers& readers) {
 
 }  // namespace
 
+std::string Called(const ReaderBase& reader, size_t i) {
+  return reader.origin().empty() ? StrCat("reader ", i) : reader.origin();
+}
+
 CombinedReader::CombinedReader(Readers&& readers, std::vector<SlotSpec> slots)
     : ReaderBase(std::move(slots), Depth(AtLeastOne(readers)), Count(readers)),
       readers_(std::move(readers)) {
@@ -37,11 +41,6 @@ CombinedReader::CombinedReader(Readers&& readers, std::vector<SlotSpec> slots)
     Require(reader(i).place() == place(), Called(i), " yields elements on ",
             reader(i).place().name(), ", and ", Called(0), " on ", place().name());
   }
-}
-
-std::string CombinedReader::Called(size_t i) const {
-  const std::string& origin = reader(i).origin();
-  return origin.empty() ? StrCat("reader ", i) : origin;
 }
 
 Place CombinedReader::place() const { return reader(0).place(); }

@@ -15,6 +15,9 @@ namespace millhopper {
 
 using Readers = std::vector<std::unique_ptr<ReaderBase>>;
 
+// How errors call reader i of several: its origin, or "reader 1".
+std::string Called(const ReaderBase& reader, size_t i);
+
 // A reader on top of several other readers, which it owns. Their passes have its pass number.
 class CombinedReader : public ReaderBase {
  public:
@@ -33,8 +36,7 @@ class CombinedReader : public ReaderBase {
   void Rewind(uint64_t pass) override;
   size_t size() const { return readers_.size(); }
   ReaderBase& reader(size_t i) const { return *readers_[i]; }
-  // How errors call one of the readers: its origin, or "reader 1".
-  std::string Called(size_t i) const;
+  std::string Called(size_t i) const { return millhopper::Called(reader(i), i); }
 
  private:
   const Readers readers_;

@@ -34,6 +34,7 @@ void WriteBeside(const std::string& path, const std::string& index) {
   CheckFileSizeLimit(index.size());
   OutputRules rules;
   rules.overwrite = false;
+  rules.make_target = false;
   OutputFile output(IndexPathOf(path), rules);
   output.Write(index);
   output.Publish();

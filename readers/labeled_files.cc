@@ -38,7 +38,7 @@ std::string NameOfLine(const LabeledFiles& files, size_t i) {
 // Claim asks for the sizes of the next files, and Fetch reads these files.
 class LabeledFilesSource final : public FileSource {
  public:
-  explicit LabeledFilesSource(LabeledFiles files) : files_(std::move(files)) {}
+  explicit LabeledFilesSource(LabeledFiles files) : files_(std::move(files)) { files_.SetNeeded(); }
 
   bool Claim(Chunk* chunk) override {
     if (next_ == files_.size()) return false;
@@ -113,7 +113,7 @@ class LabeledFilesSource final : public FileSource {
     if (size == 0) throw Error(ErrorCode::kDataLoss, "the file is empty").InFile(path, 0);
   }
 
-  const LabeledFiles files_;
+  LabeledFiles files_;
   size_t next_ = 0;   // to be claimed
   std::string path_;  // of the file whose size is asked for
   FilesRead read_{FileRole::kData};
@@ -128,6 +128,15 @@ std::vector<SlotSpec> Slots() {
 
 }  // namespace
 
+// A table that grows is in memory twice for a moment, so it does not grow to twice its size.
+template <typename T>
+void LabeledFiles::MakeRoom(size_t more, PooledVector<T>* table) {
+  const size_t needed = table->size() + more;
+  if (needed <= table->capacity()) return;
+  constexpr size_t kFewest = 1024;
+  table->reserve(std::max({needed, table->size() + table->size() / 4, kFewest}));
+}
+
 void LabeledFiles::Add(std::string_view name, int64_t label, uint64_t line) {
   const uint64_t bytes = names_.size() + name.size() + (entries_.size() + 1) * sizeof(Entry);
   if (bytes > std::min<uint64_t>(kMaxFileTableBytes, MemoryLimit::bytes() / 2)) {
@@ -137,8 +146,20 @@ void LabeledFiles::Add(std::string_view name, int64_t label, uint64_t line) {
                        " bytes, and half of the memory limit); divide them"))
         .InFile(source_, 0);
   }
-  names_ += name;
+  try {
+    MakeRoom(name.size(), &names_);
+    MakeRoom(1, &entries_);
+  } catch (const Error& error) {
+    throw error.InFile(source_, 0);
+  }
+  names_.insert(names_.end(), name.begin(), name.end());
   entries_.push_back({names_.size(), label, line});
+}
+
+void LabeledFiles::SetNeeded() {
+  if (entries_.empty()) return;
+  SetTableNeeded(names_.data());
+  SetTableNeeded(entries_.data());
 }
 
 void LabeledFiles::GetPath(size_t i, std::string* path) const {
@@ -176,7 +197,7 @@ std::string LabeledFilesFormat::RecordName(const FileEntry& file, uint64_t chunk
     files.GetPath(i, &path);
     return StrCat(Escaped(path), files.line(i) == 0 ? "" : ", named in " + NameOfLine(files, i));
   } catch (const Error& error) {
-    if (error.interrupts()) throw;
+    if (error.interrupts() && error.out_of_memory() == nullptr) throw;
     return "";
   }
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "framework/base/buffer.h"
 #include "framework/reader/file_format.h"
 
 namespace millhopper {
@@ -36,6 +37,8 @@ class LabeledFiles {
   void GetPath(size_t i, std::string* path) const;
   int64_t label(size_t i) const { return entries_[i].label; }
   uint64_t line(size_t i) const { return entries_[i].line; }
+  // Counts their memory as needed now, even if a thread that is ahead of need has taken it.
+  void SetNeeded();
 
  private:
   struct Entry {
@@ -44,9 +47,12 @@ class LabeledFiles {
     uint64_t line;
   };
 
+  template <typename T>
+  static void MakeRoom(size_t more, PooledVector<T>* table);
+
   std::string source_, base_, query_;
-  std::string names_;
-  std::vector<Entry> entries_;
+  PooledVector<char> names_;
+  PooledVector<Entry> entries_;
 };
 
 // A format whose files name other files, which are read several at once.

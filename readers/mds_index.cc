@@ -104,7 +104,7 @@ class Parser {
  public:
   explicit Parser(MdsIndex* index) : index_(index) {}
 
-  void Parse(const std::string& text) {
+  void Parse(std::string_view text) {
     Json rest;
     try {
       rest = Json::parse(text, [this](int depth, Json::parse_event_t event, const Json& value) {
@@ -186,7 +186,7 @@ uint64_t MdsIndex::samples() const {
 }
 
 MdsIndex ReadMdsIndex(const std::string& path) {
-  const std::string text = ReadTextFile(path, "index");
+  const Text text = ReadTextFile(path, "index");
   try {
     MdsIndex index;
     Parser(&index).Parse(text);

@@ -65,6 +65,7 @@ std::optional<uint64_t> MixReader::PassLength() const {
 }
 
 void MixReader::PlanNext(size_t n, TicketRun* run) {
+  SettleSlots();
   for (;;) {
     CheckStop();
     const size_t turns = std::min(n, kMostPlannedAtOnce);
@@ -169,7 +170,7 @@ void MixReader::SaveState(ReaderState* state) const {
     std::memcpy(&bits, &weight, sizeof(bits));
     weights.push_back(bits);
   }
-  state->Setting("readers", size());
+  UnionReader::SaveState(state);
   if (!changed_weights_) state->Setting("weights", weights_);
   state->Setting("end", end_ == MixEnd::kStop       ? "stop"
                         : end_ == MixEnd::kContinue ? "continue"
@@ -190,6 +191,7 @@ void MixReader::SaveState(ReaderState* state) const {
 }
 
 void MixReader::RestoreState(const ReaderState& state) {
+  UnionReader::RestoreState(state);
   pass_ = state.Get("pass");
   const std::vector<uint64_t>& weights = state.List("weights");
   const std::vector<uint64_t>& numbers = state.List("readers");

@@ -2,6 +2,7 @@
 #include "readers/multi_file_reader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -16,6 +17,10 @@ namespace {
 // How many files are opened before a place is free for them, so that a new file has records soon.
 // They are few, because each takes a descriptor.
 constexpr size_t kMostOpenedAhead = 4;
+// How many are opened before their turn for places that are free already.
+constexpr size_t kMostOpenedForPlaces = 64;
+// How many places are looked at for one that is ready before the consumer does something useful.
+constexpr size_t kMostLookedAt = 64;
 
 }  // namespace
 
@@ -77,8 +82,7 @@ void MultiFileReader::Interleave(size_t n, TicketRun* run) {
   while (n > 0) {
     // Plans no further than a chunk, so that the caller may release its records before the next
     // chunk is read.
-    const bool more =
-        cursor_ < places_.size() && places_[cursor_] && places_[cursor_]->available() > 0;
+    const bool more = !places_.empty() && *cursor_ && (*cursor_)->available() > 0;
     if (!more && run->tickets.size() > before) return;
     if (!FillPlace()) {
       // If one round of the files had no record, later rounds have none either.
@@ -86,34 +90,57 @@ void MultiFileReader::Interleave(size_t n, TicketRun* run) {
       BeginRound(round_ + 1);
       continue;
     }
-    const size_t rounds = RoundsFor(n);
-    if (rounds > 0) {
-      n -= TakeRounds(places_.size(), rounds, run);
-    } else {
-      n -= TakeRounds(1, 1, run);
-      cursor_ = (cursor_ + 1) % places_.size();
-    }
+    n -= Take(n, run);
   }
+}
+
+// Looks at no more places than it takes from or passes over, and one, so that the time for a record
+// does not depend on their number. If all places pass over their records, nothing is taken, and any
+// number of records is passed over in one step.
+size_t MultiFileReader::Take(size_t n, TicketRun* run) {
+  size_t places = 0;
+  size_t taking = 0;  // of them
+  size_t rounds = SIZE_MAX;
+  Places::iterator place = cursor_;
+  do {
+    const size_t available = *place ? (*place)->available() : 0;
+    if (available == 0) break;
+    if (!(*place)->passes_over()) {
+      if (taking == n) break;
+      ++taking;
+    }
+    rounds = std::min(rounds, available);
+    ++places;
+    place = Next(place);
+  } while (place != cursor_);
+  if (places < places_.size()) {
+    rounds = 1;
+  } else if (taking > 0) {
+    rounds = std::min(rounds, n / taking);
+  }
+  const size_t taken = TakeRounds(places, rounds, run);
+  cursor_ = place;
+  return taken;
 }
 
 size_t MultiFileReader::TakeRounds(size_t places, size_t rounds, TicketRun* run) {
   // Memory is taken first, so that a lack of it leaves nothing half done.
   size_t taking = 0;
-  for (size_t i = 0; i < places; ++i) {
-    ChunkQueue& place = *places_[(cursor_ + i) % places_.size()];
-    if (place.passes_over()) continue;
-    place.KeepIn(run);
+  Places::iterator place = cursor_;
+  for (size_t i = 0; i < places; ++i, place = Next(place)) {
+    if ((*place)->passes_over()) continue;
+    (*place)->KeepIn(run);
     ++taking;
   }
   const size_t first = run->tickets.size();
   run->tickets.resize(first + rounds * taking);
   size_t taken = 0;
-  for (size_t i = 0; i < places; ++i) {
-    ChunkQueue& place = *places_[(cursor_ + i) % places_.size()];
-    if (place.passes_over()) {
-      place.PassOver(rounds);
+  place = cursor_;
+  for (size_t i = 0; i < places; ++i, place = Next(place)) {
+    if ((*place)->passes_over()) {
+      (*place)->PassOver(rounds);
     } else {
-      place.Take(rounds, taking, sample_ + i, places, run->tickets.data() + first + taken);
+      (*place)->Take(rounds, taking, sample_ + i, places, run->tickets.data() + first + taken);
       ++taken;
     }
   }
@@ -125,39 +152,43 @@ size_t MultiFileReader::TakeRounds(size_t places, size_t rounds, TicketRun* run)
 void MultiFileReader::BeginRound(uint64_t round) {
   round_ = round;
   round_taken_ = false;
-  cursor_ = 0;
-  places_.assign(std::min(options_.cycle_length, files().size()), Ref<ChunkQueue>());
+  empty_ = std::min(options_.cycle_length, files().size());
+  places_.assign(empty_, Ref<ChunkQueue>());
+  cursor_ = places_.begin();
 }
 
 bool MultiFileReader::FillPlace() {
   while (!places_.empty()) {
     if (!options_.deterministic) FindReadyPlace();
-    Ref<ChunkQueue>& place = places_[cursor_];
+    Ref<ChunkQueue>& place = *cursor_;
     if (place && Fill(place.get())) return true;
     if (place) {
       prefetcher().Remove(*place);
       place = Ref<ChunkQueue>();
+      ++empty_;
     }
     if (PlaceNextFile()) continue;
-    places_.erase(places_.begin() + static_cast<std::ptrdiff_t>(cursor_));
-    if (cursor_ == places_.size()) cursor_ = 0;
+    cursor_ = places_.erase(cursor_);
+    --empty_;
+    if (cursor_ == places_.end()) cursor_ = places_.begin();
   }
   return false;
 }
 
 void MultiFileReader::FindReadyPlace() {
-  if (places_[cursor_] && places_[cursor_]->available() > 0) return;
+  if (*cursor_ && (*cursor_)->available() > 0) return;
   const WaitTimer timer(counters());
+  Places::iterator place = cursor_;
   for (Backoff backoff;;) {
-    for (size_t i = 0; i < places_.size(); ++i) {
-      const size_t k = (cursor_ + i) % places_.size();
-      if (!places_[k] || prefetcher().Ready(places_[k].get())) {
-        cursor_ = k;
+    const size_t looked_at = std::min(kMostLookedAt, places_.size());
+    for (size_t i = 0; i < looked_at; ++i, place = Next(place)) {
+      if (!*place || prefetcher().Ready(place->get())) {
+        cursor_ = place;
         return;
       }
     }
     // No thread works on this place's next chunk: stop here, and the caller's Fill fetches it.
-    if (places_[cursor_]->backlog().idle) return;
+    if ((*cursor_)->backlog().idle) return;
     Job::CheckGoesOn();
     if (!prefetcher().Help()) backoff.Pause();
   }
@@ -166,12 +197,11 @@ void MultiFileReader::FindReadyPlace() {
 bool MultiFileReader::PlaceNextFile() {
   OpenAhead(1, true);
   if (waiting_.empty() || waiting_.front().round != round_) return false;
-  places_[cursor_] = std::move(waiting_.front().queue);
+  *cursor_ = std::move(waiting_.front().queue);
+  --empty_;
   waiting_.pop_front();
   const size_t ahead = std::min<size_t>(kMostOpenedAhead, ThreadPool::Get().size());
-  const auto empty = std::count_if(places_.begin(), places_.end(),
-                                   [](const Ref<ChunkQueue>& place) { return !place; });
-  if (ahead > 0) OpenAhead(static_cast<size_t>(empty) + ahead, false);
+  if (ahead > 0) OpenAhead(std::min(empty_, kMostOpenedForPlaces) + ahead, false);
   return true;
 }
 
@@ -201,28 +231,6 @@ void MultiFileReader::OrderFiles() {
   order_ = ShuffledFiles(files().size(), options_.key, pass_ * options_.pass_num + opening_round_);
 }
 
-// If all places pass over their records, nothing is taken, and any number of records is passed over
-// in one step.
-size_t MultiFileReader::RoundsFor(size_t n) const {
-  size_t taking = places_.size();
-  if (is_share()) {
-    taking = static_cast<size_t>(std::count_if(
-        places_.begin(), places_.end(),
-        [](const Ref<ChunkQueue>& place) { return !place || !place->passes_over(); }));
-  }
-  if (n < taking) return 0;
-  return taking == 0 ? whole_rounds() : std::min(n / taking, whole_rounds());
-}
-
-size_t MultiFileReader::whole_rounds() const {
-  size_t rounds = SIZE_MAX;
-  for (const Ref<ChunkQueue>& place : places_) {
-    rounds = std::min(rounds, place ? place->available() : 0);
-    if (rounds == 0) break;
-  }
-  return rounds;
-}
-
 // Files that wait for a place have yielded nothing, so that they are opened again as if they had
 // not been opened yet.
 void MultiFileReader::SaveState(ReaderState* state) const {
@@ -235,22 +243,26 @@ void MultiFileReader::SaveState(ReaderState* state) const {
   state->Set("sample", sample_);
   state->Set("round", round_);
   state->Set("round_taken", round_taken_ ? 1 : 0);
-  state->Set("cursor", cursor_);
   state->Set("opening_round", waiting_.empty() ? opening_round_ : waiting_.front().round);
   state->Set("next_to_open", waiting_.empty() ? next_to_open_ : waiting_.front().place);
   std::vector<uint64_t> filled, within_chunk;
-  for (size_t i = 0; i < places_.size(); ++i) {
-    if (!places_[i]) continue;
+  size_t i = 0;
+  size_t cursor = 0;
+  for (auto place = places_.begin(); place != places_.end(); ++place, ++i) {
+    if (place == cursor_) cursor = i;
+    if (!*place) continue;
     filled.push_back(i);
-    state->AddPlace(places_[i]->place());
-    if (places_[i]->available() > 0) within_chunk.push_back(i);
+    state->AddPlace((*place)->place());
+    if ((*place)->available() > 0) within_chunk.push_back(i);
   }
+  state->Set("cursor", cursor);
   state->Set("places", places_.size());
   state->SetList("filled", std::move(filled));
   state->SetList("within_chunk", std::move(within_chunk));
 }
 
 void MultiFileReader::RestoreState(const ReaderState& state) {
+  RestoreFiles(state);
   pass_ = state.Get("pass");
   const uint64_t most_places = std::min(options_.cycle_length, files().size());
   if (state.end() || !state.Has("sample")) return;
@@ -261,29 +273,30 @@ void MultiFileReader::RestoreState(const ReaderState& state) {
   opening_round_ = state.Get("opening_round", options_.pass_num - 1);
   next_to_open_ = state.Get("next_to_open", files().size());
   OrderFiles();
-  places_.resize(state.Get("places", most_places));
-  cursor_ = state.Get("cursor", places_.empty() ? 0 : places_.size() - 1);
+  empty_ = state.Get("places", most_places);
+  std::vector<Ref<ChunkQueue>> places(empty_);
+  const uint64_t cursor = state.Get("cursor", places.empty() ? 0 : places.size() - 1);
   const std::vector<uint64_t>& filled = state.List("filled");
   if (filled.size() != state.places().size()) state.Fail("not every file that is read has a place");
   for (size_t i = 0; i < filled.size(); ++i) {
     const FilePlace& place = state.places()[i];
     CheckPlace(state, place);
-    if (filled[i] >= places_.size() || places_[filled[i]]) {
-      state.Fail("two files have one place");
-    }
-    places_[filled[i]] = OpenFile(place.file, pass_, place);
+    if (filled[i] >= places.size() || places[filled[i]]) state.Fail("two files have one place");
+    places[filled[i]] = OpenFile(place.file, pass_, place);
+    --empty_;
   }
   // A Plan ends with the chunks that are there. What it gives decides which records are left to
   // others, if several read from here, so that they must be there again.
   for (const uint64_t i : state.List("within_chunk")) {
-    if (i >= places_.size() || !places_[i])
-      state.Fail("there is no file at a place within a chunk");
+    if (i >= places.size() || !places[i]) state.Fail("there is no file at a place within a chunk");
     try {
-      Fill(places_[i].get());
+      Fill(places[i].get());
     } catch (...) {  // an error of the file comes in its place
       if (CurrentError().interrupts()) throw;
     }
   }
+  places_.assign(places.begin(), places.end());
+  cursor_ = std::next(places_.begin(), static_cast<std::ptrdiff_t>(cursor));
 }
 
 }  // namespace millhopper

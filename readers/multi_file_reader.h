@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -62,9 +63,16 @@ class MultiFileReader final : public FileReader {
     size_t place;    // in the order of that reading
   };
 
+  using Places = std::list<Ref<ChunkQueue>>;  // null where no file has been put yet
+
   void Interleave(size_t n, TicketRun* run);
-  // How many times a record can be taken or passed over at every place, for up to n records taken.
-  size_t RoundsFor(size_t n) const;
+  // The place behind one, or the first behind the last.
+  Places::iterator Next(Places::iterator place) {
+    return ++place == places_.end() ? places_.begin() : place;
+  }
+  // Takes up to n records, or passes over some, as far as that can be done without waiting: in
+  // whole rounds over all places, or in a part of a round. Returns how many it took.
+  size_t Take(size_t n, TicketRun* run);
   // Takes or passes over `rounds` records at each of `places` places from the cursor on; returns
   // how many it took.
   size_t TakeRounds(size_t places, size_t rounds, TicketRun* run);
@@ -82,17 +90,16 @@ class MultiFileReader final : public FileReader {
   void OpenAhead(size_t files_wanted, bool needed);
   // Finds the order in which the files of opening_round_ are read.
   void OrderFiles();
-  // How many whole rounds over the places can be made without waiting.
-  size_t whole_rounds() const;
 
   const MultiFileOptions options_;
   uint64_t pass_ = 0;
-  uint64_t sample_ = 0;                  // number of the next record in the pass
-  uint64_t round_ = 0;                   // which of the pass_num readings is going on
-  bool round_taken_ = false;             // whether it has yielded a record
-  bool begun_ = false;                   // the pass
-  std::vector<Ref<ChunkQueue>> places_;  // null where no file has been put yet
-  size_t cursor_ = 0;                    // the place whose turn it is
+  uint64_t sample_ = 0;       // number of the next record in the pass
+  uint64_t round_ = 0;        // which of the pass_num readings is going on
+  bool round_taken_ = false;  // whether it has yielded a record
+  bool begun_ = false;        // the pass
+  Places places_;
+  size_t empty_ = 0;         // of the places
+  Places::iterator cursor_;  // the place whose turn it is, if there are places
   std::deque<WaitingFile> waiting_;
   std::vector<uint32_t> order_;  // of the files of opening_round_
   size_t next_to_open_ = 0;      // index in order_

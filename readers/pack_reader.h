@@ -61,6 +61,10 @@ class PackReader final : public GatherReader {
   // padding values that do not fit them, and as StageReader does.
   PackReader(std::unique_ptr<ReaderBase> reader, const PackOptions& options);
 
+  std::vector<SlotSpec> FoundSlots() const override {
+    return PackedSlots(TypesBelow(), options_.length);
+  }
+
  private:
   void Gather(const Ref<GatheredPart>& part) override;
   void GatherRest() override;

@@ -154,7 +154,10 @@ void RandomChunksReader::PlanNext(size_t n, TicketRun* run) {
     Begin();
     for (;;) {
       ReadAheadInOrder();
-      if (waiting_.empty()) return;
+      if (waiting_.empty()) {
+        table_ = nullptr;  // with the files, which nobody needs any more
+        return;
+      }
       sample_ += std::exchange(waiting_.front().left_out, 0);
       if (Fill(waiting_.front().queue.get())) break;
       prefetcher().Remove(*waiting_.front().queue);
@@ -170,7 +173,7 @@ void RandomChunksReader::PlanNext(size_t n, TicketRun* run) {
 }
 
 void RandomChunksReader::Rewind(uint64_t pass) {
-  prefetcher().Stop();
+  CloseFiles();
   waiting_.clear();
   table_ = nullptr;
   order_.reset();
@@ -190,6 +193,7 @@ void RandomChunksReader::SaveState(ReaderState* state) const {
 }
 
 void RandomChunksReader::RestoreState(const ReaderState& state) {
+  RestoreFiles(state);
   pass_ = state.Get("pass");
   sample_ = state.Get("sample");
   next_ = state.Get("next_chunk");

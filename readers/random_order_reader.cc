@@ -83,7 +83,7 @@ void RandomOrderReader::PlanNext(size_t n, TicketRun* run) {
 void RandomOrderReader::Rewind(uint64_t pass) {
   pass_ = pass;
   next_ = 0;
-  prefetcher().Stop();
+  CloseFiles();
   queue_ = Ref<ChunkQueue>();
   records_ = Ref<const NumberedRecords>();
 }
@@ -96,6 +96,7 @@ void RandomOrderReader::SaveState(ReaderState* state) const {
 }
 
 void RandomOrderReader::RestoreState(const ReaderState& state) {
+  RestoreFiles(state);
   pass_ = state.Get("pass");
   next_ = state.Get("next");
   if (next_ == 0 || state.end()) return;

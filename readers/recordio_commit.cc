@@ -18,6 +18,7 @@ namespace {
 OutputRules ManifestRules() {
   OutputRules rules;
   rules.role = FileRole::kManifest;
+  rules.make_target = false;
   return rules;
 }
 

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
@@ -12,9 +13,9 @@
 
 namespace millhopper {
 
-std::string ReadTextFile(const std::string& path, const char* what) {
+Text ReadTextFile(const std::string& path, const char* what) {
   ByteStream stream(path);
-  std::string text(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1), '\0');
+  PooledVector<char> text(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1));
   text.resize(stream.Read(text.data(), text.size()));
   if (text.size() > kMaxUnsizedBytes) {
     throw Error(ErrorCode::kResourceLimit,
@@ -23,7 +24,7 @@ std::string ReadTextFile(const std::string& path, const char* what) {
   }
   char next;
   stream.Read(&next, 1);  // throws if the text ends where an error is
-  return text;
+  return Text(std::move(text));
 }
 
 Vocabulary::Vocabulary(const std::string& path) : text_(ReadTextFile(path, "vocabulary")) {
@@ -33,15 +34,28 @@ Vocabulary::Vocabulary(const std::string& path) : text_(ReadTextFile(path, "voca
   LineEnds::Line found{};
   for (const char* begin = text + Utf8MarkBytes(text_); begin < limit; begin = found.next) {
     found = ends.From(begin, true);
-    const std::string_view word(begin, static_cast<size_t>(found.end - begin));
-    const auto line = static_cast<int64_t>(words_.size());
-    if (!words_.emplace(word, line).second) {
-      throw Error(ErrorCode::kDataLoss,
-                  StrCat("line ", line + 1, ": the word '", Escaped(std::string(word)),
-                         "' stands in line ", words_.at(word) + 1, ", too"))
-          .InFile(path, begin - text);
-    }
+    words_.emplace_back(begin, static_cast<size_t>(found.end - begin));
   }
+  size_t places = 1;
+  while (places < 2 * words_.size()) places *= 2;
+  places_.resize(places);
+  for (size_t i = 0; i < words_.size(); ++i) {
+    uint32_t& number = places_[PlaceOf(words_[i])];
+    if (number > 0) {
+      throw Error(ErrorCode::kDataLoss,
+                  StrCat("line ", i + 1, ": the word '", Escaped(std::string(words_[i])),
+                         "' stands in line ", number, ", too"))
+          .InFile(path, words_[i].data() - text);
+    }
+    number = static_cast<uint32_t>(i + 1);
+  }
+}
+
+size_t Vocabulary::PlaceOf(std::string_view word) const {
+  const size_t mask = places_.size() - 1;
+  size_t place = XXH3_64bits(word.data(), word.size()) & mask;
+  while (places_[place] > 0 && words_[places_[place] - 1] != word) place = (place + 1) & mask;
+  return place;
 }
 
 uint64_t HashBucket(std::string_view word, uint64_t buckets) {

@@ -95,6 +95,10 @@ UnbatchReader::UnbatchReader(std::unique_ptr<ReaderBase> reader, BatchMode mode)
                   std::make_unique<Unbatch>(mode), DepthForAllWorkers()),
       mode_(mode) {}
 
+std::vector<SlotSpec> UnbatchReader::FoundSlots() const {
+  return InstanceSlots(TypesBelow(), mode_);
+}
+
 void UnbatchReader::SaveState(ReaderState* state) const {
   StageReader::SaveState(state);
   state->Setting("mode", mode_ == BatchMode::kStack ? "stack" : "concat");

@@ -26,6 +26,8 @@ class UnbatchReader final : public StageReader {
   // yields tensors on a device.
   UnbatchReader(std::unique_ptr<ReaderBase> reader, BatchMode mode);
 
+  std::vector<SlotSpec> FoundSlots() const override;
+
  private:
   void SaveState(ReaderState* state) const override;
 

@@ -74,6 +74,10 @@ const std::vector<SlotSpec>& ZipReader::row_slots() const {
   return found_slots_.empty() ? slots() : found_slots_;
 }
 
+std::vector<SlotSpec> ZipReader::FoundSlots() const {
+  return Joined(size(), [this](size_t k) { return reader(k).FoundSlots(); });
+}
+
 std::optional<uint64_t> ZipReader::PassLength() const {
   std::optional<uint64_t> shortest = reader(0).PassLength();
   for (size_t k = 1; shortest && k < size(); ++k) {

@@ -26,6 +26,7 @@ class ZipReader final : public CombinedReader {
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override;
+  std::vector<SlotSpec> FoundSlots() const override;
   std::optional<uint64_t> PassLength() const override;
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;

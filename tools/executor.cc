@@ -400,13 +400,22 @@ int RunPrograms(const Arguments& arguments) {
   std::vector<ProgramFile> files = ProgramsOfFlags(arguments);
   const std::vector<std::string> problems =
       LoadPrograms(ParseSettings(arguments.all("set")), &files);
+  std::vector<std::string> warnings;
+  if (problems.empty()) {
+    for (const ProgramFile& file : files) {
+      for (const Problem& warning : file.program->Warnings()) warnings.push_back(warning.text);
+    }
+  }
   if (FLAGS_check && FLAGS_json) {
-    PrintJsonLine({{"problems", problems}});
+    nlohmann::json found = {{"problems", problems}};
+    if (!warnings.empty()) found["warnings"] = warnings;
+    PrintJsonLine(found);
     return problems.empty() ? 0 : static_cast<int>(ErrorCode::kInvalidArgument);
   }
   std::string text;
   for (const std::string& problem : problems) text += (text.empty() ? "" : "\n") + problem;
   Require(problems.empty(), text);
+  for (const std::string& warning : warnings) std::cerr << "warning: " << warning << "\n";
   const std::vector<std::string> fetched = FetchNames(files);
   if (FLAGS_check) {
     for (const ProgramFile& file : files) {

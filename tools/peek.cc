@@ -380,6 +380,9 @@ int RunPeek(const Arguments& arguments) {
   Scope scope;
   const std::unique_ptr<PreparedProgram> prepared =
       executor.Prepare(program, ProgramRole::kStartup, &scope);
+  for (const Problem& warning : program->Warnings()) {
+    std::cerr << "warning: " << warning.text << "\n";
+  }
   const std::string name = ReaderName(*program);
   const auto open_again = [&] {
     Scope other;

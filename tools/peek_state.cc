@@ -4,6 +4,8 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "framework/base/error.h"
 #include "framework/checkpoint/checkpoint.h"
@@ -60,7 +62,11 @@ std::string PositionText(const File& file) {
 
 void PrintState(const std::string& path) {
   const bool is_folder = FileSystemOf(path).Stat(path).kind == FileStatus::Kind::kDirectory;
-  const std::string name = is_folder ? NewestCheckpointIn(path) : path;
+  std::vector<std::string> others;
+  const std::string name = is_folder ? NewestCheckpointIn(path, &others) : path;
+  for (const std::string& other : others) {
+    std::cerr << "warning: " << Escaped(other) << ": this is no checkpoint; passed over\n";
+  }
   const std::unique_ptr<const File> file = File::Open(name);
   std::cout << (IsCheckpoint(*file) ? CheckpointText(ReadCheckpoint(name)) : PositionText(*file));
 }

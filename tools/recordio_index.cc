@@ -71,6 +71,7 @@ ChunkIndex MakeIndex(const FormatChoice& choice, const std::vector<std::string>&
 OutputRules RulesFor(const std::string& index_path) {
   OutputRules rules;
   const bool is_file = FileSystemOf(index_path).Stat(index_path).kind == FileStatus::Kind::kFile;
+  rules.make_target = false;
   rules.overwrite = FLAGS_force || (is_file && IsChunkIndex(index_path));
   rules.refusal = "the file exists and is no index; delete it, or replace it with --force";
   return rules;

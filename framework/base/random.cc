@@ -11,6 +11,12 @@ RandomKey::RandomKey(uint64_t run_seed, uint64_t operator_seed, const std::strin
   key_ = MixBits(key_ ^ (hash + 3 * kStep));
 }
 
+RandomKey RandomKey::OfSeeds(uint64_t run_seed, uint64_t operator_seed) {
+  RandomKey key(run_seed, operator_seed, "");
+  key.pass_step_ = 0;
+  return key;
+}
+
 RandomKey RandomKey::Of(const RecordId& id) const {
   const RandomKey element(Bits(id.pass, id.sample));
   return id.part == 0 ? element : RandomKey(element.Bits(0, id.part));

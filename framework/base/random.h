@@ -28,10 +28,12 @@ inline uint64_t MixBits(uint64_t x) {
 class RandomKey {
  public:
   RandomKey(uint64_t run_seed, uint64_t operator_seed, const std::string& name);
+  // A key of the seeds alone, whose numbers are the same in all passes.
+  static RandomKey OfSeeds(uint64_t run_seed, uint64_t operator_seed);
 
   // 64 random bits for number `index` of pass `pass`.
   uint64_t Bits(uint64_t pass, uint64_t index) const {
-    return MixBits(MixBits(key_ + pass * kStep) + (index + 1) * kStep);
+    return MixBits(MixBits(key_ + pass * pass_step_) + (index + 1) * kStep);
   }
   // The key of the numbers of one element: its own for each pass, sample and part.
   RandomKey Of(const RecordId& id) const;
@@ -45,6 +47,7 @@ class RandomKey {
 
   static constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;  // 2^64 divided by the golden ratio
   uint64_t key_;
+  uint64_t pass_step_ = kStep;  // 0 if passes do not count
 };
 
 // Uniform in [0, 1) with 24 and 53 bits.

@@ -264,8 +264,9 @@ Checkpoint ReadFrom(const File& file) {
 
 }  // namespace
 
-void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path) {
-  OutputFile file(path);
+void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path,
+                     const OutputRules& rules) {
+  OutputFile file(path, rules);
   WriteWith([&file](const void* bytes,
                     size_t size) { file.Write(static_cast<const char*>(bytes), size); },
             checkpoint);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "framework/io/file.h"
+#include "framework/io/output_file.h"
 #include "framework/reader/position.h"
 #include "framework/tensor/tensor.h"
 
@@ -28,7 +29,8 @@ struct Checkpoint {
 // then an older file of that name stays. Throws kIo, and kInvalidArgument for a tensor without
 // values or on a device, and kResourceLimit for more names than ReadCheckpoint takes. Any
 // thread.
-void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path);
+void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path,
+                     const OutputRules& rules = {});
 
 // Reads it. Throws kIo if it cannot be read, kDataLoss if it is not what WriteCheckpoint has
 // written, whole and unchanged, and kInvalidArgument for a version that this program does not know.

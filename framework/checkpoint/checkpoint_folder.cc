@@ -10,11 +10,13 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 #include <utility>
 
 #include "framework/base/error.h"
 #include "framework/base/url.h"
+#include "framework/io/file.h"
 #include "framework/io/file_system.h"
 #include "framework/io/output_file.h"
 
@@ -25,6 +27,9 @@ constexpr char kPrefix[] = "checkpoint-";
 constexpr char kSuffix[] = ".save";
 constexpr size_t kDigits = 8;
 constexpr size_t kMostDigits = 18;
+constexpr uint64_t kMostNumber = 999'999'999'999'999'999;
+// Nobody writes as many, so what has such a number and is no whole checkpoint is perhaps none.
+constexpr uint64_t kDoubtful = 1'000'000'000'000;
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -65,13 +70,20 @@ std::vector<std::string> FilesIn(const std::string& folder) {
 
 }  // namespace
 
-std::string NewestCheckpointIn(const std::string& folder) {
-  std::optional<uint64_t> newest;
-  for (const std::string& name : FilesIn(folder)) newest = std::max(newest, NumberOf(name));
-  if (!newest) {
-    throw Error(ErrorCode::kIo, "this folder has no checkpoints").InFile(folder, -1);
+std::string NewestCheckpointIn(const std::string& folder, std::vector<std::string>* others) {
+  std::vector<uint64_t> numbers;
+  for (const std::string& name : FilesIn(folder)) {
+    if (const std::optional<uint64_t> number = NumberOf(name)) numbers.push_back(*number);
   }
-  return PathIn(folder, FileName(*newest));
+  std::sort(numbers.begin(), numbers.end(), std::greater<>());
+  for (const uint64_t number : numbers) {
+    std::string path = PathIn(folder, FileName(number));
+    if (IsCheckpoint(*File::Open(path))) return path;
+    others->push_back(std::move(path));
+  }
+  throw Error(ErrorCode::kIo, StrCat("this folder has no checkpoints",
+                                     numbers.empty() ? "" : ", only files that are called so"))
+      .InFile(folder, -1);
 }
 
 CheckpointFolder::Lock::Lock(const std::string& folder)
@@ -131,11 +143,24 @@ std::optional<Checkpoint> CheckpointFolder::Newest(std::vector<std::string>* dam
   return std::nullopt;
 }
 
+uint64_t CheckpointFolder::NextNumber() {
+  if (empty()) return 1;
+  if (numbers_.back() < kDoubtful) return numbers_.back() + 1;
+  std::vector<std::string> damaged;
+  Newest(&damaged);
+  if (passed_over_ == numbers_.size()) return 1;
+  const uint64_t newest = numbers_[numbers_.size() - 1 - passed_over_];
+  if (newest == kMostNumber) FailIn(path_, FileName(newest) + " has the largest number there is");
+  return newest + 1;
+}
+
 void CheckpointFolder::Write(const Checkpoint& checkpoint) {
-  const uint64_t number = empty() ? 1 : numbers_.back() + 1;
-  WriteCheckpoint(checkpoint, Name(number));
+  const uint64_t number = NextNumber();
+  OutputRules rules;
+  rules.make_target = false;
+  WriteCheckpoint(checkpoint, Name(number), rules);
   for (; passed_over_ > 0; --passed_over_) {
-    RemoveRemains(FileName(numbers_.back()));
+    if (numbers_.back() != number) RemoveRemains(FileName(numbers_.back()));
     numbers_.pop_back();
   }
   numbers_.push_back(number);

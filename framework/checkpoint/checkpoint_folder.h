@@ -16,8 +16,9 @@
 namespace millhopper {
 
 // The path of the newest checkpoint in a folder, which may be damaged, or be removed at any time if
-// a process saves its run there. Throws kIo, also if there is none. Any thread.
-std::string NewestCheckpointIn(const std::string& folder);
+// a process saves its run there. Files with such a name that do not begin as a checkpoint are
+// passed over, and added to `others`. Throws kIo, also if there is none. Any thread.
+std::string NewestCheckpointIn(const std::string& folder, std::vector<std::string>* others);
 
 // A local folder is this object's as long as it lives; in a store nothing keeps others away. One
 // thread at a time.
@@ -56,6 +57,9 @@ class CheckpointFolder {
   };
 
   std::string Name(uint64_t number) const;
+  // The number of the next checkpoint. A file that is no whole checkpoint, but has a number that
+  // none can have, does not count.
+  uint64_t NextNumber();
   // Removes what only takes room, if it can be removed.
   void RemoveRemains(const std::string& name) const;
 

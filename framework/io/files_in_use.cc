@@ -78,11 +78,36 @@ void FilesRead::AddLocal(const std::string& path) {
   if (::stat(path.c_str(), &status) == 0) Add(path, FileId(status));
 }
 
+void FilesRead::End() {
+  if (state_.load() == State::kEnded) return;
+  std::lock_guard<std::mutex> lock(Registry::Get().mutex);
+  state_.store(State::kEnded);
+}
+
+void FilesRead::Rewind() {
+  if (state_.load() == State::kRewound) return;
+  std::lock_guard<std::mutex> lock(Registry::Get().mutex);
+  state_.store(State::kRewound);
+}
+
+bool FilesRead::Begin() {
+  if (state_.load() != State::kRewound) return false;
+  std::lock_guard<std::mutex> lock(Registry::Get().mutex);
+  State rewound = State::kRewound;
+  return state_.compare_exchange_strong(rewound, State::kRead);
+}
+
+void FilesRead::Clear() {
+  std::lock_guard<std::mutex> lock(Registry::Get().mutex);
+  ids_.clear();
+}
+
 FileReplaced::FileReplaced(const std::string& path, const FileId& id, FileRole role)
     : id_(id), role_(role) {
   Registry& registry = Registry::Get();
   std::lock_guard<std::mutex> lock(registry.mutex);
   for (FilesRead* read : registry.read) {
+    if (read->state_.load() != FilesRead::State::kRead) continue;
     if (!read->sorted_) std::sort(read->ids_.begin(), read->ids_.end());
     read->sorted_ = true;
     if (!std::binary_search(read->ids_.begin(), read->ids_.end(), id_)) continue;

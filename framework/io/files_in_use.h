@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which files this process reads and which it is about to replace. No file may be both, whatever
-// names or links lead to it: the later of the two requests is refused.
+// names or links lead to it: the later of the two requests is refused. A new file only takes the
+// name of the old one, so whoever still has that open reads on in it.
 #ifndef MILLHOPPER_FRAMEWORK_IO_FILES_IN_USE_H_
 #define MILLHOPPER_FRAMEWORK_IO_FILES_IN_USE_H_
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,8 @@ namespace millhopper {
 // What the process uses a file for.
 enum class FileRole { kData, kProgram, kFlags, kPlugin, kManifest };
 
-// Files that are being read, as long as this object lives. One thread at a time.
+// Files that are being read, as long as this object lives or, by a reader, until its pass ends. One
+// thread at a time.
 class FilesRead {
  public:
   explicit FilesRead(FileRole role);
@@ -27,10 +30,22 @@ class FilesRead {
   // The same for a local file. Does nothing if the file does not exist.
   void AddLocal(const std::string& path);
 
+  // Nobody reads the files any more before Rewind. Any thread.
+  void End();
+  // Nobody reads the files before Begin.
+  void Rewind();
+  // They are read; has no effect between End and Rewind. Returns true after Rewind: then the names
+  // may have come to mean other files, which the caller adds after Clear.
+  bool Begin();
+  void Clear();
+
  private:
   friend class FileReplaced;
+  enum class State { kRead, kEnded, kRewound };
+
   const FileRole role_;
-  std::vector<FileId> ids_;  // sorted by the first search
+  std::atomic<State> state_{State::kRead};  // changed under the mutex
+  std::vector<FileId> ids_;                 // sorted by the first search
   bool sorted_ = true;
 };
 

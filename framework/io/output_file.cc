@@ -120,6 +120,9 @@ OutputFile::OutputFile(std::string path, const OutputRules& rules)
   // The system decides whether a link may be followed.
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) FailWith("cannot write", errno);
+  if (!exists && !rules_.make_target && ::lstat(path_.c_str(), &status) == 0) {
+    Fail("cannot write: it is a link to a file that does not exist; remove the link");
+  }
   Destination to;
   if (!Follow(path_, &to)) FailWith("cannot write", errno);
   inherited_ = to.descriptor;

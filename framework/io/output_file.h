@@ -4,7 +4,8 @@
 //
 //   nothing there     a regular file appears under the name when it is complete, or not at all
 //   regular file      it stays as it is until then, and is replaced only if `overwrite` is set
-//   symbolic link     stands for its target; the link stays
+//   symbolic link     stands for its target; the link stays. If the target does not exist, it is
+//                     made, unless `make_target` is not set
 //   FIFO, character   refused, or written to as the bytes come if `stream` is set; the same for
 //   device, /dev/fd/N open descriptors of the process, such as /dev/stdout
 //   anything else     refused: directories, block devices, sockets
@@ -38,6 +39,9 @@ constexpr char kPartialSuffix[] = ".partial";
 struct OutputRules {
   bool overwrite = true;  // replace a regular file of this name
   bool stream = false;    // write to a pipe, a device or an open descriptor
+  // Not set where nobody has named the file, so that nobody means what a link may lead to: indexes,
+  // manifests, the checkpoints of a folder.
+  bool make_target = true;
   // The error text for a file that exists and must not be replaced.
   const char* refusal = "the file exists and 'overwrite' is false";
   FileRole role = FileRole::kData;

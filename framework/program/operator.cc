@@ -174,6 +174,16 @@ OpSchema& OpSchema::Explain(
   return *this;
 }
 
+OpSchema& OpSchema::Order(std::function<PassOrder(const AttributeMap&)> f) {
+  order = std::move(f);
+  return *this;
+}
+
+OpSchema& OpSchema::Warn(std::function<std::string(const Program&, int, int)> f) {
+  warn = std::move(f);
+  return *this;
+}
+
 bool RegisterOperator(const std::string& type, OpSchema schema, OpFunction run) {
   const bool added = Registry().emplace(type, OperatorDef{type, std::move(schema), run}).second;
   if (added) {

@@ -60,6 +60,18 @@ HeldReader LookForReader(const Variable& variable);
 // The slots of the reader in a variable for which LookForReader returns kCreated.
 const std::vector<SlotSpec>& SlotsOfReader(const Variable& variable);
 
+// How the order of a created reader's elements in one pass is that in other passes.
+struct PassOrder {
+  enum Kind {
+    kAsBelow,  // as in the readers that it stands on; so is one that stands on none
+    kSame,     // every pass is the same
+    kDiffers,  // each pass has another order
+  };
+
+  Kind kind = kAsBelow;
+  std::string remedy;  // of kDiffers: what keeps the order, such as "give it reshuffle: false"
+};
+
 // One named list of arguments of an operator.
 struct ParameterSchema {
   std::string name;
@@ -117,6 +129,10 @@ struct OpSchema {
   // which operators of its block are run as one. It gets an operator of a checked program.
   OpSchema& Explain(
       std::function<std::vector<std::string>(const Program& program, int block, int op)> f);
+  // `f` says how the passes of the reader that the operator creates are ordered; kAsBelow without.
+  OpSchema& Order(std::function<PassOrder(const AttributeMap& attributes)> f);
+  // `f` says what an operator of a checked program does that can hardly be meant; "" if nothing.
+  OpSchema& Warn(std::function<std::string(const Program& program, int block, int op)> f);
 
   std::string doc;
   std::vector<ParameterSchema> inputs, outputs;
@@ -128,6 +144,8 @@ struct OpSchema {
   std::function<void(InferContext&)> infer;
   std::function<std::vector<AttributeSchema>(const proto::OpDesc&)> more_attributes;
   std::function<std::vector<std::string>(const Program&, int, int)> explain;
+  std::function<PassOrder(const AttributeMap&)> order;
+  std::function<std::string(const Program&, int, int)> warn;
 
  private:
   ParameterSchema& LastParameter();

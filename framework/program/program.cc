@@ -5,6 +5,7 @@
 #include <google/protobuf/text_format.h>
 
 #include "framework/base/error.h"
+#include "framework/program/operator.h"
 
 namespace millhopper {
 namespace {
@@ -93,6 +94,19 @@ Problem Program::VariableProblem(int block, int variable, const std::string& tex
     return {*place, StrCat(Prefix(name_, *place), "variable '", name, "': ", text)};
   }
   return {{}, StrCat(name_, ": variable '", name, "' of block ", block, ": ", text)};
+}
+
+std::vector<Problem> Program::Warnings() const {
+  std::vector<Problem> warnings;
+  for (int block = 0; block < desc_.blocks_size(); ++block) {
+    for (int op = 0; op < desc_.blocks(block).ops_size(); ++op) {
+      const OperatorDef* const def = FindOperator(desc_.blocks(block).ops(op).type());
+      if (def == nullptr || def->schema.warn == nullptr) continue;
+      const std::string text = def->schema.warn(*this, block, op);
+      if (!text.empty()) warnings.push_back(OperatorProblem(block, op, {}, text));
+    }
+  }
+  return warnings;
 }
 
 void Program::CheckOrThrow(const CheckContext& context) const {

@@ -11,6 +11,7 @@
 #include "framework/base/at_work.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/memory_limit.h"
 #include "framework/base/spelling.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
@@ -44,7 +45,7 @@ std::string UnknownFormatHint(const std::string& path) {
 // What a reader notes of the files that it will read.
 struct Noted {
   FilesRead* read;
-  OnePassFiles* once;
+  OnePassFiles* once;  // null where no such file is expected any more
   std::vector<uint64_t>* sizes;
 };
 
@@ -62,31 +63,17 @@ std::string Missing(const std::string& path, const FileStatus& status, bool fold
   const bool once = status.kind == FileStatus::Kind::kOnce;
   if (status.kind != FileStatus::Kind::kFile && !once) return "is not a regular file";
   if (noted == nullptr) return "";
-  if (once) {
-    noted->once->Add(path, status.id);
-  } else {
+  if (!once) {
     noted->read->Add(path, status.id);
+  } else if (noted->once != nullptr) {
+    noted->once->Add(path, status.id);
   }
   return "";
 }
 
-// The error is about the first file that is missing, and lists the others. Notes those that there
-// are, if `noted` is not null.
-void CheckAllExist(const std::vector<FileEntry>& files, bool folders, const Noted* noted) {
-  constexpr int kMostListed = 20;
-  std::string first, text;
-  int missing = 0;
-  const auto check = [&](const std::string& path, const FileStatus& status, bool folder) {
-    const std::string problem = Missing(path, status, folder, noted);
-    if (problem.empty()) return;
-    ++missing;
-    if (missing == 1) {
-      first = path;
-      text = problem;
-    } else if (missing <= kMostListed) {
-      text += StrCat("\n  ", Escaped(path), ": ", problem);
-    }
-  };
+// Calls f(path, status, folder) for each file and companion, in order.
+template <typename F>
+void ForEachStatus(const std::vector<FileEntry>& files, bool folders, const F& f) {
   std::vector<std::string> paths;
   for (size_t i = 0; i < files.size(); i += kAskedAtOnce) {
     const size_t end = std::min(files.size(), i + kAskedAtOnce);
@@ -98,10 +85,30 @@ void CheckAllExist(const std::vector<FileEntry>& files, bool folders, const Note
     const std::vector<FileStatus> statuses = StatAll(paths);
     const FileStatus* status = statuses.data();
     for (size_t k = i; k < end; ++k) {
-      check(files[k].path, *status++, folders);
-      if (!files[k].companion.empty()) check(files[k].companion, *status++, false);
+      f(files[k].path, *status++, folders);
+      if (!files[k].companion.empty()) f(files[k].companion, *status++, false);
     }
   }
+}
+
+// The error is about the first file that is missing, and lists the others. Notes those that there
+// are, if `noted` is not null.
+void CheckAllExist(const std::vector<FileEntry>& files, bool folders, const Noted* noted) {
+  constexpr int kMostListed = 20;
+  std::string first, text;
+  int missing = 0;
+  ForEachStatus(files, folders,
+                [&](const std::string& path, const FileStatus& status, bool folder) {
+                  const std::string problem = Missing(path, status, folder, noted);
+                  if (problem.empty()) return;
+                  ++missing;
+                  if (missing == 1) {
+                    first = path;
+                    text = problem;
+                  } else if (missing <= kMostListed) {
+                    text += StrCat("\n  ", Escaped(path), ": ", problem);
+                  }
+                });
   if (missing > kMostListed) text += StrCat("\n  and ", missing - kMostListed, " more");
   if (missing > 0) throw Error(ErrorCode::kIo, text).InFile(first, -1);
 }
@@ -217,7 +224,32 @@ bool FileReader::FillTimed(ChunkQueue* queue) {
   return prefetcher_->Fill(queue);
 }
 
-std::unique_ptr<FileSource> FileReader::OpenSource(size_t index) {
+void FileReader::CountNames() {
+  if (names_) return;
+  size_t bytes = files_.size() * (sizeof(FileEntry) + sizeof(uint64_t) + sizeof(FileId));
+  for (const FileEntry& file : files_) bytes += file.path.size() + file.companion.size();
+  const MemoryScope scope(account());
+  names_.emplace(bytes);
+}
+
+// Of files elsewhere that would take a request for each, and they have another identity.
+void FileReader::NoteAgain() {
+  const auto is_local = [](const FileEntry& file) { return IsLocal(file.path); };
+  if (!once_.empty() || !std::all_of(files_.begin(), files_.end(), is_local)) return;
+  read_.Clear();
+  const std::vector<uint64_t> before = std::exchange(sizes_, {});
+  const Noted noted = {&read_, nullptr, &sizes_};
+  ForEachStatus(files_, format_->reads_folders(),
+                [&noted](const std::string& path, const FileStatus& status, bool folder) {
+                  Missing(path, status, folder, &noted);  // to open the file will say what is wrong
+                });
+  if (sizes_ != before) list_.reset();
+}
+
+std::unique_ptr<FileSource> FileReader::OpenByFormat(size_t index) {
+  CountNames();
+  if (read_.Begin()) NoteAgain();
+  const MemoryScope charged(account());
   const CountedReads reads(counters()->sum_of_bytes_read());
   const OnePassScope scope(&once_);
   const KeptMappingsScope mappings(&mappings_);
@@ -231,6 +263,29 @@ std::unique_ptr<FileSource> FileReader::OpenSource(size_t index) {
         .InFile(files_[index].path, -1);
   }
   return source;
+}
+
+std::unique_ptr<FileSource> FileReader::OpenSource(size_t index) {
+  if (opened_ != nullptr && index == first_opened_) return std::move(opened_);
+  if (!has_learned_ && first_opened_ && index != first_opened_) OpenByFormat(*first_opened_);
+  std::unique_ptr<FileSource> source = OpenByFormat(index);
+  if (!first_opened_) first_opened_ = index;
+  has_learned_ = true;
+  return source;
+}
+
+void FileReader::LearnSlots() {
+  const std::vector<SlotSpec>& slots = format_->slots();
+  if (has_learned_ || files_.empty() ||
+      std::all_of(slots.begin(), slots.end(), [](const SlotSpec& slot) { return slot.known; })) {
+    return;
+  }
+  try {
+    std::unique_ptr<FileSource> source = OpenSource(first_opened_.value_or(0));
+    if (!once_.empty()) opened_ = std::move(source);
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+  }
 }
 
 template <typename Where>
@@ -262,7 +317,11 @@ void FileReader::PlanNext(size_t n, TicketRun* run) {
     // Plans no further than this chunk, so that the caller may release its records before the next
     // chunk is read.
     for (;;) {
-      if (!Fill(queue_.get())) return;
+      if (!Fill(queue_.get())) {
+        prefetcher_->Remove(*queue_);
+        queue_ = Ref<ChunkQueue>();
+        return;
+      }
       if (!queue_->passes_over()) break;
       sample_ += queue_->available();
       queue_->PassOver(queue_->available());
@@ -282,6 +341,8 @@ void FileReader::Rewind(uint64_t pass) {
 
 void FileReader::CloseFiles() {
   prefetcher_->Stop();
+  opened_.reset();
+  read_.Rewind();
   once_.Close();
 }
 
@@ -311,10 +372,16 @@ void FileReader::SaveFiles(ReaderState* state) const {
     list_ = FileList::Of(std::move(listed));
   }
   state->SetFiles(*list_);
+  if (first_opened_ && files_.size() > 1) state->Set("first_opened", *first_opened_);
   for (const auto& [name, value] : format_->settings()) state->Setting(name, value);
   if (!is_share()) return;
   state->Setting("num_shards", share_.count);
   state->Setting("index", share_.index);
+}
+
+// What was opened first in the pass that was saved, or in one before it.
+void FileReader::RestoreFiles(const ReaderState& state) {
+  if (state.Has("first_opened")) first_opened_ = state.Get("first_opened", files_.size() - 1);
 }
 
 void FileReader::SaveState(ReaderState* state) const {

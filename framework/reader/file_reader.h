@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/counted_memory.h"
 #include "framework/io/files_in_use.h"
 #include "framework/io/kept_mappings.h"
 #include "framework/io/one_pass.h"
@@ -36,6 +37,8 @@ class FileReader : public ReaderBase {
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override { return format_->row_slots(); }
+  void LearnSlots() override;
+  void EndReading() override { read_.End(); }
   void TakeShare(const ChunkShare& share) override;
   void ExpectWindow() override { format_->ExpectWindow(); }
   std::optional<uint64_t> PassLength() const override;
@@ -55,8 +58,11 @@ class FileReader : public ReaderBase {
   void Rewind(uint64_t pass) override;
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
-  // Writes what all readers of files depend on: the files, the format and the share.
+  // Writes what all readers of files depend on: the files, the format and the share; and which file
+  // was opened first.
   void SaveFiles(ReaderState* state) const;
+  // Lets the format learn from the same file. Opens none before one is needed.
+  void RestoreFiles(const ReaderState& state);
   // Throws unless the place is one that OpenFile can go on from, as far as numbers tell.
   void CheckPlace(const ReaderState& state, const FilePlace& place) const;
 
@@ -65,7 +71,7 @@ class FileReader : public ReaderBase {
   void RefuseReadOnce(const std::string& why) const;
   FileFormat& format() const { return *format_; }
   const std::vector<FileEntry>& files() const { return files_; }
-  // Opens a file.
+  // Opens a file. Formats learn from the first one that they open what all others must agree with.
   std::unique_ptr<FileSource> OpenSource(size_t index);
   // Ends the reading of all files. Who calls it holds no more queue of one.
   void CloseFiles();
@@ -91,6 +97,11 @@ class FileReader : public ReaderBase {
 
  private:
   bool FillTimed(ChunkQueue* queue);
+  // Counts the memory of the names.
+  void CountNames();
+  // Notes what the names mean by now.
+  void NoteAgain();
+  std::unique_ptr<FileSource> OpenByFormat(size_t index);
   // Plans records of one file again, which lie at these places; in the order of its chunks.
   void PlanFileAgain(const std::vector<RecordId>& records, const size_t* places, size_t n,
                      std::deque<uint64_t> chunks, const TakeElement& take);
@@ -111,6 +122,7 @@ class FileReader : public ReaderBase {
   const std::unique_ptr<FileFormat> format_;
   const char* const library_;  // of the format
   const std::vector<FileEntry> files_;
+  std::optional<CountedMemory> names_;  // once a file is opened: the account has its name then
   FilesRead read_{FileRole::kData};
   OnePassFiles once_;
   KeptMappings mappings_;
@@ -118,6 +130,10 @@ class FileReader : public ReaderBase {
   std::vector<uint64_t> sizes_;
   mutable std::optional<FileList> list_;  // once it was asked for
   ChunkShare share_;
+  std::optional<size_t> first_opened_;  // the file that the format learns from
+  bool has_learned_ = false;
+  // Of file first_opened_, if that was opened before its turn and can be read once only.
+  std::unique_ptr<FileSource> opened_;
   const Ref<Prefetcher> prefetcher_;
   Ref<ChunkQueue> queue_;  // of the running pass, once it has begun
   uint64_t pass_ = 0;

@@ -9,35 +9,83 @@
 #include "framework/base/stop.h"
 
 namespace millhopper {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// To wake a thread takes a few microseconds of whoever wakes it, and as many of the thread.
+constexpr std::chrono::microseconds kQuick(10);
+// A worker that has more to do goes on for so long before it lets others have a turn.
+constexpr std::chrono::microseconds kTurn(200);
+
+}  // namespace
 
 void Prefetcher::Add(const Ref<ChunkQueue>& queue) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    queues_.push_back(queue);
+    Entry& entry = files_[queue.get()];
+    entry.queue = queue;
+    entry.number = added_++;
   }
+  Note(queue.get());
   Wake();
 }
 
 void Prefetcher::Remove(const ChunkQueue& queue) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = std::find_if(queues_.begin(), queues_.end(),
-                                  [&](const auto& other) { return other.get() == &queue; });
-  if (found != queues_.end()) queues_.erase(found);
+  const auto found = files_.find(&queue);
+  if (found == files_.end()) return;
+  Withdraw(&found->second);
+  waiting_.chunks -= found->second.backlog.chunks;
+  waiting_.records -= found->second.backlog.records;
+  waiting_.bytes -= found->second.backlog.bytes;
+  files_.erase(found);
 }
 
 void Prefetcher::Stop() {
   Cancel();
   std::lock_guard<std::mutex> lock(mutex_);
-  queues_.clear();
+  claimable_.clear();
+  files_.clear();
+  waiting_ = ChunkQueue::Backlog();
   workers_ = 0;
+}
+
+void Prefetcher::Withdraw(Entry* file) {
+  if (!file->claimable) return;
+  file->spare = claimable_.extract(file->place);
+  file->claimable = false;
+}
+
+void Prefetcher::Note(ChunkQueue* queue) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = files_.find(queue);
+  if (found == files_.end()) return;
+  Entry* const file = &found->second;
+  const ChunkQueue::Backlog before = std::exchange(file->backlog, queue->backlog());
+  waiting_.chunks += file->backlog.chunks - before.chunks;
+  waiting_.records += file->backlog.records - before.records;
+  waiting_.bytes += file->backlog.bytes - before.bytes;
+  Withdraw(file);
+  if (!file->backlog.claimable) return;
+  const Urgency urgency{file->backlog.chunks, file->backlog.records, file->number, file};
+  if (file->spare) {
+    file->spare.value() = urgency;
+    file->place = claimable_.insert(std::move(file->spare)).position;
+  } else {
+    file->place = claimable_.insert(urgency).first;
+  }
+  file->claimable = true;
 }
 
 bool Prefetcher::Ready(ChunkQueue* queue) {
   if (queue->available() > 0) return true;
   const MemoryScope scope(account_);
   const ChunkQueue::State state = queue->Poll();
+  if (state == ChunkQueue::State::kWaiting) return false;
+  Note(queue);
   if (state == ChunkQueue::State::kRecords) Wake();  // the used-up chunk leaves room for another
-  return state != ChunkQueue::State::kWaiting;
+  return true;
 }
 
 bool Prefetcher::FillSlowly(ChunkQueue* queue) {
@@ -58,9 +106,7 @@ bool Prefetcher::FillSlowly(ChunkQueue* queue) {
 
 size_t Prefetcher::RecordsInStore() {
   std::lock_guard<std::mutex> lock(mutex_);
-  size_t records = 0;
-  for (const Ref<ChunkQueue>& queue : queues_) records += queue->backlog().records;
-  return records;
+  return waiting_.records;
 }
 
 bool Prefetcher::Help() {
@@ -72,71 +118,81 @@ size_t Prefetcher::most_workers() const {
   return std::min<size_t>(limits_.workers, ThreadPool::Get().size());
 }
 
+void Prefetcher::NoteTime(std::chrono::nanoseconds time) {
+  const int64_t before = nanoseconds_.load(std::memory_order_relaxed);
+  nanoseconds_.store(std::min<int64_t>(time.count(), before + before / 8 + 1),
+                     std::memory_order_relaxed);
+}
+
 void Prefetcher::Wake() {
+  if (nanoseconds_.load(std::memory_order_relaxed) < std::chrono::nanoseconds(kQuick).count()) {
+    return;
+  }
   const size_t most = most_workers();
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (workers_ >= most) return;
     ++workers_;
   }
-  if (!Submit()) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    --workers_;
-  }
+  if (!Submit()) Leave();
 }
 
 Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) {
+  const Clock::time_point begin = Clock::now();
   Ref<Chunk> chunk;
   try {
     const MemoryScope scope(account_, need);
     chunk = queue->Claim(need);
   } catch (const Error&) {
+    Note(queue);
     return Result::kNoMemory;
   }
+  Note(queue);
   if (!chunk) return Result::kNothing;
   Wake();  // another worker can claim the next chunk
-  return queue->Fetch(std::move(chunk), account_, need) ? Result::kFetched : Result::kNoMemory;
+  const bool fetched = queue->Fetch(std::move(chunk), account_, need);
+  Note(queue);
+  NoteTime(Clock::now() - begin);
+  return fetched ? Result::kFetched : Result::kNoMemory;
 }
 
 void Prefetcher::Work() {
-  const Ref<ChunkQueue> queue = Choose(true);
-  if (!queue) return;
-  try {
-    if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kNoMemory && Submit()) return;
-  } catch (const std::bad_alloc&) {  // nothing was claimed; the planning thread will report a lack
-                                     // of memory
-  }
-  // This worker leaves; the planning thread makes room and wakes one again.
+  const Clock::time_point until = Clock::now() + kTurn;
+  do {
+    const Ref<ChunkQueue> queue = Choose(true);
+    if (!queue) return;
+    try {
+      if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kNoMemory) continue;
+    } catch (const std::bad_alloc&) {
+      Note(queue.get());  // nothing was claimed; the planning thread will report a lack of memory
+    }
+    return Leave();  // the planning thread makes room and wakes a worker again
+  } while (!IsCancelled() && Clock::now() < until);
+  if (!Submit()) Leave();
+}
+
+void Prefetcher::Leave() {
   std::lock_guard<std::mutex> lock(mutex_);
   --workers_;
 }
 
 Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const Ref<ChunkQueue>* best = nullptr;
-  ChunkQueue::Backlog least;
-  size_t chunks = 0;
-  size_t records = 0;
-  size_t bytes = 0;
-  for (const Ref<ChunkQueue>& queue : queues_) {
-    const ChunkQueue::Backlog load = queue->backlog();
-    chunks += load.chunks;
-    records += load.records;
-    bytes += load.bytes;
-    // The planning thread waits for a chunk that is being fetched. It would deliver that late if a
-    // command or a FIFO did not let it go.
-    if (!load.claimable || (!worker && queue->may_wait())) continue;
-    if (best == nullptr || load.chunks < least.chunks ||
-        (load.chunks == least.chunks && load.records < least.records)) {
-      best = &queue;
-      least = load;
-    }
+  // The planning thread waits for a chunk that is being fetched. It would deliver that late if a
+  // command or a FIFO did not let it go.
+  const auto most_urgent = std::find_if(
+      claimable_.begin(), claimable_.end(),
+      [worker](const Urgency& urgency) { return worker || !urgency.entry->queue->may_wait(); });
+  const bool wanted = most_urgent != claimable_.end() && waiting_.bytes < kMaxReadAheadBytes &&
+                      MemoryLimit::HasRoomAhead(1) &&
+                      (most_urgent->chunks == 0 ||
+                       waiting_.chunks < limits_.chunks_per_thread * (most_workers() + 1) ||
+                       waiting_.records < limits_.records);
+  if (wanted) {
+    Entry* const file = most_urgent->entry;
+    Withdraw(file);
+    return file->queue;
   }
-  const bool wanted =
-      best != nullptr && bytes < kMaxReadAheadBytes && MemoryLimit::HasRoomAhead(1) &&
-      (least.chunks == 0 || chunks < limits_.chunks_per_thread * (most_workers() + 1) ||
-       records < limits_.records);
-  if (wanted) return *best;
   // Counted under the same lock as the check above, so that a thread that makes room later sees
   // that this worker has left.
   if (worker) --workers_;

@@ -3,11 +3,15 @@
 #ifndef MILLHOPPER_FRAMEWORK_READER_PREFETCHER_H_
 #define MILLHOPPER_FRAMEWORK_READER_PREFETCHER_H_
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <set>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "framework/base/thread_pool.h"
 #include "framework/reader/chunk_queue.h"
@@ -26,7 +30,8 @@ struct ReadAhead {
 
 // Gives workers of the pool the most urgent chunk: one of the file that has the fewest chunks
 // waiting. The planning thread fetches a chunk itself if no worker does, so everything works
-// without workers.
+// without workers. What a chunk costs hardly depends on the number of files: they are kept in the
+// order of their urgency.
 class Prefetcher final : public Job {
  public:
   // Memory of chunks is counted for `account`.
@@ -60,20 +65,59 @@ class Prefetcher final : public Job {
   void Work() override;
   bool FillSlowly(ChunkQueue* queue);
   size_t most_workers() const;
-  // Asks the pool for one more worker if the limit allows.
+  // Asks the pool for one more worker if the limit allows. Where a chunk takes less time than to
+  // wake a thread for it, it is left to the planning thread.
   void Wake();
+  // A worker that was asked for does no more.
+  void Leave();
+  // Learns how long a chunk takes.
+  void NoteTime(std::chrono::nanoseconds time);
   // What Fetch did.
   enum class Result { kFetched, kNothing, kNoMemory };
   // Claims and fetches a chunk of this file. kNoMemory is returned only ahead of need.
   Result Fetch(ChunkQueue* queue, MemoryScope::Need need);
-  // The file that should get another chunk, or null. A worker that finds none leaves.
+  // The file that should get another chunk, or null. Nobody else is given it before Note. A worker
+  // that finds none leaves.
   Ref<ChunkQueue> Choose(bool worker);
+  // Notes what waits in a queue, after that or what it wants has changed.
+  void Note(ChunkQueue* queue);
+
+  struct Entry;
+  // The fewer chunks and then the fewer records wait, the sooner a file is served.
+  struct Urgency {
+    size_t chunks;
+    size_t records;
+    uint64_t number;  // in the order of Add
+    Entry* entry;
+
+    bool operator<(const Urgency& other) const {
+      return std::tie(chunks, records, number) <
+             std::tie(other.chunks, other.records, other.number);
+    }
+  };
+  using Claimable = std::set<Urgency>;
+  struct Entry {
+    Ref<ChunkQueue> queue;
+    uint64_t number;
+    ChunkQueue::Backlog backlog;  // as it was noted
+    Claimable::iterator place;    // if it is in claimable_
+    bool claimable = false;       // whether it is
+    Claimable::node_type spare;   // else, once it was: memory for it
+  };
+
+  // Takes a file out of claimable_, if it is there.
+  void Withdraw(Entry* entry);
 
   const ReadAhead limits_;
   const Ref<MemoryAccount> account_;
+  // Of the quickest of the last few chunks: others may have been interrupted.
+  std::atomic<int64_t> nanoseconds_{INT64_MAX / 2};
   std::mutex mutex_;  // guards the members below
-  std::vector<Ref<ChunkQueue>> queues_;
-  size_t workers_ = 0;  // that were asked for and have not left yet
+  std::unordered_map<const ChunkQueue*, Entry> files_;
+  Claimable claimable_;          // files of which a thread may claim a chunk
+  uint64_t added_ = 0;           // files
+  ChunkQueue::Backlog waiting_;  // chunks, records and bytes of all files together
+  size_t workers_ = 0;           // that were asked for and have not left yet
 };
 
 }  // namespace millhopper

@@ -164,6 +164,7 @@ void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
 void ReaderBase::KeepError(const char* step) {
   error_ = std::current_exception();
   try {
+    EndReading();
     const Error error = CurrentError();
     if (error.out_of_memory() == nullptr || !error.context().empty()) return;
     error_ = std::make_exception_ptr(error.WithContext(step + Name()));
@@ -212,6 +213,7 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
   }
   const size_t added = run->tickets.size() - before;
   end_ = added == 0;
+  if (end_) EndReading();
   if (!is_handle_) counters_->AddPlanned(added);
   return added;
 }
@@ -311,6 +313,7 @@ void ReaderBase::RestorePosition(const Position& position, SharedReaders* shared
   begun_ = position.begun_;
   end_ = position.end_;
   planned_ = true;
+  if (end_) EndReading();
 }
 
 void ReaderBase::SaveChain(Position* position, SharedReaders* shared) {
@@ -341,6 +344,7 @@ void ReaderBase::RestoreChain(PositionCursor* position) {
   RestoreState(state);
   end_ = state.end_;
   planned_ = true;
+  if (end_) EndReading();
 }
 
 void ReaderBase::SaveState(ReaderState*) const {
@@ -378,6 +382,23 @@ void ReaderBase::TakeShare(const ChunkShare&) {
       "reader directly on the reader of the files");
 }
 
+void ReaderBase::EndReading() {
+  for (ReaderBase* const below : Below()) below->EndReading();
+}
+
+void ReaderBase::LearnSlots() {
+  for (ReaderBase* const below : Below()) below->LearnSlots();
+}
+
+std::vector<SlotSpec> ReaderBase::FoundSlots() const {
+  std::vector<SlotSpec> found = slots_;
+  const std::vector<SlotSpec>& rows = row_slots();
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].known) found[i] = rows[i];
+  }
+  return found;
+}
+
 void ReaderBase::CheckProcess() const {
   if (__builtin_expect(process_.IsThis(), 1)) return;
   OwnProcess::Refuse(Name());
@@ -390,6 +411,20 @@ std::string ReaderBase::ReadingRecord(uint64_t sample) const {
 std::string ReaderBase::Name() const { return origin_.empty() ? "a reader" : origin_; }
 
 Place DecoratedReader::place() const { return reader_->place(); }
+
+// A reader whose elements are those of the reader below has the very slots of that.
+std::vector<SlotSpec> DecoratedReader::FoundSlots() const {
+  return &row_slots() == &reader_->row_slots() ? reader_->FoundSlots() : ReaderBase::FoundSlots();
+}
+
+std::vector<SlotSpec> DecoratedReader::TypesBelow() const {
+  std::vector<SlotSpec> types = reader_->FoundSlots();
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (reader_->slots()[i].known) continue;
+    for (size_t axis = 0; axis < types[i].dims.size(); ++axis) types[i].dims[axis] = -1;
+  }
+  return types;
+}
 
 DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase> reader)
     : ReaderBase(reader->slots(), reader->depth() + 1, reader->readers() + 1),

@@ -124,6 +124,9 @@ class ReaderBase {
   ReaderCounters* counters() const { return counters_.get(); }
   // As ParallelLoad::grain.
   size_t grain() const { return loading_.grain(); }
+  // Says that nobody will plan elements here before Restart, so that files may be replaced. Any
+  // thread; another one may be planning ahead still.
+  virtual void EndReading();
   // Learns what the program may have changed for the next pass, such as weights in a variable. The
   // consumer's thread calls it before it asks for the first element of a pass, while no thread
   // works ahead. Does nothing if another consumer's pass has begun.
@@ -133,6 +136,13 @@ class ReaderBase {
   void Restart(uint64_t pass);
   // The slots of the elements that Load appends: slots(), or what the file was found to hold.
   virtual const std::vector<SlotSpec>& row_slots() const { return slots_; }
+  // Where slots() does not know a slot, because only a file does: opens that file. Plans nothing.
+  // An error of the file is left to Plan; throws only errors that interrupt. The thread that plans.
+  virtual void LearnSlots();
+  // slots(), and where these do not know a slot, what is known of it by now. Of the dims of
+  // elements that are made of several (batches) only their number is told, because those of another
+  // reader of the same type may be of other sizes. The thread that plans.
+  virtual std::vector<SlotSpec> FoundSlots() const;
   // The device that holds the values of loaded elements.
   virtual Place place() const;
   // How many elements Plan can certainly add without waiting for a thread outside the pool, such as
@@ -267,6 +277,7 @@ class DecoratedReader : public ReaderBase {
   void ExpectWindow() override { reader_->ExpectWindow(); }
   void BeginPass() override { reader_->BeginPass(); }
   std::vector<ReaderBase*> Below() const override { return {reader_.get()}; }
+  std::vector<SlotSpec> FoundSlots() const override;
   // Elements are those of the reader below; a reader that makes others overrides both.
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
     reader_->NameElements(tickets, n, names);
@@ -284,6 +295,9 @@ class DecoratedReader : public ReaderBase {
   void PlanNext(size_t n, TicketRun* run) override { reader_->Plan(n, run); }
   void Rewind(uint64_t pass) override { reader_->Restart(pass); }
   ReaderBase& reader() const { return *reader_; }
+  // FoundSlots of the reader below, for a reader whose elements are made of several of its: any
+  // size where that has only been found.
+  std::vector<SlotSpec> TypesBelow() const;
 
  private:
   std::unique_ptr<ReaderBase> reader_;

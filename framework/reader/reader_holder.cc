@@ -199,6 +199,18 @@ class ReaderHolder::Handle final : public ReaderBase {
     held_->reader->PlanAgain(names, take);
   }
   const std::vector<SlotSpec>& row_slots() const override { return held_->reader->row_slots(); }
+  // Other handles may go on. Takes no lock, because a thread that works ahead may hold it for long.
+  void EndReading() override {
+    if (held_->handles.load() == 1) held_->reader->EndReading();
+  }
+  void LearnSlots() override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    held_->reader->LearnSlots();
+  }
+  std::vector<SlotSpec> FoundSlots() const override {
+    std::lock_guard<std::mutex> lock(held_->planning);
+    return held_->reader->FoundSlots();
+  }
   Place place() const override { return held_->reader->place(); }
   ChainStats Stats() const override { return held_->reader->Stats(); }
   // Another handle may take what is ready now, so a shared reader promises nothing.

@@ -20,8 +20,8 @@ constexpr uint32_t kNone = TokenTable::kNone;
 constexpr size_t kShortPiece = 64;  // up to which looking at all pairs for the lowest is faster
 constexpr size_t kPieceSlots = size_t{1} << 13;
 
-std::vector<uint32_t> PairsOf(const TokenTable& tokens) {
-  std::vector<uint32_t> pairs(size_t{1} << 16);
+PooledVector<uint32_t> PairsOf(const TokenTable& tokens) {
+  PooledVector<uint32_t> pairs(size_t{1} << 16);
   for (size_t pair = 0; pair < pairs.size(); ++pair) {
     const uint8_t bytes[] = {static_cast<uint8_t>(pair >> 8), static_cast<uint8_t>(pair)};
     pairs[pair] = tokens.Find(bytes, sizeof(bytes));
@@ -52,7 +52,8 @@ class BytePairEncoder::PieceCache {
   };
   static_assert(sizeof(Slot) == 64, "a slot is a cache line");
 
-  // That of the calling thread; it lives as long as the thread.
+  // That of the calling thread; it lives as long as the thread. Its memory counts towards the limit;
+  // that of a worker, which is ahead of need when it first takes it, as ahead of need.
   static PieceCache* OfThread() {
     thread_local PieceCache cache;
     return &cache;
@@ -63,7 +64,7 @@ class BytePairEncoder::PieceCache {
  private:
   PieceCache() : slots_(kPieceSlots) {}
 
-  std::vector<Slot> slots_;
+  PooledVector<Slot> slots_;
 };
 
 BytePairEncoder::BytePairEncoder(TokenTable tokens)

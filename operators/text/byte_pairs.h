@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "framework/base/buffer.h"
 #include "operators/text/pieces.h"
 #include "operators/text/token_table.h"
 
@@ -42,7 +42,7 @@ class BytePairEncoder {
 
   const TokenTable tokens_;
   const uint32_t serial_;  // tells it from other encoders, also from those that are gone
-  const std::vector<uint32_t> pairs_;  // the token of every two bytes, by first * 256 + second
+  const PooledVector<uint32_t> pairs_;  // the token of every two bytes, by first * 256 + second
 };
 
 }  // namespace millhopper

@@ -97,7 +97,7 @@ int Base64Digit(char c) {
 
 // Appends what base64 with padding (RFC 4648) stands for; false if it is none, or bits that stand
 // for nothing are set.
-bool AppendBase64(std::string_view digits, std::string* out) {
+bool AppendBase64(std::string_view digits, PooledVector<char>* out) {
   if (digits.empty() || digits.size() % 4 != 0) return false;
   size_t padding = 0;
   while (padding < 2 && digits.back() == '=') {
@@ -113,7 +113,7 @@ bool AppendBase64(std::string_view digits, std::string* out) {
     count += 6;
     if (count < 8) continue;
     count -= 8;
-    *out += static_cast<char>(bits >> count & 0xff);
+    out->push_back(static_cast<char>(bits >> count & 0xff));
   }
   return (bits & ((1u << count) - 1)) == 0;
 }
@@ -221,8 +221,8 @@ bool HoldsMerges(std::string_view text, const std::string& path) {
 }  // namespace
 
 TokenTable ParseTiktoken(std::string_view text, const std::string& path) {
-  std::string bytes;
-  std::vector<RankedToken> ranked;
+  PooledVector<char> bytes;
+  PooledVector<RankedToken> ranked;
   Lines lines(text, path);
   std::string_view line;
   while (lines.Next(&line)) {
@@ -253,7 +253,7 @@ TokenTable ParseTiktoken(std::string_view text, const std::string& path) {
                     " stands here, too");
     };
     if (before != nullptr && before->rank == one.rank) refuse("the rank", before->line);
-    const uint32_t same = tokens.Add(std::string_view(bytes).substr(one.bytes, one.size), one.rank);
+    const uint32_t same = tokens.Add({&bytes[one.bytes], one.size}, one.rank);
     if (same != TokenTable::kNone) refuse("the token", ranked[same].line);
     before = &one;
   }
@@ -286,18 +286,18 @@ TokenTable ParseMerges(std::string_view text, const std::string& path) {
   return tokens;
 }
 
-TokenTable WithIds(const TokenTable& tokens, const std::string& json, const std::string& path) {
+TokenTable WithIds(const TokenTable& tokens, std::string_view json, const std::string& path) {
   const auto refuse = [&path](const auto&... parts) {
     throw Error(ErrorCode::kDataLoss, StrCat(parts...)).InFile(path, 0);
   };
   simdjson::dom::parser parser;
   simdjson::dom::object object;
-  const simdjson::error_code error = parser.parse(json).get(object);
+  const simdjson::error_code error = parser.parse(json.data(), json.size()).get(object);
   if (error != simdjson::SUCCESS) {
     refuse("it is no JSON object of tokens and ids: ", simdjson::error_message(error));
   }
   constexpr int64_t kUnknown = -1;
-  std::vector<int64_t> ids(tokens.size(), kUnknown);
+  PooledVector<int64_t> ids(tokens.size(), kUnknown);
   std::unordered_map<int64_t, uint32_t> token_of_id;
   std::string bytes;
   for (const auto& [key, value] : object) {
@@ -328,9 +328,9 @@ TokenTable WithIds(const TokenTable& tokens, const std::string& json, const std:
 }
 
 TokenTable ReadTokens(const std::string& path, const std::string& vocabulary) {
-  const std::string text = ReadTextFile(path, "file of tokens");
+  const Text text = ReadTextFile(path, "file of tokens");
   if (!HoldsMerges(text, path)) {
-    if (text[0] == '{') {
+    if (text.size() > 0 && *text.data() == '{') {
       throw Error(
           ErrorCode::kDataLoss,
           "it is JSON, perhaps a tokenizer.json of Hugging Face, which is not read; the "

@@ -34,7 +34,7 @@ TokenTable ReadTokens(const std::string& path, const std::string& vocabulary);
 TokenTable ParseTiktoken(std::string_view text, const std::string& path);
 TokenTable ParseMerges(std::string_view text, const std::string& path);
 // Gives the tokens of ParseMerges the ids of a JSON object.
-TokenTable WithIds(const TokenTable& tokens, const std::string& json, const std::string& path);
+TokenTable WithIds(const TokenTable& tokens, std::string_view json, const std::string& path);
 
 }  // namespace millhopper
 

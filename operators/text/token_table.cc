@@ -21,7 +21,7 @@ uint32_t TokenTable::Add(std::string_view bytes, int32_t id) {
   if (2 * (tokens_.size() + 1) > entries_.size()) Grow();
   tokens_.push_back(
       {static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(bytes.size()), id});
-  bytes_ += bytes;
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   longest_ = bytes.size() > longest_ ? bytes.size() : longest_;
   if (bytes.size() == 1) of_byte_[*begin] = token;
   Place(hash, token);

@@ -6,9 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "framework/base/buffer.h"
 
 namespace millhopper {
 
@@ -19,7 +19,8 @@ constexpr size_t kMaxTokenBytes = size_t{1} << 12;  // of one token
 uint64_t HashOfBytes(const uint8_t* bytes, size_t size);
 
 // Tokens are numbered by their rank: the pair of neighbours whose bytes together are the token of
-// the lowest number is merged first. Immutable once it is full; any thread.
+// the lowest number is merged first. Its memory counts towards the limit. Immutable once it is
+// full; any thread.
 class TokenTable {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -35,7 +36,7 @@ class TokenTable {
   size_t longest() const { return longest_; }  // bytes of the longest token
   int32_t id(uint32_t token) const { return tokens_[token].id; }
   std::string_view bytes(uint32_t token) const {
-    return std::string_view(bytes_).substr(tokens_[token].begin, tokens_[token].size);
+    return {&bytes_[tokens_[token].begin], tokens_[token].size};
   }
   // The token of one byte; kNone if there is none.
   uint32_t OfByte(uint8_t byte) const { return of_byte_[byte]; }
@@ -76,9 +77,9 @@ class TokenTable {
   void Place(uint64_t hash, uint32_t token);
   void Grow();
 
-  std::string bytes_;  // of all tokens, one behind the other
-  std::vector<Token> tokens_;
-  std::vector<Entry> entries_;  // at most half of them are taken
+  PooledVector<char> bytes_;  // of all tokens, one behind the other
+  PooledVector<Token> tokens_;
+  PooledVector<Entry> entries_;  // at most half of them are taken
   std::array<uint32_t, 256> of_byte_ = NoBytes();
   size_t longest_ = 0;
 };

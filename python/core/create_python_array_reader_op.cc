@@ -21,7 +21,11 @@ OpSchema PythonArraySchema() {
       .Attr(AttributeSchema("count", int64_t{}, "how many rows they have").Required())
       .Attr({"shuffle_records", false,
              "in a random order, another one in each pass, without memory for those that wait"})
-      .Attr({"seed", int64_t{0}, "decides the order together with --seed and the name of Out"});
+      .Attr({"seed", int64_t{0}, "decides the order together with --seed and the name of Out"})
+      .Attr(ReshuffleAttribute())
+      .Order([](const AttributeMap& attributes) {
+        return attributes.Get<bool>("shuffle_records") ? ShuffledOrder(attributes) : PassOrder();
+      });
 }
 
 void CreatePythonArrayReader(OpContext& context) {
@@ -31,7 +35,7 @@ void CreatePythonArrayReader(OpContext& context) {
   Require(static_cast<int64_t>(arrays->rows()) == count, "attribute 'count' is ", count,
           ", and the arrays have ", arrays->rows(), " rows");
   std::optional<RandomKey> key;
-  if (context.Attr<bool>("shuffle_records")) key = RandomKeyOf(context);
+  if (context.Attr<bool>("shuffle_records")) key = OrderKeyOf(context);
   StoreReader(context, std::make_unique<ArrayReader>(arrays->columns(), arrays->rows(), key));
 }
 

@@ -91,6 +91,8 @@ class Prepared {
     Require(runs_on_.load() != std::this_thread::get_id(),
             "a program is run by what it calls itself, while it runs");
     WatchInterrupts();
+    std::optional<UsesReader> uses;
+    if (may_wait_) uses.emplace(scope_->number(), "a program");
     std::vector<LoDTensor> fetched;
     WithoutInterpreter([&] {
       const std::lock_guard<std::mutex> lock(mutex_);

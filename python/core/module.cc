@@ -138,7 +138,8 @@ void Define(py::module_ module) {
       .def("table", [](PythonReader& reader) { return ToTable({reader.Stats()}); })
       .def("dtypes", &DtypeNames)
       .def("slots", [](PythonReader& reader) { return SlotsOf(reader.Slots()); })
-      .def_property_readonly("variable", &PythonReader::variable);
+      .def_property_readonly("variable", &PythonReader::variable)
+      .def("warnings", &PythonReader::Warnings);
 }
 
 // Fills the module, in the main interpreter only. A process has one core, whose threads enter

@@ -67,7 +67,12 @@ void DefineProgram(py::module_* module) {
             context.before = before;
             program.CheckOrThrow(context);
           },
-          py::arg("role"), py::arg("before") = std::vector<const Program*>());
+          py::arg("role"), py::arg("before") = std::vector<const Program*>())
+      .def("warnings", [](const Program& program) {
+        std::vector<std::string> texts;
+        for (Problem& warning : program.Warnings()) texts.push_back(std::move(warning.text));
+        return texts;
+      });
 }
 
 }  // namespace millhopper

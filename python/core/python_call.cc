@@ -4,8 +4,14 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
@@ -20,6 +26,29 @@ namespace {
 std::atomic<int> calls{0};
 std::atomic<bool> ended{false};
 
+// Which readers the functions of a reader use now.
+struct Uses {
+  // Whether they lead from one reader to another. The caller holds the mutex.
+  bool Lead(uint64_t from, uint64_t to) const {
+    std::set<uint64_t> met = {from};
+    for (std::vector<uint64_t> next = {from}; !next.empty();) {
+      const uint64_t reader = next.back();
+      next.pop_back();
+      if (reader == to) return true;
+      const auto [begin, end] = of.equal_range(reader);
+      for (auto use = begin; use != end; ++use) {
+        if (met.insert(use->second).second) next.push_back(use->second);
+      }
+    }
+    return false;
+  }
+
+  std::mutex mutex;  // guards:
+  std::multimap<uint64_t, uint64_t> of;
+};
+
+Uses* all_uses = new Uses;  // never destroyed: threads may outlive the interpreter
+
 [[noreturn]] void Park() {
   for (;;) pause();
 }
@@ -28,6 +57,7 @@ std::atomic<bool> ended{false};
 
 thread_local const PythonCall* PythonCall::innermost_ = nullptr;
 thread_local uint64_t OpensReader::current_ = 0;
+thread_local uint64_t FeedsReader::current_ = 0;
 
 PythonCall::PythonCall(uint64_t reader) : reader_(reader), outer_(innermost_) {
   calls.fetch_add(1);
@@ -66,13 +96,43 @@ void PythonCall::AfterForkInChild() {
   int own = 0;
   for (const PythonCall* call = innermost_; call != nullptr; call = call->outer_) ++own;
   calls.store(own);
+  all_uses = new Uses;  // another thread may have held the mutex
 }
 
 bool PythonCall::WithinOneOf(uint64_t reader) {
   for (const PythonCall* call = innermost_; call != nullptr; call = call->outer_) {
     if (call->reader_ == reader) return true;
   }
-  return false;
+  return innermost_ != nullptr && UsesReader::Waits(reader, innermost_->reader_);
+}
+
+UsesReader::UsesReader(uint64_t reader, const std::string& what)
+    : user_(PythonCall::Within()               ? PythonCall::innermost_->reader_
+            : FeedsReader::Current() == reader ? 0  // one scope has its queue and other readers
+                                               : FeedsReader::Current()),
+      reader_(reader) {
+  if (user_ == 0) return;
+  Uses& uses = *all_uses;
+  const std::lock_guard<std::mutex> lock(uses.mutex);
+  Require(!uses.Lead(reader_, user_), what,
+          " is used by a function that it calls itself, or by one of a reader that its functions "
+          "use: each would wait for the other");
+  uses.of.emplace(user_, reader_);
+}
+
+UsesReader::~UsesReader() {
+  if (user_ == 0) return;
+  Uses& uses = *all_uses;
+  const std::lock_guard<std::mutex> lock(uses.mutex);
+  const auto [begin, end] = uses.of.equal_range(user_);
+  const auto own = std::find(begin, end, std::pair<const uint64_t, uint64_t>(user_, reader_));
+  if (own != end) uses.of.erase(own);  // a child of a fork does not have those of its parent
+}
+
+bool UsesReader::Waits(uint64_t first, uint64_t last) {
+  Uses& uses = *all_uses;
+  const std::lock_guard<std::mutex> lock(uses.mutex);
+  return uses.Lead(first, last);
 }
 
 uint64_t OpensReader::NewNumber() {

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <string>
 
 #include "framework/base/thread_pool.h"
 
@@ -32,7 +33,9 @@ class PythonCall {
   static pybind11::object Result(const pybind11::object& function,
                                  const pybind11::object& argument);
 
-  // Whether the calling thread is in a PythonCall; and whether it is in one made by this reader.
+  // Whether the calling thread is in a PythonCall; and whether this reader waits for one that it is
+  // in: the reader has made it itself, or one that uses the reader that has made it, and so on
+  // (UsesReader).
   static bool Within() { return innermost_ != nullptr; }
   static bool WithinOneOf(uint64_t reader);
 
@@ -46,12 +49,50 @@ class PythonCall {
   static bool SomeOutlast();
 
  private:
+  friend class UsesReader;
   static thread_local const PythonCall* innermost_;
 
   const uint64_t reader_;
   const PythonCall* const outer_;
   const ForksAtOnce forks_at_once_;
   PyGILState_STATE state_;
+};
+
+// While it exists, the calling thread makes elements for a queue that readers with the number
+// `reader` read, so that these wait for what it uses.
+class FeedsReader {
+ public:
+  explicit FeedsReader(uint64_t reader) : outer_(current_) { current_ = reader; }
+  ~FeedsReader() { current_ = outer_; }
+  FeedsReader(const FeedsReader&) = delete;
+  FeedsReader& operator=(const FeedsReader&) = delete;
+
+  static uint64_t Current() { return current_; }  // 0 if there are none
+
+ private:
+  static thread_local uint64_t current_;
+
+  const uint64_t outer_;
+};
+
+// While it exists, the calling thread works on reader number `reader`, or waits for those that do.
+// If it is in a PythonCall, or feeds a reader, the reader that has made the call, or is fed, waits
+// as long. So that no two readers wait for each other's functions, nobody begins to use a reader
+// that waits for the caller.
+class UsesReader {
+ public:
+  // Throws kInvalidArgument if WithinOneOf(reader); `what` is how the text calls the reader.
+  UsesReader(uint64_t reader, const std::string& what);
+  ~UsesReader();
+  UsesReader(const UsesReader&) = delete;
+  UsesReader& operator=(const UsesReader&) = delete;
+
+  // Whether the functions of reader `first` wait for those of `last`.
+  static bool Waits(uint64_t first, uint64_t last);
+
+ private:
+  const uint64_t user_;  // the reader that waits for the thread; 0 if there is none
+  const uint64_t reader_;
 };
 
 // While it exists, the readers that the calling thread creates belong to reader number `reader`:

@@ -15,6 +15,7 @@
 #include "python/core/collected.h"
 #include "python/core/interpreter_release.h"
 #include "python/core/interrupt.h"
+#include "python/core/python_call.h"
 #include "python/core/scope.h"
 #include "python/core/slots.h"
 #include "python/core/values.h"
@@ -39,7 +40,8 @@ class PythonQueue {
   ElementQueue& queue() { return *queue_; }
 
   // Puts the queue into a variable, for create_py_reader.
-  void PutInto(const PythonVariable& variable) const {
+  void PutInto(const PythonVariable& variable) {
+    read_in_ = variable.scope().number();
     auto* const value = variable.Mutable<std::shared_ptr<ElementQueue>>();
     const InterpreterRelease released;  // the assignment may destroy the old queue
     *value = queue_;
@@ -55,7 +57,10 @@ class PythonQueue {
   // false if the queue wants no more of that pass.
   bool Pump(const py::object& iterator, uint64_t generation, uint64_t number) {
     for (;; ++number) {
-      PyObject* const next = PyIter_Next(iterator.ptr());
+      PyObject* const next = [&] {
+        const FeedsReader feeds(read_in_);
+        return PyIter_Next(iterator.ptr());
+      }();
       if (next == nullptr) {
         if (PyErr_Occurred() != nullptr) throw py::error_already_set();
         return true;
@@ -115,7 +120,9 @@ class PythonQueue {
 
   const std::shared_ptr<ElementQueue> queue_;
   const ElementForm form_;
-  RaisedErrors raised_;  // guarded by the interpreter
+  uint64_t read_in_ = 0;  // the number of the scope in which readers read it; guarded by the
+                          // interpreter
+  RaisedErrors raised_;   // guarded by the interpreter
 };
 
 }  // namespace

@@ -176,12 +176,14 @@ void PythonReader::Open(Chain* chain) {
 
 void PythonReader::RequireOutside() const {
   Require(!CallsThisThread(), "reader '", Escaped(variable_),
-          "' is used by a function that it calls itself: each would wait for the other");
+          "' is used by a function that it calls itself, or by one of a reader that its functions "
+          "use: each would wait for the other");
 }
 
 template <typename Function>
 void PythonReader::Work(Chain* chain, Function function) {
   RequireOutside();
+  const UsesReader uses(number_, StrCat("reader '", Escaped(variable_), "'"));
   WithoutInterpreter([&] {
     const std::lock_guard<std::mutex> lock(chain->mutex);
     function();
@@ -312,6 +314,18 @@ std::optional<std::string> PythonReader::Save() {
   std::string position;
   Work(pass->chain().get(), [&] { position = pass->Save(); });
   return position;
+}
+
+std::vector<std::pair<std::string, std::string>> PythonReader::Warnings() const {
+  std::vector<std::pair<std::string, std::string>> warnings;
+  const auto& ops = program_->desc().blocks(0).ops();
+  for (int i = 0; i < ops.size(); ++i) {
+    const OpSchema& schema = FindOperator(ops[i].type())->schema;
+    if (!schema.creates_reader || schema.warn == nullptr) continue;
+    std::string text = schema.warn(*program_, 0, i);
+    if (!text.empty()) warnings.emplace_back(ops[i].outputs(0).arguments(0), std::move(text));
+  }
+  return warnings;
 }
 
 void PythonReader::SetNames(const std::vector<std::string>& names) {

@@ -58,6 +58,8 @@ class VariableReader {
             "' is used by a function that a reader in the same scope calls: each would wait "
             "for the other");
     WatchInterrupts();
+    const UsesReader uses(variable_.scope().number(),
+                          StrCat("the reader in variable '", Escaped(variable_.get().name()), "'"));
     WithoutInterpreter([&] { function(holder); });
   }
 

@@ -255,7 +255,7 @@ class StreamedRecords final : public StreamSource {
 // Reads the offsets of an index file: where the records begin, in order, of a file of `file_size`
 // bytes.
 std::vector<uint64_t> ReadRecordIndex(const std::string& path, uint64_t file_size) {
-  const std::string text = ReadTextFile(path, "index");
+  const Text text = ReadTextFile(path, "index");
   std::vector<uint64_t> offsets;
   const char* const end = text.data() + text.size();
   for (const char* here = text.data(); here < end;) {

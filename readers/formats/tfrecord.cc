@@ -147,7 +147,7 @@ class StreamedRecords final : public StreamSource {
 // Reads an index file: where the records begin. They must lie one behind another, from the
 // beginning of a file of `file_size` bytes to its end.
 std::vector<uint64_t> ReadRecordIndex(const std::string& path, uint64_t file_size) {
-  const std::string text = ReadTextFile(path, "index");
+  const Text text = ReadTextFile(path, "index");
   std::vector<uint64_t> begins;
   uint64_t next = 0;
   const char* const begin = text.data();

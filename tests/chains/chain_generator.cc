@@ -192,8 +192,9 @@ class ChainWriter {
         dice_.OneOf({"create_chain_reader", "create_mix_reader", "create_zip_reader"});
     const bool ragged = dice_.OneIn(3);
     // Files of one format, or number sources. What is side by side may be anything.
+    const bool images = !wishes_.jitter && dice_.OneIn(3);
     std::optional<Shards> fields;
-    if (type != "create_zip_reader" && dice_.OneIn(2)) fields = DrawFields();
+    if (type != "create_zip_reader" && !images && dice_.OneIn(2)) fields = DrawFields();
     Strings names;
     std::string weights;
     Top joined;
@@ -207,6 +208,8 @@ class ChainWriter {
           Shards file = *fields;
           NameFieldFiles(1, &file);
           DrawFileOf(file);
+        } else if (images) {
+          DrawImages(readers);
         } else {
           DrawNumberSource(ragged);
         }
@@ -229,6 +232,19 @@ class ChainWriter {
                     {"seed", Int(dice_.Between(0, 3))}};
     }
     Add(type, {{"UnderlyingReaders", names}}, attributes);
+  }
+
+  // Images whose dims are declared, declared to be any, or what the file says.
+  void DrawImages(int64_t number) {
+    const std::string name = StrCat("${folder}/images_", 1000 * number, "_", DrawCount(3), ".idx");
+    AttributeTexts attributes = {{"filename", Text(name)}};
+    const int64_t dim = dice_.OneOf({"2", "-1"}) == "2" ? 2 : -1;
+    if (dice_.OneIn(2)) {
+      const AttributeTexts declared = Declared({{"INT16", {1, dim}}});
+      attributes.insert(attributes.end(), declared.begin(), declared.end());
+    }
+    top_.slots = {{"INT16", {1, 2}}};
+    Add("create_idx_file_reader", attributes);
   }
 
   void DrawNumberSource(bool ragged) {
@@ -367,12 +383,12 @@ class ChainWriter {
     if (!packed && !free_order_ && dice_.OneIn(indexed ? 2 : 4)) {
       attributes.emplace_back(indexed && dice_.OneIn(2) ? "shuffle_records" : "shuffle_chunks",
                               Bool(true));
-      attributes.emplace_back("seed", Int(dice_.Between(0, 3)));
+      AddOrder(&attributes);
     } else {
       attributes.emplace_back("pass_num", Int(dice_.OneIn(4) ? 2 : 1));
       if (dice_.OneIn(3)) {
         attributes.emplace_back("shuffle_files", Bool(true));
-        attributes.emplace_back("seed", Int(dice_.Between(0, 3)));
+        AddOrder(&attributes);
       }
     }
     AddFiles("open_files", files, std::move(attributes));
@@ -441,7 +457,15 @@ class ChainWriter {
   }
 
   void DrawShuffle(int64_t size) {
-    Add("create_shuffle_reader", {{"buffer_size", Int(size)}, {"seed", Int(dice_.Between(0, 3))}});
+    AttributeTexts attributes = {{"buffer_size", Int(size)}};
+    AddOrder(&attributes);
+    Add("create_shuffle_reader", attributes);
+  }
+
+  // What decides a random order.
+  void AddOrder(AttributeTexts* attributes) {
+    attributes->emplace_back("seed", Int(dice_.Between(0, 3)));
+    if (dice_.OneIn(4)) attributes->emplace_back("reshuffle", Bool(false));
   }
 
   void DrawPartAtFirst() {

@@ -63,6 +63,18 @@ RandomKey KeyOf(const proto::OpDesc& op) {
   return RandomKey(0, static_cast<uint64_t>(Number(op, "seed")), Out(op));
 }
 
+// What decides the order of a reader's elements in a pass: without reshuffle neither its name nor
+// the pass.
+struct Order {
+  RandomKey key;
+  uint64_t pass;
+};
+
+Order OrderOf(const proto::OpDesc& op, uint64_t pass) {
+  if (Flag(op, "reshuffle", true)) return {KeyOf(op), pass};
+  return {RandomKey(0, static_cast<uint64_t>(Number(op, "seed")), ""), 0};
+}
+
 void Append(const ExpectedStream& more, ExpectedStream* stream) {
   stream->elements.insert(stream->elements.end(), more.elements.begin(), more.elements.end());
   stream->error = more.error;
@@ -137,8 +149,10 @@ ExpectedStream Interleaved(const std::vector<ExpectedStream>& files, size_t cycl
 // The permutation of ruling 6: from the last place down, each element is swapped with one at or
 // before its place. Few records are shuffled in the same way.
 template <typename T>
-std::vector<T> Shuffled(std::vector<T> list, const RandomKey& key, uint64_t pass) {
-  for (size_t i = list.size(); i-- > 1;) std::swap(list[i], list[key.Below(i + 1, pass, i)]);
+std::vector<T> Shuffled(std::vector<T> list, const Order& order) {
+  for (size_t i = list.size(); i-- > 1;) {
+    std::swap(list[i], list[order.key.Below(i + 1, order.pass, i)]);
+  }
   return list;
 }
 
@@ -182,7 +196,7 @@ ExpectedStream Part(const proto::OpDesc& op, const ExpectedStream& in) {
 }
 
 ExpectedStream ShuffledWindow(const proto::OpDesc& op, const ExpectedStream& in, uint64_t pass) {
-  const RandomKey key = KeyOf(op);
+  const Order order = OrderOf(op, pass);
   const auto size = static_cast<size_t>(Number(op, "buffer_size"));
   ExpectedStream out;
   out.error = in.error;
@@ -190,7 +204,7 @@ ExpectedStream ShuffledWindow(const proto::OpDesc& op, const ExpectedStream& in,
   std::vector<ExpectedElement> window;
   while (next != in.elements.end() && window.size() < size) window.push_back(*next++);
   for (uint64_t drawn = 0; !window.empty(); ++drawn) {
-    ExpectedElement& place = window[key.Below(window.size(), pass, drawn)];
+    ExpectedElement& place = window[order.key.Below(window.size(), order.pass, drawn)];
     out.elements.push_back(place);
     if (next != in.elements.end()) {
       place = *next++;
@@ -402,7 +416,7 @@ ExpectedStream ChainModel::Files(const proto::OpDesc& op, uint64_t pass) const {
   if (one) return files[0];
   ExpectedStream stream;
   if (by_chunks) {
-    for (const ExpectedStream& chunk : Shuffled(files, KeyOf(op), pass)) {
+    for (const ExpectedStream& chunk : Shuffled(files, OrderOf(op, pass))) {
       Append(chunk, &stream);
       if (!stream.error.empty()) break;
     }
@@ -410,13 +424,13 @@ ExpectedStream ChainModel::Files(const proto::OpDesc& op, uint64_t pass) const {
   }
   if (Flag(op, "shuffle_records")) {
     for (const ExpectedStream& file : files) Append(file, &stream);
-    stream.elements = Shuffled(std::move(stream.elements), KeyOf(op), pass);
+    stream.elements = Shuffled(std::move(stream.elements), OrderOf(op, pass));
     return stream;
   }
   const auto passes = static_cast<uint64_t>(Number(op, "pass_num", 1));
   for (uint64_t k = 0; k < passes && stream.error.empty(); ++k) {
     const bool shuffle = Flag(op, "shuffle_files");
-    Append(Interleaved(shuffle ? Shuffled(files, KeyOf(op), pass * passes + k) : files,
+    Append(Interleaved(shuffle ? Shuffled(files, OrderOf(op, pass * passes + k)) : files,
                        static_cast<size_t>(Number(op, "cycle_length", 16))),
            &stream);
   }

@@ -95,6 +95,7 @@ TEST(RandomChain, MayHaveAnythingInIt) {
                             "shuffle_files",
                             "shuffle_chunks",
                             "shuffle_records",
+                            "\"reshuffle\" b: false",
                             "\"deterministic\" b: false",
                             "_fluid_none",
                             "_fluid_snappy",

@@ -174,6 +174,48 @@ TEST(CheckpointFolderTest, DamagedOnesPushNoneOut) {
   EXPECT_TRUE(std::filesystem::exists(path + "/checkpoint-00000003.save"));
 }
 
+TEST(CheckpointFolderTest, PassesOverAFileThatTheLargestNumbersName) {
+  for (const char* number : {"999999999999999999", "999999999999999998", "5000000000000000"}) {
+    SCOPED_TRACE(number);
+    const std::string path = NewFolder("checkpoints");
+    const std::string other = StrCat(path, "/checkpoint-", number, ".save");
+    WriteFile(other, "not a state");
+    std::vector<std::string> damaged, others;
+    EXPECT_FALSE(CheckpointFolder(path, 2).Newest(&damaged).has_value());
+    ASSERT_EQ(damaged.size(), 1u);
+    EXPECT_NE(damaged[0].find(other), std::string::npos) << damaged[0];
+    ExpectError(ErrorCode::kIo, "has no checkpoints, only files that are called so",
+                [&] { NewestCheckpointIn(path, &others); });
+    for (const uint64_t step : {1, 2, 3}) {
+      CheckpointFolder(path, 2).Write(Some(step));
+      // It may be put there again at any time.
+      WriteFile(other, "not a state");
+      ExpectSame(*CheckpointFolder(path, 2).Newest(&damaged), Some(step));
+      others.clear();
+      EXPECT_EQ(NewestCheckpointIn(path, &others),
+                StrCat(path, "/checkpoint-0000000", step, ".save"));
+      EXPECT_EQ(others, std::vector<std::string>{other});
+    }
+  }
+}
+
+TEST(CheckpointFolderTest, SaysThatNumbersAreUsedUp) {
+  const std::string path = NewFolder("checkpoints");
+  CheckpointFolder(path, 2).Write(Some(1));
+  std::filesystem::rename(path + "/checkpoint-00000001.save",
+                          path + "/checkpoint-999999999999999999.save");
+  ExpectError(ErrorCode::kIo, "has the largest number there is",
+              [&] { CheckpointFolder(path, 2).Write(Some(2)); });
+}
+
+TEST(CheckpointFolderTest, WritesNothingElsewhereThroughALink) {
+  const std::string path = NewFolder("checkpoints"), elsewhere = NewFolder("elsewhere");
+  std::filesystem::create_symlink(elsewhere + "/state", path + "/checkpoint-00000001.save");
+  ExpectError(ErrorCode::kIo, "it is a link to a file that does not exist",
+              [&] { CheckpointFolder(path, 2).Write(Some(1)); });
+  EXPECT_TRUE(std::filesystem::is_empty(elsewhere));
+}
+
 // Left behind, an old checkpoint would be gone on with as one of the run that begins now.
 TEST(CheckpointFolderTest, SaysWhatItCannotClear) {
   const std::string path = NewFolder("checkpoints");
@@ -250,7 +292,8 @@ TEST(CheckpointFolderTest, IsInAnyFileSystem) {
     if (!written) CheckpointFolder(path, 2).Write(Some(step));
     if (!hit) break;
   }
-  const std::string newest = NewestCheckpointIn(path);
+  std::vector<std::string> others;
+  const std::string newest = NewestCheckpointIn(path, &others);
   EXPECT_EQ(newest.rfind("memory:///run/checkpoint-", 0), 0u) << newest;
   CheckpointFolder folder(path, 1);
   folder.Write(Some(100));

@@ -130,6 +130,32 @@ TEST(OutputFile, FollowsLinksAndLeavesThem) {
   ExpectError(ErrorCode::kIo, "/round: cannot write", [&] { OutputFile file(folder + "/round"); });
 }
 
+TEST(OutputFile, MakesNoTargetThatNobodyHasNamed) {
+  const std::string folder = NewFolder("links"), elsewhere = NewFolder("elsewhere");
+  OutputRules rules;
+  rules.make_target = false;
+  const std::string link = folder + "/link";
+  for (const std::string& target :
+       {elsewhere + "/new", std::string("new"), elsewhere + "/no/new"}) {
+    std::filesystem::create_symlink(target, link);
+    ExpectError(ErrorCode::kIo, "it is a link to a file that does not exist; remove the link",
+                [&] { OutputFile(link, rules); });
+    std::filesystem::remove(link);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(elsewhere));
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  WriteFile(elsewhere + "/old", "old");
+  std::filesystem::create_symlink(elsewhere + "/old", link);
+  OutputFile file(link, rules);
+  file.Write("new");
+  file.Publish();
+  EXPECT_EQ(ReadFile(elsewhere + "/old"), "new");
+  std::filesystem::remove(link);
+  std::filesystem::create_directory_symlink(elsewhere, link);
+  ExpectError(ErrorCode::kIo, "it is not a regular file but a directory",
+              [&] { OutputFile(link, rules); });
+}
+
 TEST(OutputFile, IsFoundAgainFromAnotherFolder) {
   const std::string folder = NewFolder("moving");
   const fs::path before = fs::current_path();

@@ -39,6 +39,20 @@ TEST(CreateShuffleReaderOp, KeysTheOrderByBothSeedsAndTheVariable) {
   EXPECT_EQ(Shuffled({{"buffer_size", "i: 10"}}, 0), ReadAll(&by_default));
 }
 
+TEST(CreateShuffleReaderOp, KeepsOneOrderThatOnlySeedsDecide) {
+  const AttributeTexts same = {
+      {"buffer_size", "i: 10"}, {"seed", "i: 7"}, {"reshuffle", "b: false"}};
+  ShuffleReader expected(Numbers(), 10, RandomKey::OfSeeds(3, 7));
+  const std::vector<ElementValue> order = ReadAll(&expected);
+  expected.ReInit();
+  EXPECT_EQ(ReadAll(&expected), order);
+  EXPECT_EQ(Shuffled(same, 3), order);
+  EXPECT_NE(Shuffled(same, 4), order);
+  // Pass 0 of a key without a name, as the version of the order has it.
+  ShuffleReader unnamed(Numbers(), 10, RandomKey(3, 7, ""));
+  EXPECT_EQ(ReadAll(&unnamed), order);
+}
+
 TEST(CreateShuffleReaderOp, TakesNegativeAndLongSeeds) {
   const AttributeTexts negative = {{"buffer_size", "i: 10"}, {"seed", "i: -1"}};
   const AttributeTexts large = {{"buffer_size", "i: 10"}, {"seed", "l: 1099511627776"}};

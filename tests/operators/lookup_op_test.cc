@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "framework/base/memory_limit.h"
 #include "tests/run_op.h"
 #include "tests/testing.h"
 #include "tests/texts.h"
@@ -90,6 +92,42 @@ TEST(LookupOp, IsRunByManyThreads) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(LookupOp, CountsItsVocabularyTowardsTheMemoryLimit) {
+  std::string words;
+  for (int i = 0; i < 50000; ++i) words += StrCat("word number ", i, "\n");
+  const TempFile file("words.txt", words);
+  const LoDTensor x = TextsOf({"word number 7"});
+  {
+    const LimitInForce limit(1 << 20);
+    ExpectError(ErrorCode::kResourceLimit, "memory limit", [&] { Lookup(x, With(file)); });
+  }
+  const LimitInForce limit(64 << 20);
+  const size_t before = MemoryLimit::needed();
+  EXPECT_EQ(ValuesOf<int64_t>(Lookup(x, With(file))), (std::vector<int64_t>{7}));
+  // It is kept until another file is loaded.
+  EXPECT_GE(MemoryLimit::needed(), before + words.size() + 50000 * sizeof(std::string_view));
+  const TempFile small("small.txt", "a\n");
+  Lookup(TextsOf({"a"}), With(small));
+  EXPECT_LT(MemoryLimit::needed(), before + words.size());
+}
+
+// What is kept for good is left to a thread that needs it.
+TEST(LookupOp, LoadsNoVocabularyAheadOfNeed) {
+  const TempFile file("words.txt", "a\nb\n");
+  const LimitInForce limit(64 << 20);
+  const Ref<MemoryAccount> account(new MemoryAccount);
+  {
+    const MemoryScope ahead(account, MemoryScope::Need::kAhead);
+    try {
+      Lookup(TextsOf({"b"}), With(file));
+      ADD_FAILURE() << "it was loaded";
+    } catch (const Error&) {
+      EXPECT_TRUE(MemoryScope::WasRefused());
+    }
+  }
+  EXPECT_EQ(ValuesOf<int64_t>(Lookup(TextsOf({"b"}), With(file))), (std::vector<int64_t>{1}));
 }
 
 }  // namespace

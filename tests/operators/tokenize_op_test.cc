@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "framework/base/memory_limit.h"
 #include "tests/run_op.h"
 #include "tests/testing.h"
 #include "tests/texts.h"
@@ -104,6 +105,21 @@ TEST(TokenizeOp, RefusesWhatDoesNotFit) {
   const TempFile damaged("damaged.tiktoken", "YQ== x\n");
   ExpectError(ErrorCode::kDataLoss, "damaged.tiktoken: line 1: 'x' is no rank",
               [&] { Tokenize(x, Bpe(damaged)); });
+}
+
+TEST(TokenizeOp, CountsItsTokensTowardsTheMemoryLimit) {
+  std::vector<std::string> tokens;
+  for (int i = 0; i < 30000; ++i) tokens.push_back(StrCat("a long token, number ", i));
+  const TempFile file("t.tiktoken", TiktokenFile(tokens));
+  const LoDTensor x = TextsOf({"a"});
+  {
+    const LimitInForce limit(2 << 20);
+    ExpectError(ErrorCode::kResourceLimit, "memory limit", [&] { Tokenize(x, Bpe(file)); });
+  }
+  const LimitInForce limit(64 << 20);
+  const size_t before = MemoryLimit::needed();
+  Tokenize(x, Bpe(file));
+  EXPECT_GE(MemoryLimit::needed(), before + 30000 * tokens[0].size());
 }
 
 }  // namespace

@@ -172,3 +172,138 @@ def test_variables_are_equal_if_they_are_the_same() -> None:
     variable = _core.Scope().new_scope().var("a")  # which keeps its scope
     variable.get_tensor()
     assert variable.is_initialized()
+
+
+@pytest.mark.parametrize("kind", ["map", "filter", "dataset"])
+@pytest.mark.parametrize("use", ["next", "slots"])
+def test_two_functions_cannot_wait_for_each_others_readers(kind: str, use: str) -> None:
+    ended = run_python(
+        """
+import sys
+import threading
+
+import millhopper
+
+kind, use, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+millhopper.set_threads(threads)
+readers, loops, problems, used = {}, {}, [], set()
+both_are_in = threading.Barrier(2)
+
+def use_other(own):
+    if own in used:
+        return
+    used.add(own)
+    other = "b" if own == "a" else "a"
+    both_are_in.wait(20)
+    try:
+        if use == "next":
+            next(loops[other], None)
+        else:
+            readers[other].slots()
+    except millhopper.Error as error:
+        problems.append(str(error))
+
+class Samples:
+    def __init__(self, own):
+        self.own = own
+    def __len__(self):
+        return 20
+    def __getitem__(self, number):
+        if number == 3:
+            use_other(self.own)
+        return number
+
+def function(own):
+    def call(element):
+        if element["slot0"][0] == 3:
+            use_other(own)
+        return True if kind == "filter" else element
+    return call
+
+for own in "ab":
+    if kind == "dataset":
+        readers[own] = millhopper.Reader.from_dataset(Samples(own), slots={"x": ("int64", [1])})
+    else:
+        source = millhopper.Reader.from_dataset(range(20), slots={"slot0": ("int64", [1])})
+        mapped = {"slots": {"slot0": ("int64", [1])}} if kind == "map" else {}
+        readers[own] = getattr(source, kind)(function(own), **mapped)
+    loops[own] = iter(readers[own])
+
+counts = {}
+def count(own):
+    counts[own] = sum(1 for _ in loops[own])
+
+working = [threading.Thread(target=count, args=[own]) for own in "ab"]
+for thread in working:
+    thread.start()
+for thread in working:
+    thread.join()
+assert counts["a"] + counts["b"] in ((39, 40) if use == "next" else (40,)), counts
+assert any("each would wait for the other" in problem for problem in problems), problems
+print("ended")
+""",
+        kind,
+        use,
+        "3",
+    )
+    assert ended.stdout == "ended\n", ended.stderr
+
+
+def test_a_function_cannot_use_its_reader_through_another_one(threads: int) -> None:
+    readers: dict[str, millhopper.Reader] = {}
+
+    def nested(other: str) -> Callable[[Element], Element]:
+        def function(element: Element) -> Element:
+            list(readers[other])
+            return element
+
+        return function
+
+    for own, other in (("a", "b"), ("b", "c"), ("c", "a")):
+        readers[own] = mapped(nested(other))
+    with pytest.raises(millhopper.Error, match="each would wait for the other"):
+        list(readers["a"])
+
+
+def test_a_function_cannot_read_what_its_reader_feeds() -> None:
+    ended = run_python(
+        """
+import millhopper as fluid
+
+scope_of_queue = fluid.global_scope()
+reader = fluid.layers.py_reader(2, [(-1, 1)], ["int64"])
+value = fluid.layers.read_file(reader)
+executor = fluid.Executor()
+executor.run(fluid.default_startup_program())
+problems = []
+
+def function(element):
+    if element["slot0"][0] == 5:
+        try:
+            executor.run(fetch_list=[value])
+        except fluid.Error as error:
+            problems.append(str(error))
+    return element
+
+slots = {"slot0": ("int64", [1])}
+mapped = fluid.Reader.from_dataset(range(20), slots=slots).map(function, slots=slots)
+
+def provider():
+    for element in mapped:
+        yield [element["slot0"].reshape(1, 1)]
+
+reader.decorate_tensor_provider(provider)
+reader.start()
+count = 0
+try:
+    while True:
+        executor.run(fetch_list=[value])
+        count += 1
+except fluid.core.EOFException:
+    pass
+assert count == 20, count
+assert "each would wait for the other" in problems[0], problems
+print("ended")
+"""
+    )
+    assert ended.stdout == "ended\n", ended.stderr

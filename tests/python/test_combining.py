@@ -205,3 +205,115 @@ def test_columns_of_an_appended_program_keep_their_blocks(
 
     both = scaled(few, 2.0).chain(scaled(many.take(2), 3.0))
     assert [int(batch["row"][0, 1]) for batch in both] == [2, 10, 18, 26, 34, 3, 15]
+
+
+@pytest.mark.parametrize("method", ["chain", "mix"])
+def test_readers_of_one_type_are_joined_whichever_of_them_knows_its_dims(
+    method: str, tmp_path: Path, threads: int
+) -> None:
+    for name in ("a", "b"):
+        np.save(tmp_path / f"{name}.npy", np.arange(30).reshape(10, 3))
+
+    def joined(mapped: str) -> millhopper.Reader:
+        readers = []
+        for name in ("a", "b"):
+            files = millhopper.Reader.open_files(tmp_path / f"{name}.npy", names=["x"])
+            readers.append(files.map(lambda element: element) if name in mapped else files)
+        joined: millhopper.Reader = getattr(readers[0], method)(readers[1])
+        return joined
+
+    for mapped in ("a", "b", "ab", ""):
+        whole = [element["x"].tolist() for element in joined(mapped)]
+        assert len(whole) == 20
+        for first in range(0, 20, 3):
+            reader = joined(mapped)
+            loop = iter(reader)
+            for _ in range(first):
+                next(loop)
+            state = reader.state_dict()
+            again = joined(mapped)
+            again.load_state_dict(state)
+            assert [element["x"].tolist() for element in again] == whole[first:]
+
+
+@pytest.mark.parametrize("method", ["chain", "mix"])
+def test_readers_of_other_types_yield_nothing(method: str, tmp_path: Path, threads: int) -> None:
+    np.save(tmp_path / "a.npy", np.arange(30).reshape(10, 3))
+    np.save(tmp_path / "b.npy", np.arange(30.0).reshape(10, 3))
+    a, b = (
+        millhopper.Reader.open_files(tmp_path / f"{name}.npy", names=["x"]) for name in ("a", "b")
+    )
+    for reader in (getattr(a, method)(b), getattr(a.batch(2), method)(b.batch(2))):
+        with pytest.raises(millhopper.Error, match="only if they have the same slots"):
+            next(iter(reader))
+
+
+def test_a_part_for_validation_stays_one(many: millhopper.Reader, tmp_path: Path) -> None:
+    shuffled = many.shuffle(30, seed=3, reshuffle=False)
+    validation, training = shuffled.take(20), shuffled.skip(20).shuffle(10)
+    held_back = first_numbers(validation)
+    assert sorted(held_back) != list(range(20))
+    orders = []
+    for _ in range(3):
+        assert first_numbers(validation) == held_back
+        orders.append(first_numbers(training))
+        assert sorted(held_back + orders[-1]) == list(range(100))
+    assert orders[0] != orders[1] != orders[2]
+    # Names do not count, so that both parts may be in one program.
+    both = millhopper.Reader.open_files(
+        f"fixed:{write_numbers(tmp_path / 'again', 100)}", slots={"row": ("int64", [1, 4])}
+    )
+    other = both.shuffle(30, seed=3, reshuffle=False, name="other").take(20)
+    assert first_numbers(other) == held_back
+    # Whole passes in a random order have it, too.
+    arrays = {"x": np.arange(100)}
+    for make in (
+        lambda: millhopper.Reader.from_arrays(arrays, shuffle=True, reshuffle=False),
+        lambda: millhopper.Reader.from_dataset(range(100), shuffle=True, reshuffle=False),
+        lambda: millhopper.Reader.open_files(
+            f"fixed:{tmp_path / 'again'}",
+            slots={"row": ("int64", [1, 4])},
+            shuffle_records=True,
+            reshuffle=False,
+        ),
+    ):
+        part, rest = make().take(20), make().skip(20)
+        name = part._slot_names()[0] if part._names else "slot0"
+        for _ in range(2):
+            values = [np.ravel(element[name])[0] for reader in (part, rest) for element in reader]
+            assert len(set(values)) == 100
+            assert values != sorted(values)
+
+
+def test_a_part_that_changes_from_pass_to_pass_is_a_warning(
+    few: millhopper.Reader, recwarn: pytest.WarningsRecorder
+) -> None:
+    leaks = "from the second pass on a training part .* give it reshuffle: false"
+    with pytest.warns(UserWarning, match=leaks) as caught:
+        few.shuffle(4).skip(2)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match=leaks):
+        few.shuffle(4).map(lambda element: element).batch(2).double_buffer().skip(1)
+    with pytest.warns(UserWarning, match=leaks):
+        few.shuffle(4).multi_pass(2).decorate("create_skip_reader", count=2)
+    with pytest.warns(UserWarning, match=leaks):
+        few.chain(few.shuffle(4)).skip(2)
+    with pytest.warns(UserWarning, match=leaks):
+        millhopper.Reader.from_dataset(range(5), shuffle=True).skip(1)
+    with pytest.warns(UserWarning, match=leaks):
+        text = few.shuffle(4).to_text().replace("take", "skip")
+        millhopper.Reader(millhopper.Reader(text).skip(2).to_text())
+    with pytest.warns(UserWarning, match="give it deterministic: true"):
+        millhopper.Reader.open_files("text:LICENSE", deterministic=False).skip(1)
+    recwarn.clear()
+    few.shuffle(4).take(3)  # to have a look at it
+    few.shuffle(4).skip(0)
+    few.skip(2).shuffle(4)
+    few.shuffle(4, reshuffle=False).skip(2)
+    few.shuffle(4).cache(1 << 20).skip(2)
+    # A warning belongs to what is built, and not to what is built on it.
+    with pytest.warns(UserWarning, match=leaks):
+        training = few.shuffle(4).skip(2)
+    recwarn.clear()
+    training.batch(2).zip(training.batch(2), names=["a", "b"])
+    assert not recwarn.list

@@ -144,6 +144,33 @@ def test_shards_are_disjoint_and_together_everything(
     assert [int(record["row"][0, 0]) for record in again] == seen[2]
 
 
+def test_the_environment_says_which_shard_only_where_nobody_does(
+    numbers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    monkeypatch.setenv("RANK", "2")
+    files = open_numbers(numbers)
+    given: list[tuple[int | None, int | None, str]] = [
+        (3, -1, "index is -1; of 3 parts it is 0 to 2"),
+        (3, 3, "'index' is 3; it must be below 'num_shards', 3"),
+        (0, 0, "num_shards is 0; it must be at least 1"),
+        (0, -1, "num_shards is 0; it must be at least 1"),
+        (-1, 0, "attribute 'num_shards' is -1"),
+        (3, -2, "attribute 'index' is -2"),
+        (3, None, "num_shards is 3, but index is not given"),
+        (None, 1, "index is 1, but num_shards is not given"),
+        (None, -1, "index is -1, but num_shards is not given"),
+    ]
+    for num_shards, index, problem in given:
+        with pytest.raises(millhopper.Error, match=problem):
+            files.shard(num_shards, index)
+    assert len(list(files.shard())) == 333
+    assert len(list(files.shard(1))) == RECORDS
+    assert len(list(files.shard(np.int64(4), np.int64(3)))) == 250
+    # The attributes of the operator are as its schema says.
+    assert len(list(files.decorate("create_shard_reader", num_shards=0, index=-1))) == 333
+
+
 def test_shards_by_chunk_read_chunks_of_their_own(tmp_path: Path) -> None:
     paths = [tmp_path / f"{index}.bin" for index in range(4)]
     for index, path in enumerate(paths):

@@ -120,6 +120,30 @@ def test_shards_are_disjoint_and_together_everything(
     assert sorted(x[0, 0] for part in found for x in part) == list(range(0, 2 * RECORDS, 2))
 
 
+def test_a_shard_out_of_range_is_an_error(numbers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    monkeypatch.setenv("RANK", "2")
+    for num_shards, index in ((3, -1), (0, 0), (3, 3), (3, None), (None, 1)):
+        with pytest.raises(ValueError, match="shard"):
+            layers.shard(open_numbers(numbers), num_shards, index)
+
+
+def test_programs_that_leak_are_a_warning_when_they_first_run(numbers: Path) -> None:
+    shuffled = layers.shuffle(open_numbers(numbers), 4)
+    layers.ops.create_skip_reader(shuffled, count=2)
+    with pytest.warns(UserWarning, match="leaves out other elements in each pass") as caught:
+        fluid.Executor().run(fluid.default_startup_program())
+    assert caught[0].filename == __file__
+
+
+def test_reshuffle_is_an_argument(numbers: Path) -> None:
+    same = layers.shuffle(open_numbers(numbers), 4, reshuffle=False)
+    fluid.Executor().run(fluid.default_startup_program())
+    first = read_all(same)
+    same.reset()
+    np.testing.assert_array_equal(first, read_all(same))
+
+
 def test_is_test_reads_one_file_after_the_other(numbers: Path, tmp_path: Path) -> None:
     other = tmp_path / "others.bin"
     (np.arange(2 * RECORDS, dtype=np.int64) + 100).tofile(other)

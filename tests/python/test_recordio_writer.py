@@ -222,6 +222,44 @@ def test_what_is_read_is_not_written(tmp_path: Path, feeder: fluid.DataFeeder) -
     assert data_files(tmp_path) == ["hard", "words.recordio"]
 
 
+@pytest.mark.parametrize("resets", [False, True])
+def test_a_file_is_written_anew_beside_readers_at_their_end(
+    tmp_path: Path, resets: bool, threads: int
+) -> None:
+    """As the lineage's tests do it: one name for all, and all readers in the global scope."""
+    path = tmp_path / "words.recordio"
+    layers = fluid.layers
+    decorations = [
+        lambda reader: reader,
+        lambda reader: layers.double_buffer(layers.batch(layers.shuffle(reader, 9), 4)),
+        lambda reader: layers.multi_pass(reader, 2),
+        lambda reader: layers.ops.create_take_reader(layers.double_buffer(reader), count=3),
+    ]
+    with fluid.scope_guard(fluid.Scope()):
+        for round_number, decorate in enumerate(decorations):
+            write_words(path, 10 + round_number)
+            with fluid.program_guard(fluid.Program(), fluid.Program()):
+                files = layers.open_recordio_file(
+                    str(path), [(-1, 1), (-1, 1)], [1, 0], ["int64", "int64"]
+                )
+                reader = decorate(files)
+                _, label = layers.read_file(reader)
+                executor = fluid.Executor(fluid.CPUPlace())
+                executor.run(fluid.default_startup_program())
+                labels: list[int] = []
+                executor.run(fetch_list=[label])
+                if round_number == 0:  # the others may have read the whole file by now
+                    with pytest.raises(fluid.Error, match="this process reads the same file as"):
+                        write_words(path, 1)
+                with pytest.raises(fluid.core.EOFException):
+                    while True:
+                        (read,) = executor.run(fetch_list=[label])
+                        labels += read.ravel().tolist()
+                if resets:
+                    reader.reset()
+                assert labels
+
+
 def test_a_writer_that_is_dropped_leaves_nothing(tmp_path: Path) -> None:
     writer = fluid.core.RecordIOWriter(str(tmp_path / "x"), Compressor.Snappy, 1)
     assert os.listdir(tmp_path) == ["x.partial"]

@@ -319,6 +319,38 @@ TEST(MultiFileReader, WithoutDeterminismEachRecordStillComesOnce) {
   }
 }
 
+// Where a record takes time for each of the files, this takes many minutes.
+TEST(MultiFileReader, ReadsManyFilesInTurn) {
+  constexpr uint32_t kFiles = 60000;
+  const TempFile file("lines", "a\nb\n");
+  MultiFileOptions options;
+  options.cycle_length = kFiles;
+  for (const int workers : {0, 7}) {
+    const PoolSize pool(workers);
+    for (const bool deterministic : {true, false}) {
+      options.deterministic = deterministic;
+      for (const size_t step : {size_t{1}, 3 * size_t{kFiles}}) {
+        Behaviour behaviour;
+        const std::vector<FileEntry> entries(kFiles, {file.path(), ""});
+        MultiFileReader reader(std::make_unique<LinesFormat>(&behaviour), entries, options);
+        std::vector<uint32_t> taken(kFiles);
+        uint32_t records = 0;
+        for (TicketRun run; reader.Plan(step, &run) > 0; run.Clear()) {
+          for (const Ticket& ticket : run.tickets) {
+            if (deterministic) {
+              ASSERT_EQ(ticket.id.file, records % kFiles);
+            }
+            ++taken[ticket.id.file];
+            ++records;
+          }
+        }
+        EXPECT_EQ(records, 2 * kFiles);
+        EXPECT_EQ(taken, std::vector<uint32_t>(kFiles, 2));
+      }
+    }
+  }
+}
+
 TEST(MultiFileReader, AnErrorComesWhereItsRecordWouldHaveCome) {
   const std::vector<std::pair<std::string, std::string>> errors{
       {"!", "cannot be fetched"}, {"?", "cannot be claimed"}, {"#", "cannot be opened"}};

@@ -4,11 +4,19 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/place.h"
+#include "framework/io/output_file.h"
+#include "framework/reader/position.h"
+#include "readers/double_buffer_reader.h"
+#include "readers/map_reader.h"
+#include "readers/take_reader.h"
 #include "tests/bytes.h"
 #include "tests/testing.h"
 
@@ -136,6 +144,143 @@ TEST(OpenFiles, FilesOfThePluginForColumnsNameIt) {
     const auto reader = OpenFiles({file.path()}, {}, arguments, {});
     ExpectError(ErrorCode::kDataLoss, kHint, [&] { reader->HasNext(); });
   }
+}
+
+// ---- Files that this process replaces. ----
+
+// As all outputs are written: the new file takes the name of the old one.
+void Replace(const std::string& path, const std::string& content) {
+  OutputFile file(path);
+  file.Write(content);
+  file.Publish();
+}
+
+void ExpectHeld(const std::string& path) {
+  ExpectError(ErrorCode::kInvalidArgument, "this process reads the same file as data",
+              [&] { Replace(path, "other\n"); });
+}
+
+void ExpectToEnd(ReaderBase* reader, const std::string& values) {
+  EXPECT_EQ(FirstSlot(ReadAll(reader)), values);
+  EXPECT_FALSE(reader->HasNext());
+}
+
+// Readers whose chunks are found and fetched in every way that there is.
+std::vector<std::pair<const char*, MultiFileOptions>> WaysToRead() {
+  std::vector<std::pair<const char*, MultiFileOptions>> ways = {
+      {"in turn", {}}, {"one after another", {}}, {"as they get ready", {}}, {"chunks", {}}};
+  ways[1].second.cycle_length = 1;
+  ways[2].second.deterministic = false;
+  ways[3].second.shuffle_chunks = true;
+  return ways;
+}
+
+TEST(ReplacedFiles, AreHeldByAReaderFromTheBeginningToTheEndOfAPass) {
+  for (const int workers : {0, 3}) {
+    const PoolSize pool(workers);
+    for (const auto& [name, options] : WaysToRead()) {
+      SCOPED_TRACE(name);
+      const TempFile file("file.txt", "1\n2\n3\n");
+      const auto reader = OpenFiles({file.path()}, {}, {}, options);
+      ExpectHeld(file.path());  // it is about to be read
+      ExpectToEnd(reader.get(), "1 2 3 ");
+      Replace(file.path(), "4\n5\n6\n7\n");
+      reader->ReInit();
+      Replace(file.path(), "8\n9\n");  // and it is not read yet again
+      EXPECT_EQ(ReadSome(reader.get(), 1).size(), 1u);
+      ExpectHeld(file.path());  // by its new name
+      ExpectToEnd(reader.get(), "9 ");
+      Replace(file.path(), "0\n");
+      reader->ReInit();
+      ExpectToEnd(reader.get(), "0 ");
+    }
+  }
+}
+
+TEST(ReplacedFiles, AreNotHeldByAReaderThatOthersHaveEnded) {
+  for (const int workers : {0, 3}) {
+    const PoolSize pool(workers);
+    const TempFile file("file.txt", "1\n2\n3\n");
+    // A pass that ends within the file,
+    std::unique_ptr<ReaderBase> reader = std::make_unique<TakeReader>(
+        std::make_unique<DoubleBufferReader>(OpenFiles({file.path()}, {}, {}, {}), Place(), 2), 1);
+    ExpectToEnd(reader.get(), "1 ");
+    Replace(file.path(), "4\n5\n");
+    reader->ReInit();
+    ExpectToEnd(reader.get(), "4 ");
+    Replace(file.path(), "6\n7\n");
+    // one that an error ends,
+    std::unique_ptr<ReaderBase> below = OpenFiles({file.path()}, {}, {}, {});
+    std::vector<SlotSpec> slots = below->slots();
+    reader = std::make_unique<MapReader>(std::move(below), slots,
+                                         [](const RecordId&, auto*, auto*, Rows*) {
+                                           Throw(ErrorCode::kInvalidArgument, "not this one");
+                                         });
+    ExpectError(ErrorCode::kInvalidArgument, "not this one", [&] { ReadAll(reader.get()); });
+    Replace(file.path(), "8\n");
+    // and one that is left before its end.
+    reader = OpenFiles({file.path()}, {}, {}, {});
+    EXPECT_TRUE(reader->HasNext());
+    ExpectHeld(file.path());
+    reader->ReInit();
+    Replace(file.path(), "9\n");
+    ExpectToEnd(reader.get(), "9 ");
+  }
+}
+
+TEST(ReplacedFiles, AreNotReadWhileTheyAreWritten) {
+  const TempFile file("file.txt", "1\n2\n3\n");
+  const auto reader = OpenFiles({file.path()}, {}, {}, {});
+  ExpectToEnd(reader.get(), "1 2 3 ");
+  {
+    OutputFile output(file.path());
+    output.Write("4\n");
+    reader->ReInit();
+    ExpectError(ErrorCode::kInvalidArgument, "this process is writing a new file of this name",
+                [&] { reader->HasNext(); });
+    output.Publish();
+  }
+  reader->ReInit();
+  ExpectToEnd(reader.get(), "4 ");
+}
+
+// What is open is read on, whoever gives its name to another file.
+TEST(ReplacedFiles, AreReadToTheirEndByAReaderThatHasThemOpen) {
+  for (const BufferType type : {BufferType::kMemory, BufferType::kMmap}) {
+    for (const int workers : {0, 3}) {
+      const PoolSize pool(workers);
+      const TempFile file("file.txt", "1\n2\n3\n"), other("other.txt", "4\n5\n6\n7\n");
+      FormatArguments arguments;
+      arguments.buffer_type = type;
+      const auto reader = OpenFiles({file.path()}, {}, arguments, {});
+      EXPECT_EQ(FirstSlot(ReadSome(reader.get(), 1)), "1 ");
+      ASSERT_EQ(::rename(other.path().c_str(), file.path().c_str()), 0);
+      ExpectToEnd(reader.get(), "2 3 ");
+      reader->ReInit();
+      ExpectToEnd(reader.get(), "4 5 6 7 ");
+      WriteFile(other.path(), "");
+    }
+  }
+}
+
+TEST(ReplacedFiles, AreThoseOfThePositionsThatAreSavedLater) {
+  const TempFile file("file.txt", "1\n2\n3\n");
+  const auto make = [&] { return OpenFiles({file.path()}, {}, {}, {}); };
+  const auto reader = make();
+  reader->ExpectSave();
+  ExpectToEnd(reader.get(), "1 2 3 ");
+  Replace(file.path(), "4\n5\n6\n7\n");
+  reader->ReInit();
+  EXPECT_EQ(FirstSlot(ReadSome(reader.get(), 2)), "4 5 ");
+  const auto other = make();
+  other->Restore(Position::Parse(reader->Save().Serialize()));
+  ExpectToEnd(other.get(), "6 7 ");
+  ExpectHeld(file.path());  // by the first reader
+  ExpectToEnd(reader.get(), "6 7 ");
+  const auto ended = make();
+  ended->Restore(reader->Save());
+  Replace(file.path(), "8\n");
+  EXPECT_FALSE(ended->HasNext());
 }
 
 }  // namespace

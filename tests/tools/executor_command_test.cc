@@ -360,6 +360,44 @@ TEST(ExecutorCommand, ChecksGoodProgramsWithoutRunningThem) {
   EXPECT_EQ(result.errors, program.path() + ": no problem found\n");
 }
 
+TEST(ExecutorCommand, WarnsOfPartsThatLeak) {
+  const TempFile data("data.txt", "a\nb\nc\n");
+  const auto reader = [](const std::string& name, const std::string& type, const std::string& in,
+                         const std::string& attributes) {
+    return StrCat(
+        "vars { name: \"", name, "\" persistable: true type { type: READER } } ops { type: \"",
+        type, "\" ",
+        in.empty() ? ""
+                   : StrCat("inputs { parameter: \"UnderlyingReader\" arguments: \"", in, "\" } "),
+        "outputs { parameter: \"Out\" arguments: \"", name, "\" } ", attributes, " }\n");
+  };
+  const std::string text = StrCat(
+      "blocks { idx: 0 parent_idx: -1\n",
+      reader("files", "open_files", "", "attrs { name: \"file_names\" strings: \"${data}\" }"),
+      reader("shuffled", "create_shuffle_reader", "files",
+             "attrs { name: \"buffer_size\" i: 9 } attrs { name: \"reshuffle\" b: ${reshuffle} }"),
+      reader("training", "create_skip_reader", "shuffled", "attrs { name: \"count\" i: 1 }"), "}");
+  const TempFile program("startup.pbtxt", text);
+  const Words settings = {"--startup=" + program.path(), "--set=data=" + data.path()};
+  const std::string warning = "warning: " + program.path() + ":4:";
+  const std::string what = "operator 'create_skip_reader': leaves out other elements in each pass";
+  for (const bool reshuffle : {true, false}) {
+    const std::string set = StrCat("--set=reshuffle=", reshuffle ? "true" : "false");
+    for (Words words : std::vector<Words>{
+             {"tools/executor"}, {"tools/executor", "--check"}, {"tools/peek", "--all"}}) {
+      words.insert(words.end(), settings.begin(), settings.end());
+      words.push_back(set);
+      const ChildResult result = RunChild(words);
+      EXPECT_EQ(result.exit_code, 0) << result.errors;
+      EXPECT_EQ(result.errors.rfind(warning, 0) == 0, reshuffle) << result.errors;
+      EXPECT_EQ(result.errors.find(what) != std::string::npos, reshuffle) << result.errors;
+    }
+    Words words = settings;
+    words.insert(words.end(), {set, "--check", "--json"});
+    EXPECT_EQ(Execute(words).output.find("\"warnings\":[\"") != std::string::npos, reshuffle);
+  }
+}
+
 TEST(ExecutorCommand, PrintsProgramsThatItCouldNotRun) {
   const TempFile program("other.pbtxt",
                          "blocks { idx: 0 parent_idx: -1 ops { type: \"conv9d\" } }");

@@ -124,6 +124,26 @@ TEST_F(IndexCommand, ThatCannotBeWrittenAreAWarning) {
   EXPECT_THAT(taken.errors, HasSubstr("warning: no index of '" + two + "' is left"));
 }
 
+// Nobody has named the file that a link of this name leads to.
+TEST_F(IndexCommand, ThroughALinkToNothingAreAnError) {
+  const std::string one = WriteLines("1.txt", 1000), elsewhere = folder_ + "/elsewhere";
+  fs::create_directory(elsewhere);
+  for (const std::string& target : {elsewhere + "/index", std::string("elsewhere/index")}) {
+    fs::create_symlink(target, IndexPathOf(one));
+    const ChildResult read = Run({"tools/peek", "--digest", one, "--index"});
+    EXPECT_EQ(read.exit_code, 0) << read.errors;
+    EXPECT_THAT(read.errors, HasSubstr("warning: no index of '" + one + "' is left"));
+    for (const char* force : {"--force", "--noforce"}) {
+      const ChildResult made = Run({"tools/recordio", "index", force, one});
+      EXPECT_EQ(made.exit_code, 4) << made.output;
+      EXPECT_THAT(made.errors,
+                  HasSubstr("cannot write: it is a link to a file that does not exist"));
+    }
+    EXPECT_TRUE(fs::is_empty(elsewhere));
+    fs::remove(IndexPathOf(one));
+  }
+}
+
 // Several at once, each killed at any moment: an index is right or not there, and what is left of
 // one is not read as data.
 TEST_F(IndexCommand, ThatAreKilledLeaveNothingThatIsWrong) {

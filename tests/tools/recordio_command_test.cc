@@ -425,6 +425,18 @@ TEST(RecordIOCommand, LeavesAManifestThatTellsACutBetweenChunks) {
   EXPECT_EQ(ReadFile(manifest), "{\"mine\": 1}");
 }
 
+TEST(RecordIOCommand, WritesNoManifestThroughALinkToNothing) {
+  const std::string folder = NewFolder();
+  const std::string output = folder + "/set.recordio", link = output + ".manifest.json";
+  WriteFile(folder + "/input.txt", "a\nb\n");
+  ASSERT_EQ(::mkdir((folder + "/elsewhere").c_str(), 0755), 0);
+  ASSERT_EQ(::symlink("elsewhere/manifest", link.c_str()), 0);
+  ExpectFailure({"write", "--output=" + output, "text:" + folder + "/input.txt"}, 4,
+                link + ": cannot write: it is a link to a file that does not exist");
+  EXPECT_NE(::access((folder + "/elsewhere/manifest").c_str(), F_OK), 0);
+  EXPECT_NE(::access(output.c_str(), F_OK), 0);
+}
+
 TEST(RecordIOCommand, NeverReplacesWhatItReads) {
   const std::string folder = NewFolder();
   const std::string data = folder + "/data.recordio", labels = folder + "/labels-idx1-ubyte";

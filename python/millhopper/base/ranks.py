@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 from typing import Any, NamedTuple
@@ -39,6 +40,28 @@ LAUNCHERS = (
     ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
     ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID"),
 )
+
+
+def shard_problem(num_shards: Any, index: Any) -> str:
+    """What is wrong with the part that somebody asks for by its number; "" if nothing is.
+
+    None for both leaves the choice to the environment. In an operator, 0 and -1 do so; a caller who
+    has computed them means something else. What is no integer is not judged here.
+    """
+    if num_shards is None:
+        return "" if index is None else f"index is {index}, but num_shards is not given"
+    try:
+        size = operator.index(num_shards)
+        part = 0 if index is None else operator.index(index)
+    except TypeError:
+        return ""
+    if size < 1:
+        return f"num_shards is {size}; it must be at least 1"
+    if index is None and size > 1:
+        return f"num_shards is {size}, but index is not given; without both the environment decides"
+    if not 0 <= part < size:
+        return f"index is {part}; of {size} parts it is 0 to {size - 1}"
+    return ""
 
 
 def find_ranks() -> Ranks | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from millhopper import _core
 from millhopper.base.integers import UINT64_MAX, integer_within
 from millhopper.base.texts import checked_text
+from millhopper.base.warn import warn_caller
 from millhopper.base.zipped import zip_strict
 from millhopper.errors import Error
 from millhopper.iterating.map_function import Held
@@ -92,6 +93,8 @@ class Chain:
         if self._names is not None:
             self._core.set_names(self._names)
         self._variable = self._core.variable
+        if isinstance(program, str):  # that somebody has written; readers on readers are bytes
+            self._warn(self._core.warnings())
         self._epoch = 0
         self._names_from: _core.Function | None = None
 
@@ -189,7 +192,12 @@ class Chain:
             functions=functions,
         )
         made._names_from = names if isinstance(names, _core.Function) else None
+        made._warn(warning for warning in made._core.warnings() if warning[0] == variable)
         return cast("Reader", made)
+
+    def _warn(self, warnings: Iterable[tuple[str, str]]) -> None:
+        for variable, text in warnings:
+            warn_caller(f"reader {variable!r}: {text}")
 
     def slots(self) -> list[tuple[str, list[int], int] | None]:
         """Each slot, in order: dtype, dims of an element (-1 is any length), levels of offsets.

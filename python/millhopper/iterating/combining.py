@@ -26,6 +26,9 @@ class CombiningMethods(Chain):
     def chain(self, *others: Reader, name: str = "") -> Reader:
         """Yields all elements of this reader, then all of the next; all have the same slots.
 
+        Only an axis may be of any size in one of them, as after ``map``, and of a known one in
+        others. Readers that do not fit are an error before anything is yielded.
+
         Args:
             others: the readers that follow.
             name: of the new reader.

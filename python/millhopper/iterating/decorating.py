@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millhopper.base.paths import Path
+from millhopper.base.ranks import shard_problem
+from millhopper.errors import Error
 from millhopper.iterating.chain import Chain
 
 if TYPE_CHECKING:
@@ -17,14 +19,37 @@ if TYPE_CHECKING:
 class DecoratingMethods(Chain):
     """Which elements Reader yields, and when. Each method returns a new reader."""
 
-    def shuffle(self, buffer_size: int, *, seed: int = 0, name: str = "") -> Reader:
+    def shuffle(
+        self, buffer_size: int, *, seed: int = 0, reshuffle: bool = True, name: str = ""
+    ) -> Reader:
         """Draws elements at random from a window of ``buffer_size``, which is refilled meanwhile.
 
         Every pass has another order, which ``seed``, the reader's own seed and ``name`` decide.
         Where records can be read one by one, ``open_files(..., shuffle_records=True)`` shuffles all
         of them, in little memory.
+
+        Args:
+            buffer_size: elements in the window.
+            seed: decides the order.
+            reshuffle: False: every pass has the same order, which ``seed`` and the reader's own
+                seed alone decide. Then ``take`` and ``skip`` divide the elements into two parts
+                that have none in common, in all passes. Put another ``shuffle`` behind the part
+                that is trained on::
+
+                    shuffled = files.shuffle(100_000, seed=1, reshuffle=False)
+                    validation = shuffled.take(1000).batch(64)
+                    training = shuffled.skip(1000).shuffle(10_000).batch(64)
+            name: of the new reader.
+
+        Source: ``reshuffle`` is reshuffle_each_iteration of tf.data.Dataset.shuffle.
         """
-        return self.decorate("create_shuffle_reader", name=name, buffer_size=buffer_size, seed=seed)
+        return self.decorate(
+            "create_shuffle_reader",
+            name=name,
+            buffer_size=buffer_size,
+            seed=seed,
+            reshuffle=reshuffle,
+        )
 
     def multi_pass(self, pass_num: int, *, name: str = "") -> Reader:
         """Makes one pass of ``pass_num`` passes, each in its own order."""
@@ -67,9 +92,10 @@ class DecoratingMethods(Chain):
         and ``bucket``, belong in front of ``shard``.
 
         Args:
-            num_shards: the number of parts; by default that of the processes, as torchrun
-                (``WORLD_SIZE``), Slurm, Open MPI or JAX say it in the environment.
-            index: which part, from 0; by default the rank of this process, as they say it.
+            num_shards: the number of parts. If neither it nor ``index`` is given, it is that of the
+                processes, as torchrun (``WORLD_SIZE``), Slurm, Open MPI or JAX say it in the
+                environment.
+            index: which part, from 0; without both the rank of this process, as they say it.
             by: ``"record"``: the part is elements ``index``, ``index + num_shards`` ...; the sizes
                 of the parts differ by one at most, and every part reads all files. ``"chunk"``:
                 chunk ``c`` of file ``f`` belongs to part ``(f + c) % num_shards``, and a part reads
@@ -84,22 +110,38 @@ class DecoratingMethods(Chain):
             name: of the new reader.
 
         Raises:
-            Error: ``even`` or ``by`` is none of these, or chunks are to be even; at the first read:
-                the reader below cannot share its chunks, or neither an argument nor the
-                environment says which part.
+            Error: ``num_shards`` or ``index`` is out of range, or one of both is missing; ``even``
+                or ``by`` is none of these, or chunks are to be even; at the first read: the reader
+                below cannot share its chunks, or neither an argument nor the environment says
+                which part.
 
         Source: Millhopper's own; ``even`` is ``drop_last`` of torch's DistributedSampler.
         """
-        return self.decorate(
-            "create_shard_reader", name=name, num_shards=num_shards, index=index, by=by, even=even
+        reader = self.decorate(
+            "create_shard_reader",
+            name=name,
+            num_shards=num_shards,
+            index=0 if index is None and num_shards is not None else index,
+            by=by,
+            even=even,
         )
+        if problem := shard_problem(num_shards, index):
+            raise Error(f"shard: {problem}")
+        return reader
 
     def take(self, count: int, *, name: str = "") -> Reader:
-        """Yields the first ``count`` elements of each pass; fewer, if there are fewer."""
+        """Yields the first ``count`` elements of each pass; fewer, if there are fewer.
+
+        Behind ``shuffle`` these are others in each pass, unless that has ``reshuffle=False``.
+        """
         return self.decorate("create_take_reader", name=name, count=count)
 
     def skip(self, count: int, *, name: str = "") -> Reader:
-        """Yields the elements of each pass behind the first ``count``, which are not loaded."""
+        """Yields the elements of each pass behind the first ``count``, which are not loaded.
+
+        Behind a ``shuffle`` that has not ``reshuffle=False``, and whatever else orders each pass
+        anew, it is a warning: see there how to divide elements for validation.
+        """
         return self.decorate("create_skip_reader", name=name, count=count)
 
     def fake(self, count: int, *, name: str = "") -> Reader:

@@ -57,6 +57,7 @@ class MemorySources(Chain):
         arrays: Mapping[str, npt.ArrayLike],
         *,
         shuffle: bool = False,
+        reshuffle: bool = True,
         seed: int = 0,
         name: str = "arrays",
     ) -> Reader:
@@ -77,6 +78,7 @@ class MemorySources(Chain):
                 transposed one, is copied once.
             shuffle: read all rows in a random order, another one in each pass. No memory is taken
                 for rows that wait.
+            reshuffle: False: in the same random order in each pass, as ``Reader.shuffle`` has it.
             seed: seed of all random choices in this chain, also of this order.
             name: the reader's name in error messages and programs.
 
@@ -99,13 +101,27 @@ class MemorySources(Chain):
         if len(set(lengths.values())) > 1:
             raise ValueError(f"from_arrays: the arrays differ in length: {lengths}")
         count = len(columns[0])
-        return cls._of_arrays(_core.Arrays(columns), count, list(arrays), name, shuffle, seed)
+        return cls._of_arrays(
+            _core.Arrays(columns), count, list(arrays), name, shuffle, seed, reshuffle
+        )
 
     @classmethod
     def _of_arrays(
-        cls, held: _core.Arrays, count: int, names: list[str], name: str, shuffle: bool, seed: int
+        cls,
+        held: _core.Arrays,
+        count: int,
+        names: list[str],
+        name: str,
+        shuffle: bool,
+        seed: int,
+        reshuffle: bool = True,
     ) -> Reader:
-        attributes = {"arrays": held.number, "count": count, "shuffle_records": shuffle}
+        attributes = {
+            "arrays": held.number,
+            "count": count,
+            "shuffle_records": shuffle,
+            "reshuffle": reshuffle,
+        }
         reader = cls._source(
             "create_python_array_reader", name, attributes, names, seed=seed, functions=[held]
         )
@@ -119,6 +135,7 @@ class MemorySources(Chain):
         *,
         slots: Mapping[str, Slot] | None = None,
         shuffle: bool = False,
+        reshuffle: bool = True,
         seed: int = 0,
         name: str = "dataset",
     ) -> Reader:
@@ -140,6 +157,7 @@ class MemorySources(Chain):
                 the reader, from the first sample of pass 0, which is read again in the pass.
             shuffle: read the samples in a random order, another one in each pass. No memory is
                 taken for those that wait.
+            reshuffle: False: in the same random order in each pass, as ``Reader.shuffle`` has it.
             seed: seed of all random choices in this chain, also of this order.
             name: the reader's name in error messages and programs.
 
@@ -160,7 +178,9 @@ class MemorySources(Chain):
             return _element(dataset[int(number["index"][0])], list(given))
 
         held, attributes = keep_function(sample, ["index"], None, given)
-        return cls._of_dataset(held, attributes, given, len(dataset), name, shuffle, seed)
+        return cls._of_dataset(
+            held, attributes, given, len(dataset), name, shuffle, seed, reshuffle
+        )
 
     @classmethod
     def _of_dataset(
@@ -172,8 +192,11 @@ class MemorySources(Chain):
         name: str,
         shuffle: bool,
         seed: int,
+        reshuffle: bool = True,
     ) -> Reader:
-        numbers = indices(cls, count, shuffle=shuffle, seed=seed, name=f"{name}.numbers")
+        numbers = indices(
+            cls, count, shuffle=shuffle, seed=seed, name=f"{name}.numbers", reshuffle=reshuffle
+        )
         reader = numbers._decorate(
             "create_python_map_reader", name, slots, attributes, list(slots) or held, [held]
         )
@@ -222,10 +245,16 @@ class MemorySources(Chain):
 
 
 def indices(
-    cls: type[Chain], count: int, *, shuffle: bool, seed: int, name: str = "numbers"
+    cls: type[Chain],
+    count: int,
+    *,
+    shuffle: bool,
+    seed: int,
+    name: str = "numbers",
+    reshuffle: bool = True,
 ) -> Reader:
     """A reader of the numbers 0 to ``count - 1``, in the slot ``index``."""
-    attributes = {"count": count, "shuffle_records": shuffle}
+    attributes = {"count": count, "shuffle_records": shuffle, "reshuffle": reshuffle}
     return cls._source("create_index_reader", name, attributes, ["index"], seed=seed)
 
 

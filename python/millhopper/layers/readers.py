@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from millhopper import _core
+from millhopper.base.ranks import shard_problem
 from millhopper.layers import helper
 from millhopper.programs import unique_name
 from millhopper.programs.reader_creation import (
@@ -177,7 +178,13 @@ def random_data_generator(
 # ---- Readers on readers ----
 
 
-def shuffle(reader: Variable, buffer_size: int, seed: int = 0, name: str | None = None) -> Variable:
+def shuffle(
+    reader: Variable,
+    buffer_size: int,
+    seed: int = 0,
+    name: str | None = None,
+    reshuffle: bool = True,
+) -> Variable:
     """A reader that yields elements at random out of a window, in another order each pass.
 
     Args:
@@ -185,6 +192,8 @@ def shuffle(reader: Variable, buffer_size: int, seed: int = 0, name: str | None 
         buffer_size: elements in the window.
         seed: with the program's ``random_seed`` and the name it decides the order.
         name: of the new reader.
+        reshuffle: False: the same order in each pass, which ``seed`` and ``random_seed`` alone
+            decide, as in ``millhopper.Reader.shuffle``.
 
     Raises:
         TypeError: ``reader`` is no reader.
@@ -194,7 +203,10 @@ def shuffle(reader: Variable, buffer_size: int, seed: int = 0, name: str | None 
     Source: PaddlePaddle's fluid.layers.io, 2018.
     """
     return decorate_reader(
-        "create_shuffle_reader", reader, name, {"buffer_size": buffer_size, "seed": seed}
+        "create_shuffle_reader",
+        reader,
+        name,
+        {"buffer_size": buffer_size, "seed": seed, "reshuffle": reshuffle},
     )
 
 
@@ -241,9 +253,9 @@ def shard(
 
     Args:
         reader: the reader below.
-        num_shards: how many parts; by default what the environment's ``WORLD_SIZE`` says, or what
-            Slurm, Open MPI or JAX set instead.
-        index: which of them, from 0; by default what the environment's ``RANK`` says, likewise.
+        num_shards: how many parts. If neither it nor ``index`` is given, what the environment's
+            ``WORLD_SIZE`` says, or what Slurm, Open MPI or JAX set instead.
+        index: which of them, from 0; without both what the environment's ``RANK`` says, likewise.
         name: of the new reader.
         even: ``"pad"`` or ``"drop"``: all parts have equally many elements, as in
             ``millhopper.Reader.shard``.
@@ -252,11 +264,17 @@ def shard(
 
     Source: Millhopper's own; ``WORLD_SIZE`` and ``RANK`` are those that torchrun sets.
     """
+    if problem := shard_problem(num_shards, index):
+        raise ValueError(f"shard: {problem}")
     return decorate_reader(
         "create_shard_reader",
         reader,
         name,
-        {"num_shards": num_shards, "index": index, "even": even},
+        {
+            "num_shards": num_shards,
+            "index": 0 if index is None and num_shards is not None else index,
+            "even": even,
+        },
     )
 
 

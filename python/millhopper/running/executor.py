@@ -15,6 +15,7 @@ from millhopper import _core
 from millhopper._core import Scope
 from millhopper.base.missing_slots import explain_missing_slots
 from millhopper.base.places import CPUPlace, CUDAPlace
+from millhopper.base.warn import warn_caller
 from millhopper.errors import Error
 from millhopper.feeding.feed_values import fed_tensors
 from millhopper.programs.program import Program, default_main_program
@@ -52,6 +53,7 @@ class _Preparations:
         self.program = program
         self.seed = seed
         self.of_layers = of_layers
+        self.has_warned = False
         self._by_scope: WeakKeyDictionary[Scope, _core.Prepared] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
@@ -157,7 +159,12 @@ class Executor(SavingPrograms):
         known = self._prepared.get(program)
         if known is None or known.program is not core or known.seed != seed:
             known = self._prepared[program] = _Preparations(core, seed, not program.is_parsed)
-        return known.of(scope, self.place.name)
+        prepared = known.of(scope, self.place.name)
+        if not known.has_warned:
+            known.has_warned = True
+            for text in core.warnings():
+                warn_caller(text)
+        return prepared
 
 
 def _place(place: CPUPlace | CUDAPlace | str | None) -> CPUPlace | CUDAPlace:
