@@ -297,7 +297,8 @@ void HttpTask::Judge() {
   if (status_ != kOk && status_ != kPart) {
     return RefuseStatus();
   }
-  if (expected() != nullptr && expected()->Differs(object)) {
+  const bool says_what_comes = status_ == kOk || head_.first.has_value();  // else it is refused
+  if (says_what_comes && expected() != nullptr && expected()->Differs(object)) {
     return Refuse(ErrorCode::kDataLoss, StrCat("the object was replaced after it was opened (",
                                                Said(), expected()->ChangeTo(object), ")"));
   }
@@ -317,7 +318,6 @@ void HttpTask::Judge() {
 
 void HttpTask::JudgePart(HttpObject object) {
   constexpr uint64_t kMostBytes = INT64_MAX;
-  if (!object.size && expected() != nullptr) object.size = expected()->size;
   const auto lie = [&](const std::string& problem) {
     Refuse(ErrorCode::kIo, StrCat(problem, " (", Said(), ")"));
   };
@@ -337,10 +337,8 @@ void HttpTask::JudgePart(HttpObject object) {
     return lie(StrCat("the server says that bytes ", *head_.first, "-", *head_.last, " are ",
                       *head_.length, " bytes"));
   }
-  if (received_ > 0) {
-    is_mixed_ = is_mixed_ || object.etag != object_.etag || object.modified != object_.modified;
-    object.date = object_.date;  // of the first bytes: the object may be newer than they are
-  }
+  // Of the first bytes: the object may be newer than they are.
+  if (received_ > 0) object.date = object_.date;
   object_ = object;
   room_ = size;
   const uint64_t behind = *object.size - request_.offset;
