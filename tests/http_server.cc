@@ -368,6 +368,10 @@ bool HttpServer::AnswerTo(const std::string& head, const std::string& body,
   }
   if (judge != nullptr) {
     if (const std::optional<HttpAnswer> answer = judge(head, body)) {
+      if (trouble == HttpTrouble::kReset) {
+        connection->Reset();
+        return false;
+      }
       return connection->Send(StrCat("HTTP/1.1 ", answer->status, "\r\n", answer->headers,
                                      "Content-Length: ", answer->body.size(), "\r\n\r\n",
                                      answer->body));

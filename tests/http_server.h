@@ -26,7 +26,7 @@ enum class HttpTrouble {
   kNone,
   kStatus,        // the answer is `status`, with Retry-After if `retry_after` is set
   kShortBody,     // the connection is closed in the middle of the body
-  kReset,         // the same, by a reset. What a client puts is there, but it is not told so
+  kReset,         // the same, by a reset. What a client asks to be done is done; it is not told so
   kSilent,        // nothing is sent until Mend
   kStall,         // nothing more is sent after the middle of the body until Mend
   kSlowStart,     // the first bytes of the body come one by one

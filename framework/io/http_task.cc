@@ -388,6 +388,15 @@ std::string HttpTask::TooLong(const std::string& last) const {
 }
 
 bool HttpTask::Succeed() {
+  if (writes() && request_.access != nullptr && request_.size > 0) {
+    const auto wrong =
+        request_.access->ExplainSuccess(ticket_, {request_.buffer->data(), received_});
+    if (wrong) {
+      Refuse(ErrorCode::kIo, StrCat(Said(), ", but", wrong->text));
+      failure_.passes = wrong->passes;
+      return TryAgainOrFail();
+    }
+  }
   if (request_.whole) object_.size = received_;
   SetEnded(std::nullopt);
   return false;

@@ -68,6 +68,8 @@ class OutputFile {
   // The path of the file itself, after all links; with its scheme if it is not local.
   const std::string& place() const { return place_; }
   uint64_t bytes() const { return bytes_; }
+  // Whether there was a file of this name when the writing began.
+  bool replaces() const { return replaced_ != nullptr; }
   // Whether it is written to as a stream.
   bool is_stream() const { return is_stream_; }
   // Whether it is the standard output of the process, so that nothing else may be printed there.
