@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
+#include "framework/base/secrets.h"
 #include "framework/checkpoint/checkpoint.h"
 #include "framework/checkpoint/checkpoint_folder.h"
 #include "framework/io/file.h"
@@ -62,7 +63,10 @@ void PrintState(const std::string& path) {
   const bool is_folder = FileSystemOf(path).Stat(path).kind == FileStatus::Kind::kDirectory;
   const std::string name = is_folder ? NewestCheckpointIn(path) : path;
   const std::unique_ptr<const File> file = File::Open(name);
-  std::cout << (IsCheckpoint(*file) ? CheckpointText(ReadCheckpoint(name)) : PositionText(*file));
+  // Older states may hold secrets.
+  std::cout << WithoutSecrets(
+      IsCheckpoint(*file) ? CheckpointText(ReadCheckpoint(name)) : PositionText(*file),
+      TextKind::kWords);
 }
 
 }  // namespace millhopper

@@ -33,6 +33,14 @@ bool Passes(CURLcode result) {
   return std::find(std::begin(kResults), std::end(kResults), result) != std::end(kResults);
 }
 
+// What libcurl says of a try. It quotes proxies of the environment as they are, with passwords.
+std::string ProblemOf(CURLcode result, const std::string& said) {
+  if (said.empty()) return curl_easy_strerror(result);
+  const size_t begin = said.find('\''), end = said.rfind('\'');
+  if (said.find("proxy") == std::string::npos || begin == end) return Escaped(said);
+  return Escaped(said.substr(0, begin + 1) + "..." + said.substr(end));
+}
+
 bool IsHttps(const std::string& url) { return ::strncasecmp(url.c_str(), "https:", 6) == 0; }
 
 // The options of curl's that name certificates are set by these variables, as the command does.
@@ -118,8 +126,7 @@ bool HttpTask::Settle(CURLcode result) {
   if (judged_ == Judgement::kNone && result == CURLE_OK) Judge();
   if (judged_ == Judgement::kEnough) return Succeed();
   if (judged_ == Judgement::kNone || (judged_ == Judgement::kTaken && result != CURLE_OK)) {
-    failure_.problem =
-        Escaped(curl_message_[0] != '\0' ? curl_message_ : curl_easy_strerror(result));
+    failure_.problem = ProblemOf(result, curl_message_);
     failure_.passes = Passes(result);
   } else if (judged_ == Judgement::kTaken) {
     if (IsComplete() || !wanted_) return Succeed();

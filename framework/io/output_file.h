@@ -41,6 +41,7 @@ struct OutputRules {
   // The error text for a file that exists and must not be replaced.
   const char* refusal = "the file exists and 'overwrite' is false";
   FileRole role = FileRole::kData;
+  bool is_private = false;  // a local file is its user's alone (0600), from its beginning on
 };
 
 // One thread at a time.
