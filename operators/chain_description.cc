@@ -16,6 +16,7 @@
 #include "framework/base/version.h"
 #include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
+#include "framework/io/saved_name.h"
 #include "framework/program/operator_check.h"
 #include "framework/program/program.h"
 #include "framework/program/run_state.h"
@@ -54,6 +55,16 @@ proto::OpDesc WithoutNumbers(proto::OpDesc op) {
   return op;
 }
 
+// An operator whose files have the names by which they are saved: what they are signed with is
+// another text each day.
+proto::OpDesc WithSavedNames(proto::OpDesc op) {
+  for (proto::OpDesc::Attr& attribute : *op.mutable_attrs()) {
+    if (attribute.has_s()) attribute.set_s(SavedText(attribute.s()));
+    for (std::string& text : *attribute.mutable_strings()) text = SavedText(text);
+  }
+  return op;
+}
+
 Strings StringsOf(const proto::OpDesc::Attr& attribute) {
   Strings strings(attribute.strings().begin(), attribute.strings().end());
   if (attribute.has_s()) strings.push_back(attribute.s());
@@ -66,7 +77,10 @@ Strings WordsOf(const std::string& text) {
   Strings words = {text};
   for (const char* const ends : {" \t\"=", "\""}) {
     for (size_t begin = 0; begin < text.size();) {
-      const size_t end = std::min(text.find_first_of(ends, begin), text.size());
+      size_t end = std::min(text.find_first_of(ends, begin), text.size());
+      // A query may have what ends other words.
+      const std::string_view word = std::string_view(text).substr(begin, end - begin);
+      if (FindUrl(word) < word.size()) end = std::min(text.find_first_of(" \t\"", begin), text.size());
       words.push_back(text.substr(begin, end - begin));
       begin = end + 1;
     }
@@ -101,7 +115,7 @@ void AddFile(const std::string& path, std::set<std::string>* lines) {
     throw ReadOnceOnly(path, "nothing tells whether a cache of it is right, so copy it to a file");
   }
   if (status.kind != FileStatus::Kind::kFile) return;
-  lines->insert(StrCat(Escaped(Absolute(path)), " ", status.size, " ", status.version));
+  lines->insert(StrCat(Escaped(SavedName(Absolute(path))), " ", status.size, " ", status.version));
 }
 
 // Adds all files that lie in a folder.
@@ -117,9 +131,11 @@ void AddFolder(const std::string& path, int depth, std::set<std::string>* lines)
   }
 }
 
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+// The folder that a file lies in, to be listed.
+std::string FolderToList(const std::string& path) {
+  const std::string_view folder = FolderOf(path);
+  if (folder.empty()) return ".";
+  return StrCat(folder, std::string_view(path).substr(WithoutQuery(path).size()));
 }
 
 }  // namespace
@@ -186,12 +202,12 @@ class ChainDescription::Walk {
     std::string* const text = &description_->program_;
     if (IsFedFromOutside(op.type())) {
       Vouch(StrCat(Called(op), ", whose elements come from this process"));
-      AddField(WithoutNumbers(op).SerializeAsString(), text);
+      AddField(WithSavedNames(WithoutNumbers(op)).SerializeAsString(), text);
     } else {
       if (LibraryOf(reinterpret_cast<const void*>(millhopper::FindOperator(op.type())->run))) {
         Vouch(StrCat(Called(op), ", whose code is a plugin's"));
       }
-      AddField(op.SerializeAsString(), text);
+      AddField(WithSavedNames(op).SerializeAsString(), text);
       if (op.type() == "create_shard_reader") AddShard(op);
     }
     for (const auto& output : op.outputs()) {
@@ -259,7 +275,9 @@ class ChainDescription::Walk {
   }
 
   void AddOperators(int block) {
-    AddField(program_.desc().blocks(block).SerializeAsString(), &description_->program_);
+    proto::BlockDesc saved = program_.desc().blocks(block);
+    for (proto::OpDesc& op : *saved.mutable_ops()) op = WithSavedNames(std::move(op));
+    AddField(saved.SerializeAsString(), &description_->program_);
     for (const proto::OpDesc& op : program_.desc().blocks(block).ops()) {
       const OperatorDef* const found = millhopper::FindOperator(op.type());
       if (LibraryOf(reinterpret_cast<const void*>(found->run)) != nullptr) {
@@ -284,7 +302,7 @@ class ChainDescription::Walk {
     // The first bytes of a file tell no other format whose files name other files.
     const bool is_mds =
         schema == nullptr ? name.find("index.json") != std::string::npos : schema->tag == "mds";
-    if (is_mds) description_->folders_.insert(FolderOf(name));
+    if (is_mds) description_->folders_.insert(FolderToList(name));
     if (schema == nullptr) return;
     if (schema->reads_folders) description_->folders_.insert(name);
     if (schema->tag == "image_list") {

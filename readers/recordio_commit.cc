@@ -40,8 +40,7 @@ RecordIOPromise PromiseOf(const RecordIOWriter& file) {
   return {CountsOf(file), std::nullopt, ToText(file.slots())};
 }
 
-// The manifest to publish while one listed file is replaced; nothing if the present manifest can
-// stay.
+// The manifest to publish before one file is; nothing if the present one can stay.
 std::optional<RecordIOManifest> WhileReplacing(const RecordIOManifest& manifest,
                                                const RecordIOWriter& file) {
   const std::string& path = file.output().path();
@@ -51,9 +50,13 @@ std::optional<RecordIOManifest> WhileReplacing(const RecordIOManifest& manifest,
   } catch (const Error&) {  // already marked as being replaced together with others
     return std::nullopt;
   }
-  if (!listed) return std::nullopt;
   RecordIOManifest between = manifest;
-  if (listed->old) {  // an earlier replacement was interrupted, so the file may hold any of three
+  if (!listed) {
+    // A local file gets its name in one step, which does not fail once it is on the disk. What a
+    // server has of an upload that fails nobody knows.
+    if (IsLocal(path)) return std::nullopt;
+    file.output().replaces() ? between.SetReplacing(path) : between.Set(path, PromiseOf(file));
+  } else if (listed->old) {  // an earlier replacement was interrupted, so the file may hold any of three
                       // contents
     between.SetReplacing(path);
   } else {
@@ -141,8 +144,11 @@ RecordIOCommit::RecordIOCommit(const std::vector<RecordIOWriter*>& files, bool a
 RecordIOCommit::~RecordIOCommit() = default;
 
 void RecordIOCommit::Prepare(const RecordIOManifest& manifest, const std::string& path) {
+  const std::string text = manifest.ToText();
+  if (text == prepared_) return;
+  prepared_ = text;
   manifests_.push_back(std::make_unique<OutputFile>(path, ManifestRules()));
-  manifests_.back()->Write(manifest.ToText());
+  manifests_.back()->Write(text);
   manifests_.back()->Finish();
   steps_.push_back(manifests_.back().get());
 }
@@ -153,7 +159,14 @@ void CommitRecordIO(const std::vector<RecordIOWriter*>& files, bool all_shards) 
     return;
   }
   const RecordIOCommit commit(files, all_shards);
-  PublishInOrder(commit.steps());
+  try {
+    PublishInOrder(commit.steps());
+  } catch (const Error& error) {
+    if (IsLocal(files[0]->output().path())) throw;
+    throw error.WithContext(StrCat("while giving ", files.size() == 1 ? "a file" : "files",
+                                   " the name on a server; the manifest says what may lie there (",
+                                   Escaped(ManifestOf(files)), "): write all of them again"));
+  }
 }
 
 }  // namespace millhopper

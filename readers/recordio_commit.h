@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives finished RecordIO files their names, together with their manifest. Whenever the process is
-// killed, the files with these names are the old ones, or the new ones, or the manifest says that
-// they may be either, and every reader reports that.
+// killed, or an upload fails, the files with these names are the old ones, or the new ones, or the
+// manifest says that they may be either or missing, and every reader reports that.
 #ifndef MILLHOPPER_READERS_RECORDIO_COMMIT_H_
 #define MILLHOPPER_READERS_RECORDIO_COMMIT_H_
 
@@ -37,15 +37,18 @@ class RecordIOCommit {
   const std::vector<OutputFile*>& steps() const { return steps_; }
 
  private:
+  // Adds the manifest to the steps, unless it is the last one there.
   void Prepare(const RecordIOManifest& manifest, const std::string& path);
 
   class FolderLock;
   std::unique_ptr<FolderLock> lock_;
+  std::string prepared_;  // the text of the last manifest
   std::vector<std::unique_ptr<OutputFile>> manifests_;
   std::vector<OutputFile*> steps_;
 };
 
-// Does the whole commit. Streams are only finished.
+// Does the whole commit. Streams are only finished. An error of an upload that may have changed
+// something says that the manifest tells it.
 void CommitRecordIO(const std::vector<RecordIOWriter*>& files, bool all_shards);
 
 }  // namespace millhopper

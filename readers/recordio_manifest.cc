@@ -61,6 +61,13 @@ uint64_t NumberOf(const Json& entry, const char* key) {
   return found->get<uint64_t>();
 }
 
+// Throws if nobody knows: without a manifest that is there, what it lists would not be checked, and
+// whoever writes would forget it.
+bool IsThere(const FileStatus& status, const std::string& path) {
+  if (status.kind != FileStatus::Kind::kUnknown) return status.exists();
+  throw Error(ErrorCode::kIo, StrCat("cannot look for it: ", status.problem)).InFile(path, -1);
+}
+
 // The text of slots behind its checksum.
 std::string Sealed(const std::string& slots) {
   return Hex(Crc32c(slots.data(), slots.size())) + " " + slots;
@@ -187,7 +194,7 @@ RecordIOManifest RecordIOManifest::Load(const std::string& path) {
 
 RecordIOManifest RecordIOManifest::LoadIfThere(const std::string& path) {
   if (CanBeReadOnceOnly(path)) return RecordIOManifest();
-  return FileSystemOf(path).Stat(path).exists() ? Load(path) : RecordIOManifest();
+  return IsThere(FileSystemOf(path).Stat(path), path) ? Load(path) : RecordIOManifest();
 }
 
 std::optional<RecordIOPromise> RecordIOManifest::Find(const std::string& file) const {
@@ -327,10 +334,7 @@ std::optional<RecordIOPromise> RecordIOManifests::Find(const std::string& file) 
   if (CanBeReadOnceOnly(file)) return std::nullopt;
   const std::string path = RecordIOManifest::PathOf(file);
   const FileStatus status = FileSystemOf(path).Stat(path);
-  if (status.kind == FileStatus::Kind::kUnknown) {
-    throw Error(ErrorCode::kIo, StrCat("cannot look for it: ", status.problem)).InFile(path, -1);
-  }
-  if (!status.exists()) {
+  if (!IsThere(status, path)) {
     known_.erase(path);
     return std::nullopt;
   }

@@ -75,7 +75,7 @@ class RecordIOManifest {
   // Reads a manifest. Throws kIo if it cannot be read, kDataLoss if it is malformed, kResourceLimit
   // if it is too long; the errors name it.
   static RecordIOManifest Load(const std::string& path);
-  // The same; an empty one if there is no such file.
+  // The same; an empty one if there is no such file. Throws kIo if its server does not tell.
   static RecordIOManifest LoadIfThere(const std::string& path);
 
   // Throws kDataLoss if the file is one of several that are being replaced.

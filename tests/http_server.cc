@@ -248,6 +248,13 @@ void HttpServer::set_validators(Validators validators) {
   validators_ = validators;
 }
 
+void HttpServer::set_headers(const std::string& before, const std::string& after) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  validators_ = Validators::kNone;
+  headers_before_ = before;
+  headers_after_ = after;
+}
+
 void HttpServer::set_coding(const std::string& coding) {
   const std::lock_guard<std::mutex> lock(mutex_);
   coding_ = coding;
@@ -308,7 +315,7 @@ bool HttpServer::AnswerTo(const std::string& head, const std::string& body,
   int status = 0;
   int retry_after = 0;
   uint64_t troubles = 0;
-  std::string coding;
+  std::string coding, headers;
   Judge judge;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -332,6 +339,8 @@ bool HttpServer::AnswerTo(const std::string& head, const std::string& body,
     if (validators_ == Validators::kDate) {
       validator = replaced_ ? "Thu, 02 Jan 2020 00:00:00 GMT" : "Wed, 01 Jan 2020 00:00:00 GMT";
     }
+    headers = replaced_ ? headers_after_ : headers_before_;
+    ignores_conditions = ignores_conditions || !headers_before_.empty();
     const auto redirect = redirects_.find(path);
     if (redirect != redirects_.end()) target = redirect->second;
     status = status_;
@@ -359,6 +368,10 @@ bool HttpServer::AnswerTo(const std::string& head, const std::string& body,
   }
   if (judge != nullptr) {
     if (const std::optional<HttpAnswer> answer = judge(head, body)) {
+      if (trouble == HttpTrouble::kReset) {
+        connection->Reset();
+        return false;
+      }
       return connection->Send(StrCat("HTTP/1.1 ", answer->status, "\r\n", answer->headers,
                                      "Content-Length: ", answer->body.size(), "\r\n\r\n",
                                      answer->body));
@@ -384,10 +397,9 @@ bool HttpServer::AnswerTo(const std::string& head, const std::string& body,
                               (!unmodified.empty() && unmodified != validator))) {
     return refuse("412 Precondition Failed");
   }
-  std::string headers;
   if (!validator.empty()) {
     const bool is_date = validator.find("GMT") != std::string::npos;
-    headers = StrCat(is_date ? "Last-Modified: " : "ETag: ", validator, "\r\n");
+    headers += StrCat(is_date ? "Last-Modified: " : "ETag: ", validator, "\r\n");
   }
   if (!coding.empty()) headers += StrCat("Content-Encoding: ", coding, "\r\n");
   const std::string range = HeaderOf(head, "Range");

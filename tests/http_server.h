@@ -26,7 +26,7 @@ enum class HttpTrouble {
   kNone,
   kStatus,        // the answer is `status`, with Retry-After if `retry_after` is set
   kShortBody,     // the connection is closed in the middle of the body
-  kReset,         // the same, by a reset. What a client puts is there, but it is not told so
+  kReset,         // the same, by a reset. What a client asks to be done is done; it is not told so
   kSilent,        // nothing is sent until Mend
   kStall,         // nothing more is sent after the middle of the body until Mend
   kSlowStart,     // the first bytes of the body come one by one
@@ -101,6 +101,9 @@ class HttpServer {
   // Without validators, as some servers are; with weak ones; with very long ones.
   enum class Validators { kETag, kWeakETag, kDate, kNone, kLongETag };
   void set_validators(Validators validators);
+  // What is said of the objects instead of a validator, before they are replaced and afterwards, as
+  // lines of headers. No condition is heeded then.
+  void set_headers(const std::string& before, const std::string& after);
   // What is said to be the Content-Encoding of the objects.
   void set_coding(const std::string& coding);
   // Each answer begins that much later, and all bodies together, of requests and of answers, take
@@ -148,7 +151,7 @@ class HttpServer {
   int status_ = 500, retry_after_ = -1;
   size_t at_once_ = 0, most_at_once_ = 0;
   Validators validators_ = Validators::kETag;
-  std::string coding_;
+  std::string coding_, headers_before_, headers_after_;
   std::chrono::steady_clock::time_point free_;  // when the link is
 };
 

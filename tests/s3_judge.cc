@@ -155,9 +155,14 @@ void S3Judge::set_least_part(size_t bytes) {
   least_part_ = bytes;
 }
 
-void S3Judge::BreakUploads(bool broken) {
+void S3Judge::BreakUploads(int64_t times) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  uploads_break_ = broken;
+  breaks_ = times;
+}
+
+void S3Judge::ForgetUploads(int64_t times) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  forgets_ = times;
 }
 
 size_t S3Judge::open_uploads() const {
@@ -233,7 +238,15 @@ HttpAnswer S3Judge::PutTogether(const std::string& id, const std::string& list) 
   if (list != StrCat("<CompleteMultipartUpload>", expected, "</CompleteMultipartUpload>")) {
     return Refusal("400 Bad Request", "InvalidPart");
   }
-  if (uploads_break_) return Refusal("200 OK", "InternalError");
+  if (forgets_ > 0) {
+    --forgets_;
+    uploads_.erase(id);
+    return Refusal("404 Not Found", "NoSuchUpload");
+  }
+  if (breaks_ > 0) {
+    --breaks_;
+    return Refusal("200 OK", "InternalError");
+  }
   server_->Put(kBucket + Encode(parts.key, "-._~/"), content);
   names_.insert(parts.key);
   uploads_.erase(id);

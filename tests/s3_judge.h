@@ -35,8 +35,11 @@ class S3Judge {
   void set_list(const std::string& document);
   // No part of an upload but the last may be smaller.
   void set_least_part(size_t bytes);
-  // Uploads by parts are refused when all parts have come, after the answer has begun with success.
-  void BreakUploads(bool broken);
+  // The next so many times that parts are to be put together, an error comes after the answer has
+  // begun with success.
+  void BreakUploads(int64_t times);
+  // The next so many times the upload is forgotten, as one that somebody else has given up.
+  void ForgetUploads(int64_t times);
   // How many uploads by parts have begun and have not ended.
   size_t open_uploads() const;
   // An object that is there.
@@ -67,7 +70,7 @@ class S3Judge {
   std::set<std::string> names_;
   std::map<std::string, Parts> uploads_;  // by their ids
   size_t least_part_ = 0, begun_uploads_ = 0;
-  bool uploads_break_ = false;
+  int64_t breaks_ = 0, forgets_ = 0;
   size_t page_ = 1000;
   int64_t right_ = 0;
 };

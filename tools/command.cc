@@ -26,6 +26,7 @@
 #include "framework/io/file_cache.h"
 #include "framework/io/files_in_use.h"
 #include "framework/io/http_transfers.h"
+#include "framework/io/listed_files.h"
 #include "framework/plugin.h"
 #include "framework/reader/first_pass_indexes.h"
 #include "tools/amounts.h"
@@ -167,6 +168,7 @@ int ParseAndRun(const CommandHelp& help, const std::vector<std::string>& words,
   LoadPlugins(help, arguments, flags);
   SetFlags(help, flags);
   AllowExec(FLAGS_allow_exec);
+  AllowLocalEntries(FLAGS_allow_local_entries);
   StartLogging(words[0].c_str());
   Require(FLAGS_threads >= -1, "--threads=", FLAGS_threads,
           ": 0 to 1024 are possible, and -1 for one per core but the first");
@@ -244,8 +246,10 @@ std::map<std::string, std::string> ParseSettings(const std::vector<std::string>&
   std::map<std::string, std::string> settings;
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
-    Require(equals != std::string::npos && equals > 0, "--set=", text,
-            ": a setting is NAME=VALUE, such as --set passes=3");
+    // The text is not shown: it may be a value, and that a secret.
+    Require(equals != std::string::npos && equals > 0, "--set: ",
+            equals == 0 ? "there is nothing before the '='" : "there is no '='",
+            " in one of them; a setting is NAME=VALUE, such as --set passes=3");
     settings[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return settings;

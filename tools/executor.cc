@@ -104,7 +104,7 @@ CommandHelp Help() {
       "what --stats_json writes, --check prints {\"problems\": [...]}, --list_ops and\n"
       "--list_formats a line for each, --print protobuf's JSON.\n";
   help.groups = {
-      {"Programs", {"startup", "main", "set", "check", "explain", "plugin", "allow_exec"}},
+      {"Programs", {"startup", "main", "set", "check", "explain", "plugin", "allow_exec", "allow_local_entries"}},
       {"Running", {"threads", "seed", "index", "memory_limit", "max_steps", "timeout"}},
       {"Servers",
        {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
@@ -348,7 +348,7 @@ std::unique_ptr<RunCheckpoints> CheckpointsOfFlags(const std::vector<ProgramFile
   }
   auto checkpoints = std::make_unique<RunCheckpoints>(std::move(options), std::move(settings));
   if (FLAGS_resume.empty()) {
-    Require(FLAGS_force || !checkpoints->HasAny(), "--checkpoint_dir=", folder,
+    Require(FLAGS_force || !checkpoints->HasAny(), "--checkpoint_dir=", Escaped(folder),
             ": the folder has checkpoints of a run; --resume goes on with it, --force removes them "
             "and begins anew");
     checkpoints->Clear();
@@ -356,7 +356,8 @@ std::unique_ptr<RunCheckpoints> CheckpointsOfFlags(const std::vector<ProgramFile
     std::vector<std::string> damaged;
     const bool found = checkpoints->Resume(&damaged);
     for (const std::string& text : damaged) std::cerr << "warning: " << text << "; passed over\n";
-    Require(found || !required, "--resume=required: no whole checkpoint is in ", folder);
+    Require(found || !required, "--resume=required: no whole checkpoint is in ",
+            Escaped(folder));
   }
   Watcher::LetSave();
   if (!FLAGS_quiet) {

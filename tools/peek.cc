@@ -119,7 +119,7 @@ CommandHelp Help() {
   help.groups = {
       {"What to look at",
        {"field", "attribute", "slots", "startup", "reader", "state", "count", "set", "plugin",
-        "allow_exec"}},
+        "allow_exec", "allow_local_entries"}},
       {"How to show it", {"all", "json", "digest", "png", "passes", "force", "stats"}},
       {"Running", {"threads", "seed", "index", "memory_limit", "timeout"}},
       {"Servers",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/secrets.h"
 #include "framework/checkpoint/checkpoint.h"
 #include "framework/checkpoint/checkpoint_folder.h"
 #include "framework/io/file.h"
@@ -68,7 +69,10 @@ void PrintState(const std::string& path) {
     std::cerr << "warning: " << Escaped(other) << ": this is no checkpoint; passed over\n";
   }
   const std::unique_ptr<const File> file = File::Open(name);
-  std::cout << (IsCheckpoint(*file) ? CheckpointText(ReadCheckpoint(name)) : PositionText(*file));
+  // Older states may hold secrets.
+  std::cout << WithoutSecrets(
+      IsCheckpoint(*file) ? CheckpointText(ReadCheckpoint(name)) : PositionText(*file),
+      TextKind::kWords);
 }
 
 }  // namespace millhopper

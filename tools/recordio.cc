@@ -74,7 +74,7 @@ CommandHelp Help() {
       {"Output of write and index",
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
       {"head", {"count", "bytes"}},
-      {"Running", {"threads", "timeout", "json", "allow_exec"}},
+      {"Running", {"threads", "timeout", "json", "allow_exec", "allow_local_entries"}},
       {"Servers",
        {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
         "request_timeout"}},

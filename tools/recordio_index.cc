@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/secrets.h"
 #include "framework/io/file_system.h"
 #include "framework/io/output_file.h"
 #include "framework/reader/file_format.h"
@@ -79,8 +80,8 @@ OutputRules RulesFor(const std::string& index_path) {
 
 void Print(const std::string& path, const std::string& index_path, const ChunkIndex& index) {
   if (FLAGS_json) {
-    nlohmann::json json = {{"file", path},
-                           {"index", index_path},
+    nlohmann::json json = {{"file", WithoutSecrets(path, TextKind::kName)},
+                           {"index", WithoutSecrets(index_path, TextKind::kName)},
                            {"records", index.records},
                            {"bytes", index.file_bytes}};
     if (!index.chunks.empty()) json["chunks"] = index.chunks.size();

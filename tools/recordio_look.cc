@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/secrets.h"
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/file.h"
@@ -117,7 +118,7 @@ void PrintChunk(const RecordIOFile& file, const std::string& name, const Chunk& 
   const RecordIOHeader header = file.Header(chunk);
   const auto compressor = RecordIOCompressorOf(file.dialect(), header.compressor_code);
   if (FLAGS_json) {
-    PrintJsonLine({{"file", name},
+    PrintJsonLine({{"file", WithoutSecrets(name, TextKind::kName)},
                    {"chunk", RecordIOFile::NumberOf(chunk)},
                    {"byte", chunk.offset},
                    {"records", header.records},
@@ -193,7 +194,7 @@ int LookAtChunks(const std::vector<std::string>& patterns, bool print_chunks) {
       const auto finish = [&](bool ended) {
         if (FLAGS_json) {
           nlohmann::json json = totals.Json();
-          json["file"] = name;
+          json["file"] = WithoutSecrets(name, TextKind::kName);
           json["dialect"] = ToString(file.dialect());
           json["whole"] = totals.damaged == 0 && ended;
           PrintJsonLine(json);
@@ -307,9 +308,12 @@ void PrintRecordAsJson(const std::string& name, const Chunk& chunk, size_t i,
     std::snprintf(digits, sizeof(digits), "%02x", static_cast<unsigned char>(bytes[k]));
     hex += digits;
   }
-  nlohmann::json json = {{"file", name},         {"chunk", RecordIOFile::NumberOf(chunk)},
-                         {"byte", chunk.offset}, {"record", i},
-                         {"bytes", piece.size},  {"hex", hex}};
+  nlohmann::json json = {{"file", WithoutSecrets(name, TextKind::kName)},
+                         {"chunk", RecordIOFile::NumberOf(chunk)},
+                         {"byte", chunk.offset},
+                         {"record", i},
+                         {"bytes", piece.size},
+                         {"hex", hex}};
   const std::vector<LoDTensor> tensors = TensorsOf(bytes, piece.size);
   if (!tensors.empty()) json.update(nlohmann::json::parse(ToJson(tensors, slot_names)));
   PrintJsonLine(json);

@@ -17,6 +17,7 @@
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "framework/base/secrets.h"
 #include "framework/base/url.h"
 #include "framework/io/byte_stream.h"
 #include "framework/io/file_system.h"
@@ -433,7 +434,7 @@ int WriteRecordIO(const std::vector<std::string>& patterns, const std::vector<st
   std::ostream& summary = files[0]->output().is_standard_output() ? std::cerr : std::cout;
   for (const RecordIOWriter* file : files) {
     if (FLAGS_json && &summary == &std::cout) {
-      PrintJsonLine({{"file", file->output().path()},
+      PrintJsonLine({{"file", WithoutSecrets(file->output().path(), TextKind::kName)},
                      {"records", file->records()},
                      {"chunks", file->chunks()},
                      {"bytes", file->bytes()}});

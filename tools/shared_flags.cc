@@ -48,6 +48,9 @@ DEFINE_bool(
 DEFINE_bool(allow_exec, false,
             "run the commands that names of files tell to run, such as 'pipe:zcat a.gz', and read "
             "what they write; without it, none is run");
+DEFINE_bool(allow_local_entries, false,
+            "read files of this machine that an image_list from a server names; without it, its "
+            "images must lie beside it or on a server, or below the attribute root");
 
 namespace millhopper {
 
@@ -62,6 +65,7 @@ bool IsSharedFlag(const void* variable) {
                                         &FLAGS_set,
                                         &FLAGS_plugin,
                                         &FLAGS_allow_exec,
+                                        &FLAGS_allow_local_entries,
                                         &FLAGS_requests,
                                         &FLAGS_connect_timeout,
                                         &FLAGS_silence_timeout,

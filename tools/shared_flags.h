@@ -22,6 +22,7 @@ DECLARE_string(cache_dir);
 DECLARE_string(cache_bytes);
 DECLARE_bool(index);
 DECLARE_bool(allow_exec);
+DECLARE_bool(allow_local_entries);
 
 namespace millhopper {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "framework/base/error.h"
-#include "framework/base/url.h"
+#include "framework/base/secrets.h"
 
 namespace millhopper {
 namespace {
@@ -27,8 +27,9 @@ void (*abandon_work)() = nullptr;
 
 // Lines that are put together in this object and written from it: the handler of a signal must not
 // allocate memory.
-class CrashLines {
+class CrashLines final : public TextSink {
  public:
+  void Put(std::string_view piece) override { Add(piece); }
   void Add(std::string_view text) {
     for (const char c : text) {
       if (size_ + 1 >= sizeof(bytes_)) return;
@@ -64,7 +65,7 @@ class CrashLines {
     }
     if (activity.step != nullptr) {
       Add("  ");
-      Add(activity.step);
+      PutWithoutSecrets(activity.step, TextKind::kWords, this);
       EndLine();
     }
   }
@@ -79,7 +80,7 @@ class CrashLines {
 
  private:
   void AddChunk(const ChunksAtWork::Place& chunk) {
-    PutWithoutSecrets(chunk.file, [this](std::string_view piece) { Add(piece); });
+    PutWithoutSecrets(chunk.file, TextKind::kName, this);
     Add(", the chunk at byte ");
     Add(chunk.offset);
     EndLine();

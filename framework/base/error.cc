@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "framework/base/url.h"
+#include "framework/base/secrets.h"
 
 namespace millhopper {
 namespace {
@@ -78,9 +78,7 @@ const char* ToString(ErrorCode code) {
 }
 
 std::string Escaped(const std::string& original) {
-  std::string text;
-  text.reserve(original.size());
-  PutWithoutSecrets(original, [&text](std::string_view piece) { text.append(piece); });
+  const std::string text = WithoutSecrets(original, TextKind::kName);
   std::string out;
   out.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
@@ -106,8 +104,8 @@ std::string Escaped(const std::string& original) {
   return out;
 }
 
-Error::Error(ErrorCode code, std::string message)
-    : Error(Content{code, std::move(message), {}, "", -1, nullptr, ""}) {}
+Error::Error(ErrorCode code, const std::string& message)
+    : Error(Content{code, WithoutSecrets(message, TextKind::kWords), {}, "", -1, nullptr, ""}) {}
 
 Error::Error(Content content) {
   content.text = content.message;
@@ -117,22 +115,21 @@ Error::Error(Content content) {
 
 Error Error::WithContext(const std::string& step) const {
   Content content = *content_;
-  content.context.push_back(step);
+  content.context.push_back(WithoutSecrets(step, TextKind::kWords));
   return Error(std::move(content));
 }
 
 Error Error::InFile(const std::string& file, int64_t offset) const {
   Content content = *content_;
-  content.file.clear();
-  PutWithoutSecrets(file, [&content](std::string_view piece) { content.file.append(piece); });
+  content.file = WithoutSecrets(file, TextKind::kName);
   content.offset = offset;
   content.message = Escaped(file) + ": " + content.message;
   return Error(std::move(content));
 }
 
-Error Error::WithMessage(std::string message) const {
+Error Error::WithMessage(const std::string& message) const {
   Content content = *content_;
-  content.message = std::move(message);
+  content.message = WithoutSecrets(message, TextKind::kWords);
   return Error(std::move(content));
 }
 

@@ -39,7 +39,8 @@ std::string StrCat(const Parts&... parts) {
 }
 
 // `text` with control characters and bytes that are not printable ASCII or UTF-8 escaped, so that
-// a hostile file name cannot forge a line of a log, and without the secrets of URLs (url.h).
+// a hostile file name cannot forge a line of a log, and without secrets (secrets.h): if it begins
+// with a URL, all of it is taken for one.
 std::string Escaped(const std::string& text);
 
 // The exception of another language that became an Error, so that code of that language can throw
@@ -65,7 +66,8 @@ class OutOfMemory final : public ErrorCause {
   std::string problem;
 };
 
-// An error and the steps that led to it. what() is the message and one indented line a step,
+// An error and the steps that led to it. No text of it holds a secret (secrets.h): names are to be
+// put into messages and steps by Escaped, and what is left there is taken out. what() is the message and one indented line a step,
 // innermost first:
 //
 //   train-00002.recordio: chunk at byte 18350080: payload checksum 1f0a33c2, header says 77e1904b
@@ -76,7 +78,7 @@ class OutOfMemory final : public ErrorCause {
 // copy. Plain copies share their text and take no memory, because there may be none.
 class Error : public std::exception {
  public:
-  Error(ErrorCode code, std::string message);
+  Error(ErrorCode code, const std::string& message);
   Error(const Error&) noexcept = default;  // nothing is moved out of an error
   Error& operator=(const Error&) noexcept = default;
 
@@ -101,7 +103,7 @@ class Error : public std::exception {
   // A copy that names the data file and byte; the message is prefixed with the file's name.
   Error InFile(const std::string& file, int64_t offset) const;
   // A copy with another message; all else is the same.
-  Error WithMessage(std::string message) const;
+  Error WithMessage(const std::string& message) const;
   // A copy with a cause.
   Error WithCause(std::shared_ptr<const ErrorCause> cause) const;
 

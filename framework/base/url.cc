@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "framework/base/error.h"
+#include "framework/base/secrets.h"
 
 namespace millhopper {
 namespace {
@@ -19,33 +20,8 @@ bool EndsWith(std::string_view text, std::string_view scheme) {
                                                        scheme.data(), scheme.size()) == 0;
 }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-// Whether a part of a query is there to sign a request.
-bool IsSignature(std::string_view part) {
-  constexpr std::string_view kBegins[] = {"X-Amz-", "X-Goog-"};
-  return std::any_of(std::begin(kBegins), std::end(kBegins), [&](std::string_view begin) {
-    return part.size() >= begin.size() &&
-           ::strncasecmp(part.data(), begin.data(), begin.size()) == 0;
-  });
-}
-
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-bool EndsWithHttp(std::string_view text) {
-  return EndsWith(text, "http") || EndsWith(text, "https");
-}
-
-// Whether a text ends with the scheme of a store that takes options. Its letters are the last
-// letters of many words, so no letter or digit may stand before it.
-bool EndsWithStore(std::string_view text) {
-  return std::any_of(std::begin(kArrowSchemes), std::end(kArrowSchemes),
-                     [&](std::string_view scheme) {
-                       if (!EndsWith(text, scheme)) return false;
-                       if (text.size() == scheme.size()) return true;
-                       const char before = text[text.size() - scheme.size() - 1];
-                       return !IsLetter(before) && !IsDigit(before);
-                     });
+bool IsLetterOrDigit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 }  // namespace
@@ -54,6 +30,11 @@ std::string PathIn(std::string_view folder, std::string_view name) {
   const std::string_view place = WithoutQuery(folder);
   const bool ends = !place.empty() && place.back() == '/';
   return StrCat(place, ends ? "" : "/", name, folder.substr(place.size()));
+}
+
+std::string_view FolderOf(std::string_view path) {
+  const std::string_view name = WithoutQuery(path);
+  return name.substr(0, name.rfind('/') + 1);
 }
 
 std::string ObjectUrl(std::string_view url) {
@@ -66,17 +47,30 @@ std::string ObjectUrl(std::string_view url) {
     const size_t password = std::min(server.find(':'), user);
     name.erase(host + password, user - password);
   }
+  if (query == url.size()) return name;
+  url.remove_prefix(query + 1);
   char mark = '?';
-  for (url.remove_prefix(query); !url.empty();) {
-    const std::string_view part = url.substr(0, url.find('&', 1));
-    if (!IsSignature(part.substr(1))) {
-      name += mark;
-      name += part.substr(1);
-      mark = '&';
-    }
-    url.remove_prefix(part.size());
-  }
+  ForEachPart(url, [&](std::string_view part) {
+    if (IsSignature(part, url)) return;
+    name += mark;
+    name += part;
+    mark = '&';
+  });
   return name;
+}
+
+bool EndsWithHttp(std::string_view text) {
+  return EndsWith(text, "http") || EndsWith(text, "https");
+}
+
+// Its letters are the last letters of many words.
+bool EndsWithStore(std::string_view text) {
+  return std::any_of(std::begin(kArrowSchemes), std::end(kArrowSchemes),
+                     [&](std::string_view scheme) {
+                       if (!EndsWith(text, scheme)) return false;
+                       if (text.size() == scheme.size()) return true;
+                       return !IsLetterOrDigit(text[text.size() - scheme.size() - 1]);
+                     });
 }
 
 size_t FindUrl(std::string_view text) {
@@ -86,27 +80,6 @@ size_t FindUrl(std::string_view text) {
     if (EndsWithHttp(before) || EndsWithStore(before)) return at;
   }
   return text.size();
-}
-
-size_t SizeOfShownUser(std::string_view before, std::string_view user) {
-  if (EndsWithHttp(before.substr(0, before.size() - kBehindScheme.size()))) return 0;
-  const size_t password = user.find(':');
-  return password == std::string_view::npos ? user.size() : password + 1;
-}
-
-size_t SizeOfBrokenUrl(std::string_view text) {
-  const std::string_view host = text.substr(0, text.find_first_of("/?# \t\r\n"));
-  if (host.find('@') != std::string_view::npos) return 0;
-  const size_t number = host.find(']');  // the end of an address of IPv6
-  const size_t colon = host.find(':', number == std::string_view::npos ? 0 : number);
-  if (colon == std::string_view::npos) return 0;
-  std::string_view port = host.substr(colon + 1);
-  port = port.substr(0, port.find_last_not_of(":,;.)'\"") + 1);  // of the text around the URL
-  if (std::all_of(port.begin(), port.end(), IsDigit)) return 0;
-  const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
-  const size_t at = line.rfind('@');
-  const size_t end = text.find_first_of(" \t\r\n", at == std::string_view::npos ? 0 : at);
-  return std::min(end, text.size());
 }
 
 std::string_view PatternIn(std::string_view path) {

@@ -25,6 +25,7 @@
 #include "framework/base/place.h"
 #include "framework/io/file.h"
 #include "framework/io/output_file.h"
+#include "framework/io/saved_name.h"
 #include "framework/reader/message_items.h"
 #include "framework/tensor/tensor_stream.h"
 #include "proto/checkpoint.pb.h"
@@ -97,7 +98,7 @@ void WriteWith(const Sink& write, const Checkpoint& checkpoint) {
   Manifest manifest;
   manifest.set_version(kVersion);
   for (const auto& [name, value] : checkpoint.settings) {
-    (*manifest.mutable_settings())[name] = value;
+    (*manifest.mutable_settings())[name] = SavedText(value);
   }
   for (const auto& [name, number] : checkpoint.numbers) {
     (*manifest.mutable_numbers())[name] = number;
@@ -264,8 +265,8 @@ Checkpoint ReadFrom(const File& file) {
 
 }  // namespace
 
-void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path,
-                     const OutputRules& rules) {
+void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path, OutputRules rules) {
+  rules.is_private = true;
   OutputFile file(path, rules);
   WriteWith([&file](const void* bytes,
                     size_t size) { file.Write(static_cast<const char*>(bytes), size); },

@@ -7,6 +7,7 @@
 
 #include "framework/base/error.h"
 #include "framework/checkpoint/unsaved.h"
+#include "framework/io/saved_name.h"
 #include "framework/program/scope.h"
 
 namespace millhopper {
@@ -89,10 +90,12 @@ void TakeTensors(Scope* scope, const std::string& prefix, Checkpoint* checkpoint
 
 void CheckSameSetting(const std::string& name, const std::string& now, const Checkpoint& saved) {
   const auto found = saved.settings.find(name);
-  Require(found != saved.settings.end() && found->second == now,
-          "the checkpoint is one of another run: ",
-          found == saved.settings.end() ? StrCat("it was saved without ", name)
-                                        : Difference(name, found->second, now));
+  Require(found != saved.settings.end(), "the checkpoint is one of another run: it was saved ",
+          "without ", name);
+  // Older checkpoints have texts as they were.
+  const std::string before = SavedText(found->second), after = SavedText(now);
+  Require(before == after, "the checkpoint is one of another run: ",
+          before == after ? "" : Difference(name, before, after));
 }
 
 Checkpoint SaveScope(const Scope& scope, std::map<std::string, std::string> settings) {

@@ -48,7 +48,7 @@ CachedObject::CachedObject(FileCache* cache, const std::string& name, const Http
     : cache_(cache),
       object_(object),
       name_(name),
-      version_(DigestOf({name, object.etag, object.modified, object.coding,
+      version_(DigestOf({name, object.etag, object.modified, object.coding, object.version,
                          std::to_string(*object.size), std::to_string(kBlockBytes)})) {}
 
 bool CachedObject::Has(uint64_t number) const try {
@@ -69,10 +69,7 @@ size_t CachedObject::Read(uint64_t offset, char* out, size_t size) const try {
 
 void CachedObject::Write(uint64_t number, const HttpTransfer& transfer) const try {
   const size_t size = BytesOf(number);
-  const HttpObject& said = transfer.object();
-  const bool is_this = said.etag == object_.etag && said.modified == object_.modified &&
-                       said.coding == object_.coding && said.size == object_.size;
-  if (!is_this || transfer.is_mixed() || transfer.received() != size) return;
+  if (object_.Differs(transfer.object()) || transfer.received() != size) return;
   cache_->Write(KeyOf(number), transfer.request().buffer->data(), size);
 } catch (...) {
   return;

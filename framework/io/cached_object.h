@@ -19,7 +19,7 @@ namespace millhopper {
 // An object is told by its URL without what is secret there: a password, and what signs a request
 // (X-Amz-..., X-Goog-...). Other parts of a query may say which object it is. They are a part of a
 // digest (SHA-256), from which nobody gets them back. Its version is what the server says: the
-// ETag, date, size and coding. Any thread.
+// ETag, date, size, coding and the version that a store names. Any thread.
 class CachedObject {
  public:
   static constexpr size_t kBlockBytes = kReadBlockBytes;
@@ -44,8 +44,7 @@ class CachedObject {
   // Reads 1 to `size` bytes of the block that has the byte at `offset`. Returns 0 if it is not
   // there.
   size_t Read(uint64_t offset, char* out, size_t size) const;
-  // Keeps a block that has come from the server: the first one or all bytes of the request. What
-  // the server has said with all of it must be what it said when the object was opened.
+  // Keeps a block that has come from the server: the first one or all bytes of the request.
   void Write(uint64_t number, const HttpTransfer& transfer) const;
 
  private:

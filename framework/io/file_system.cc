@@ -43,6 +43,11 @@ const FileSystem& FileSystemOf(const std::string& path) {
 
 bool IsLocal(const std::string& path) { return &FileSystemOf(path) == &FileSystemOf(""); }
 
+bool IsOnServer(const std::string& path) {
+  const std::string_view scheme = SchemeOf(path);
+  return scheme != "-" && scheme != "pipe" && !IsLocal(path);
+}
+
 std::unique_ptr<OnePassInput> FileSystem::OpenOnce(const std::string&) const { return nullptr; }
 
 std::unique_ptr<const File> FileSystem::OpenMapped(const std::string& path) const {

@@ -86,6 +86,8 @@ class FileSystem {
 const FileSystem& FileSystemOf(const std::string& path);
 // Whether this is the local one.
 bool IsLocal(const std::string& path);
+// Whether the path is that of a file on a server: neither local nor one that is read once only.
+bool IsOnServer(const std::string& path);
 // FileSystem::StatAll of paths that may belong to several file systems.
 std::vector<FileStatus> StatAll(const std::vector<std::string>& paths);
 // A hint for error texts if the path is "scheme://..." and no file system is registered for the

@@ -47,6 +47,12 @@ class HttpAccess {
   // What the answer to a try with this ticket means; `body` is the first part of its body.
   virtual Explanation Explain(const HttpTicket& ticket, const HttpHead& head,
                               const std::string& body) const = 0;
+  // What is wrong although the status of an answer is that of a success, which some stores send
+  // before they have done what was asked; nothing if nothing is. Of requests that write and are
+  // answered by a document, which is `body`.
+  virtual std::optional<Explanation> ExplainSuccess(const HttpTicket&, const std::string&) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace millhopper

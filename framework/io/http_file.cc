@@ -53,7 +53,8 @@ uint64_t HashOf(const std::string& text) { return XXH3_64bits(text.data(), text.
 
 // Changes when the content of the object does, as far as the server tells.
 uint64_t VersionOf(const HttpObject& object) {
-  return HashOf(StrCat(object.etag, "\n", object.modified, "\n", object.size.value_or(0)));
+  return HashOf(StrCat(object.etag, "\n", object.modified, "\n", object.size.value_or(0), "\n",
+                       object.coding, "\n", object.version));
 }
 
 // The same object has the same number, whatever the secrets in its URL.

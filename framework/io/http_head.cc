@@ -2,8 +2,10 @@
 #include "framework/io/http_head.h"
 
 #include <strings.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <iterator>
@@ -14,7 +16,7 @@
 namespace millhopper {
 namespace {
 
-constexpr size_t kMostHeaderBytes = 1024;  // of a header that is heeded
+constexpr size_t kMostHeaderBytes = 1024;  // of a header that is kept as it is
 
 std::string_view Trimmed(std::string_view text) {
   constexpr char kBlanks[] = " \t\r\n";
@@ -38,27 +40,41 @@ bool EndsWithChunked(std::string_view value) {
                        kChunked.size()) == 0;
 }
 
-}  // namespace
-
-bool HttpObject::Differs(const HttpObject& later) const {
-  if (size && later.size && *size != *later.size) return true;
-  if (coding != later.coding) return true;
-  if (!etag.empty() && !later.etag.empty()) return etag != later.etag;
-  return !modified.empty() && !later.modified.empty() && modified != later.modified;
+// Whether a header names the version of an object, as stores of several makers do.
+bool NamesVersion(std::string name) {
+  constexpr std::string_view kEnds[] = {"-version-id", "-generation"};
+  for (char& c : name) c = static_cast<char>(::tolower(c));
+  return name.substr(0, 2) == "x-" &&
+         std::any_of(std::begin(kEnds), std::end(kEnds), [&](std::string_view end) {
+           return name.size() > end.size() &&
+                  name.compare(name.size() - end.size(), end.size(), end) == 0;
+         });
 }
 
+// What is kept of a value that tells one object from another. Of a long one it is a digest, which
+// is compared like a weak ETag and, like one, not sent back.
+std::string Kept(std::string_view value) {
+  if (value.size() <= kMostHeaderBytes) return std::string(value);
+  return StrCat("W/", value.size(), "-", XXH3_64bits(value.data(), value.size()));
+}
+
+}  // namespace
+
 std::string HttpObject::ChangeTo(const HttpObject& now) const {
-  const auto change = [](const char* what, const auto& was, const auto& is) {
-    return StrCat("; ", what, " was ", was, ", now it is ", is);
+  const auto change = [](const char* what, const std::string& was, const std::string& is) {
+    const auto shown = [](const std::string& value) {
+      return value.empty() ? std::string("not told") : Escaped(value);
+    };
+    return StrCat("; its ", what, " was ", shown(was), ", now it is ", shown(is));
   };
-  if (size && now.size && *size != *now.size) {
-    return change("its size", *size, *now.size);
+  if (size && now.size != size) {
+    return change("size", StrCat(*size), now.size ? StrCat(*now.size) : "");
   }
-  if (coding != now.coding) {
-    return change("its Content-Encoding", Escaped(coding), Escaped(now.coding));
-  }
-  if (etag != now.etag) return change("its ETag", Escaped(etag), Escaped(now.etag));
-  return change("its date", Escaped(modified), Escaped(now.modified));
+  if (coding != now.coding) return change("Content-Encoding", coding, now.coding);
+  if (version != now.version) return change("version", version, now.version);
+  if (etag != now.etag) return change("ETag", etag, now.etag);
+  if (modified != now.modified) return change("date", modified, now.modified);
+  return "";
 }
 
 bool HttpObject::IsCoded() const {
@@ -72,15 +88,15 @@ void HttpHead::Take(std::string_view line) {
     status_line = line.substr(0, kMostHeaderBytes);
     return;
   }
-  if (line.size() > kMostHeaderBytes) return;  // a part of an ETag would fit no object
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return;
   const std::string name(line.substr(0, colon));
   const std::string_view value = Trimmed(line.substr(colon + 1));
   const auto is = [&](const char* header) { return ::strcasecmp(name.c_str(), header) == 0; };
-  if (is("ETag")) object.etag = value;
-  if (is("Content-Encoding")) object.coding = value;
-  if (is("Last-Modified")) object.modified = value;
+  if (is("ETag")) object.etag = Kept(value);
+  if (is("Content-Encoding")) object.coding = Kept(value);
+  if (is("Last-Modified")) object.modified = Kept(value);
+  if (NamesVersion(name)) object.version += StrCat(object.version.empty() ? "" : ", ", Kept(value));
   if (is("Date")) object.date = value;
   if (is("Content-Length")) length = NumberIn(value);
   if (is("Content-Range")) TakeRange(value);

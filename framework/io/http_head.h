@@ -19,10 +19,15 @@ struct HttpObject {
   std::string modified;    // the same of the date
   std::string date;        // the same of the time at which it says all this
   std::string coding;      // the same of the Content-Encoding
+  std::string version;     // the same of the version that a store names (x-amz-version-id, ...)
 
-  // Whether the server said something else of the same URL later: it is another object now.
-  bool Differs(const HttpObject& later) const;
+  // Whether the server said something else of the same URL later: it is another object now. All
+  // that it says is compared, and what it says only once differs, too: nothing tells then whether
+  // the two answers are about the same bytes. Of a size, only what was said first is compared, and
+  // `date` says nothing of the object.
+  bool Differs(const HttpObject& later) const { return !ChangeTo(later).empty(); }
   // What differs, in words that go on after those of the server: "; its size was 7, now it is 8".
+  // "" if nothing does.
   std::string ChangeTo(const HttpObject& now) const;
   // Whether the bytes are not those of the object but of its compressed form.
   bool IsCoded() const;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/io/http_stats.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <mutex>
 
+#include "framework/base/secrets.h"
 #include "framework/base/url.h"
 #include "framework/io/own_object.h"
 
@@ -44,9 +46,12 @@ void CountHttp(const HttpHostStats& more) {
 }
 
 std::string HttpHostOf(const std::string& url) {
-  const std::string text = url.substr(FindUrl(url));
-  const std::string host = text.substr(0, text.find_first_of("/?#"));
-  return host.substr(host.rfind('@') + 1);
+  if (FindUrl(url) == url.size()) return "";
+  const std::string shown = WithoutSecrets(url, TextKind::kName);  // "http://...@host/a"
+  const size_t begin = std::min(shown.find_first_not_of("/\\", FindUrl(shown)), shown.size());
+  const std::string host = shown.substr(begin, shown.find_first_of("/\\?#", begin) - begin);
+  const std::string name = host.substr(host.rfind('@') + 1);
+  return name == "..." ? "" : name;
 }
 
 }  // namespace millhopper

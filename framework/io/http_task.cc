@@ -33,6 +33,14 @@ bool Passes(CURLcode result) {
   return std::find(std::begin(kResults), std::end(kResults), result) != std::end(kResults);
 }
 
+// What libcurl says of a try. It quotes proxies of the environment as they are, with passwords.
+std::string ProblemOf(CURLcode result, const std::string& said) {
+  if (said.empty()) return curl_easy_strerror(result);
+  const size_t begin = said.find('\''), end = said.rfind('\'');
+  if (said.find("proxy") == std::string::npos || begin == end) return Escaped(said);
+  return Escaped(said.substr(0, begin + 1) + "..." + said.substr(end));
+}
+
 bool IsHttps(const std::string& url) { return ::strncasecmp(url.c_str(), "https:", 6) == 0; }
 
 // The options of curl's that name certificates are set by these variables, as the command does.
@@ -119,10 +127,9 @@ bool HttpTask::Settle(CURLcode result) {
   if (judged_ == Judgement::kEnough) return Succeed();
   if (judged_ == Judgement::kNone || (judged_ == Judgement::kTaken && result != CURLE_OK)) {
     failure_.problem =
-        Escaped(curl_message_[0] != '\0' ? curl_message_ : curl_easy_strerror(result));
-    if (result == CURLE_OUT_OF_MEMORY && judged_ == Judgement::kNone) {
-      failure_.problem = "libcurl has no room for a line of the answer's headers; it takes 100 KB";
-    }
+        result == CURLE_OUT_OF_MEMORY && judged_ == Judgement::kNone
+            ? "libcurl has no room for a line of the answer's headers; it takes 100 KB"
+            : ProblemOf(result, curl_message_);
     failure_.passes = Passes(result);
   } else if (judged_ == Judgement::kTaken) {
     if (IsComplete() || !wanted_) return Succeed();
@@ -300,7 +307,8 @@ void HttpTask::Judge() {
   if (status_ != kOk && status_ != kPart) {
     return RefuseStatus();
   }
-  if (expected() != nullptr && expected()->Differs(object)) {
+  const bool says_what_comes = status_ == kOk || head_.first.has_value();  // else it is refused
+  if (says_what_comes && expected() != nullptr && expected()->Differs(object)) {
     return Refuse(ErrorCode::kDataLoss, StrCat("the object was replaced after it was opened (",
                                                Said(), expected()->ChangeTo(object), ")"));
   }
@@ -320,7 +328,6 @@ void HttpTask::Judge() {
 
 void HttpTask::JudgePart(HttpObject object) {
   constexpr uint64_t kMostBytes = INT64_MAX;
-  if (!object.size && expected() != nullptr) object.size = expected()->size;
   const auto lie = [&](const std::string& problem) {
     Refuse(ErrorCode::kIo, StrCat(problem, " (", Said(), ")"));
   };
@@ -340,10 +347,8 @@ void HttpTask::JudgePart(HttpObject object) {
     return lie(StrCat("the server says that bytes ", *head_.first, "-", *head_.last, " are ",
                       *head_.length, " bytes"));
   }
-  if (received_ > 0) {
-    is_mixed_ = is_mixed_ || object.etag != object_.etag || object.modified != object_.modified;
-    object.date = object_.date;  // of the first bytes: the object may be newer than they are
-  }
+  // Of the first bytes: the object may be newer than they are.
+  if (received_ > 0) object.date = object_.date;
   object_ = object;
   room_ = size;
   const uint64_t behind = *object.size - request_.offset;
@@ -393,6 +398,15 @@ std::string HttpTask::TooLong(const std::string& last) const {
 }
 
 bool HttpTask::Succeed() {
+  if (writes() && request_.access != nullptr && request_.size > 0) {
+    const auto wrong =
+        request_.access->ExplainSuccess(ticket_, {request_.buffer->data(), received_});
+    if (wrong) {
+      Refuse(ErrorCode::kIo, StrCat(Said(), ", but", wrong->text));
+      failure_.passes = wrong->passes;
+      return TryAgainOrFail();
+    }
+  }
   if (request_.whole) object_.size = received_;
   SetEnded(std::nullopt);
   return false;

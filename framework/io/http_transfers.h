@@ -99,9 +99,6 @@ class HttpTransfer {
   // How many bytes have come. None come of an object that the server does not give in parts, unless
   // the whole is asked for.
   size_t received() const { return received_; }
-  // Whether the bytes are of several answers which said other versions of the object, or of which
-  // only some said one. The server may have replaced it between them.
-  bool is_mixed() const { return is_mixed_; }
   // The status of the server's last answer, such as 404; 0 if there was none.
   long status() const { return status_; }
 
@@ -133,7 +130,6 @@ class HttpTransfer {
   std::string host_;     // of the last try
   HttpObject object_;
   size_t received_ = 0;
-  bool is_mixed_ = false;
   long status_ = 0;
 
  private:

@@ -28,6 +28,7 @@ namespace {
 constexpr int kMostLinks = 40;  // as the system itself follows
 constexpr std::chrono::seconds kPatience(1);
 constexpr int kPollMilliseconds = 100;
+constexpr mode_t kFile = 0666, kPrivateFile = 0600;
 
 // The partial files of this process, and of the processes that it was forked from.
 struct Partials {
@@ -187,7 +188,8 @@ void OutputFile::CreatePartial() {
     const std::string name = StrCat(place_, number == 1 ? "" : StrCat(".", number), kPartialSuffix);
     if (!partials.owners.emplace(name, owner_).second) continue;
     // The flags see to it that neither an existing file nor the target of a link is opened.
-    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         rules_.is_private ? kPrivateFile : kFile);
     if (descriptor_ >= 0) {
       partial_ = name;
       return;

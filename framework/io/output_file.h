@@ -45,6 +45,7 @@ struct OutputRules {
   // The error text for a file that exists and must not be replaced.
   const char* refusal = "the file exists and 'overwrite' is false";
   FileRole role = FileRole::kData;
+  bool is_private = false;  // a local file is its user's alone (0600), from its beginning on
 };
 
 // One thread at a time.
@@ -72,6 +73,8 @@ class OutputFile {
   // The path of the file itself, after all links; with its scheme if it is not local.
   const std::string& place() const { return place_; }
   uint64_t bytes() const { return bytes_; }
+  // Whether there was a file of this name when the writing began.
+  bool replaces() const { return replaced_ != nullptr; }
   // Whether it is written to as a stream.
   bool is_stream() const { return is_stream_; }
   // Whether it is the standard output of the process, so that nothing else may be printed there.

@@ -99,6 +99,10 @@ std::string Shown(std::string text, const HttpTicket& ticket) {
   return Escaped(text.substr(0, kMostMessageBytes));
 }
 
+std::string InWords(const S3Error& error, const HttpTicket& ticket) {
+  return StrCat("(", Shown(error.code, ticket), ": ", Shown(error.message, ticket), ")");
+}
+
 // The store that was used last.
 struct StoreInUse {
   std::mutex mutex;  // guards what is below
@@ -138,10 +142,7 @@ class BucketAccess final : public HttpAccess {
                       const std::string& body) const override {
     const S3Error error = ReadS3Error(body);
     Explanation explanation;
-    if (!error.code.empty()) {
-      explanation.text =
-          StrCat(" (", Shown(error.code, ticket), ": ", Shown(error.message, ticket), ")");
-    }
+    if (!error.code.empty()) explanation.text = " " + InWords(error, ticket);
     const std::string region = head.region.empty() ? error.region : head.region;
     const bool moved = error.code == "PermanentRedirect" ||
                        error.code == "AuthorizationHeaderMalformed" ||
@@ -157,6 +158,22 @@ class BucketAccess final : public HttpAccess {
       explanation.passes = store_->credentials()->Expire(ticket.user);
     }
     if (error.code == "RequestTimeout") explanation.passes = true;
+    return explanation;
+  }
+
+  std::optional<Explanation> ExplainSuccess(const HttpTicket& ticket,
+                                            const std::string& body) const override {
+    Explanation explanation;
+    explanation.passes = true;
+    try {
+      ReadXml(body, [](const std::string&, const std::string&) {});
+    } catch (const Error& wrong) {  // so nobody knows what was done
+      explanation.text = StrCat(" then ", wrong.message());
+      return explanation;
+    }
+    const S3Error error = ReadS3Error(body);
+    if (error.code.empty()) return std::nullopt;
+    explanation.text = StrCat(" then it sent an error ", InWords(error, ticket));
     return explanation;
   }
 

@@ -3,14 +3,21 @@
 // UploadPart, CompleteMultipartUpload and AbortMultipartUpload.
 #include "framework/io/s3_upload.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <memory>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/io/http_file.h"
 #include "framework/io/http_transfers.h"
 #include "framework/io/s3_bucket.h"
 #include "framework/io/s3_xml.h"
@@ -24,6 +31,27 @@ constexpr size_t kMostParts = 10'000;   // that a store takes
 constexpr size_t kMostAnswerBytes = size_t{1} << 16;
 constexpr int kTriesToGiveUp = 2;
 
+// Tells bytes from others, piece by piece.
+class ContentHash {
+ public:
+  ContentHash() {
+    if (state_ == nullptr) throw std::bad_alloc();
+    XXH3_128bits_reset(state_.get());
+  }
+
+  void Add(const char* bytes, size_t size) { XXH3_128bits_update(state_.get(), bytes, size); }
+  std::pair<uint64_t, uint64_t> value() const {
+    const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
+    return {hash.high64, hash.low64};
+  }
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::unique_ptr<XXH3_state_t, Free> state_{XXH3_createState()};
+};
+
 class S3Upload final : public Upload {
  public:
   S3Upload(std::string path, size_t part_bytes)
@@ -35,6 +63,8 @@ class S3Upload final : public Upload {
   }
 
   void Write(const char* bytes, size_t size) override {
+    bytes_ += size;
+    hash_.Add(bytes, size);
     while (size > 0) {
       if (part_->size() == part_bytes_) SendPart();
       const size_t taken = std::min(size, part_bytes_ - part_->size());
@@ -59,37 +89,33 @@ class S3Upload final : public Upload {
   }
 
  private:
+  // `most` are the bytes of the document that it is answered by.
   HttpRequest Request(HttpMethod method, const std::string& query,
-                      std::shared_ptr<const std::string> body = nullptr) const {
+                      std::shared_ptr<const std::string> body = nullptr, size_t most = 0) const {
     HttpRequest request = S3Request(path_, object_, query, std::move(body));
     request.method = method;
+    request.size = most;
+    if (most > 0) request.buffer = BufferPool::At(Place()).Take(most);
     return request;
-  }
-
-  // Sends a request whose answer is a document, and gives its elements to `take` (ReadXml).
-  template <typename Take>
-  void Ask(HttpRequest request, const Take& take) const {
-    request.size = kMostAnswerBytes;
-    request.buffer = BufferPool::At(Place()).Take(request.size);
-    const auto transfer = HttpTransfer::Run(std::move(request));
-    try {
-      ReadXml({transfer->request().buffer->data(), transfer->received()}, take);
-    } catch (const Error& error) {
-      throw error.InFile(path_, -1);
-    }
   }
 
   void Begin() {
     // An `=` behind the name, as signatures have it.
-    Ask(Request(HttpMethod::kPost, "uploads="),
-        [this](const std::string& element, const std::string& text) {
-          if (element == "InitiateMultipartUploadResult/UploadId") id_ = text;
-        });
-    if (id_.empty()) {
-      throw Error(ErrorCode::kIo,
-                  "cannot write: the server does not name the upload that it begins")
-          .InFile(path_, -1);
-    }
+    const auto transfer =
+        HttpTransfer::Run(Request(HttpMethod::kPost, "uploads=", nullptr, kMostAnswerBytes));
+    ReadXml(AnswerOf(*transfer), [this](const std::string& element, const std::string& text) {
+      if (element == "InitiateMultipartUploadResult/UploadId") id_ = text;
+    });
+    if (id_.empty()) Fail("the server does not name the upload that it begins");
+  }
+
+  [[noreturn]] void Fail(const std::string& problem) const {
+    throw Error(ErrorCode::kIo, "cannot write: " + problem).InFile(path_, -1);
+  }
+
+  // A whole document: otherwise the request would have failed (HttpAccess::ExplainSuccess).
+  static std::string_view AnswerOf(const HttpTransfer& transfer) {
+    return {transfer.request().buffer->data(), transfer.received()};
   }
 
   void SendPart() {
@@ -124,22 +150,45 @@ class S3Upload final : public Upload {
                       "</ETag></Part>");
     }
     *list += "</CompleteMultipartUpload>";
-    // The answer begins with success while the server still puts the parts together.
-    bool done = false;
-    std::string code, message;
-    Ask(Request(HttpMethod::kPost, "uploadId=" + S3Encoded(id_, false), std::move(list)),
-        [&](const std::string& element, const std::string& text) {
-          if (element == "CompleteMultipartUploadResult") done = true;
-          if (element == "Error/Code") code = text;
-          if (element == "Error/Message") message = text;
-        });
-    if (!done) {
-      throw Error(ErrorCode::kIo,
-                  StrCat("cannot write: the server does not put the parts together (",
-                         Escaped(code), ": ", Escaped(message), ")"))
-          .InFile(path_, -1);
+    const auto transfer =
+        HttpTransfer::Start(Request(HttpMethod::kPost, "uploadId=" + S3Encoded(id_, false),
+                                    std::move(list), kMostAnswerBytes));
+    try {
+      transfer->Wait();
+      bool done = false;
+      ReadXml(AnswerOf(*transfer), [&done](const std::string& element, const std::string&) {
+        done = done || element == "CompleteMultipartUploadResult";
+      });
+      if (!done) Fail("the server does not say that it has put the parts together");
+    } catch (const Error& error) {
+      HttpTransfer::Cancel(transfer);  // if it has not ended
+      // One of the tries may have done it, and its answer may be lost: then the object is there,
+      // and the server knows the upload no more.
+      constexpr long kFirstRefusal = 400, kNotFound = 404, kFirstFailure = 500;
+      const long said = transfer->status();
+      const bool refused = said >= kFirstRefusal && said < kFirstFailure && said != kNotFound;
+      if (error.interrupts() || refused || !IsThere()) throw;
     }
     id_.clear();
+  }
+
+  // Whether the object is what was written. It is read, because an older one may have its size.
+  bool IsThere() const {
+    try {
+      const std::unique_ptr<const File> file = OpenHttpFile(S3Request(path_, object_));
+      if (file->size() != bytes_) return false;
+      ContentHash hash;
+      std::string piece(kReadBlockBytes, '\0');
+      for (uint64_t at = 0; at < bytes_; at += piece.size()) {
+        piece.resize(std::min<uint64_t>(kReadBlockBytes, bytes_ - at));
+        file->Read(at, piece.data(), piece.size());
+        hash.Add(piece.data(), piece.size());
+      }
+      return hash.value() == hash_.value();
+    } catch (const Error& error) {  // it is not there, or the server does not tell
+      if (error.interrupts()) throw;
+      return false;
+    }
   }
 
   static std::string InXml(const std::string& text) {
@@ -171,7 +220,9 @@ class S3Upload final : public Upload {
   size_t part_bytes_;
   std::string id_;  // of an upload by parts that has begun, or ""
   std::shared_ptr<std::string> part_ = NewPart();
-  size_t sent_ = 0;  // parts
+  uint64_t bytes_ = 0;  // that were written
+  ContentHash hash_;    // of them
+  size_t sent_ = 0;     // parts
   std::deque<std::shared_ptr<const HttpTransfer>> under_way_;
   std::vector<std::string> marks_;  // of the parts that have arrived, by which they are named
 };

@@ -16,6 +16,7 @@
 #include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
+#include "framework/io/saved_name.h"
 
 namespace millhopper {
 namespace {
@@ -108,7 +109,12 @@ uint64_t FileFormat::Fingerprint(const FileEntry&) const { return 0; }
 void FileFormat::DescribeAs(const std::string& format, const AttributeMap& attributes) {
   settings_ = {{"format", format}};
   for (const auto& [name, value] : attributes.values()) {
-    settings_["format." + name] = WholeText(value);
+    Attribute saved = value;
+    if (auto* const text = std::get_if<std::string>(&saved)) *text = SavedText(*text);
+    if (auto* const texts = std::get_if<std::vector<std::string>>(&saved)) {
+      for (std::string& text : *texts) text = SavedText(text);
+    }
+    settings_["format." + name] = WholeText(saved);
   }
 }
 

@@ -15,6 +15,8 @@
 
 #include "framework/base/limits.h"
 #include "framework/base/random.h"
+#include "framework/base/url.h"
+#include "framework/io/saved_name.h"
 #include "framework/reader/message_items.h"
 #include "proto/position.pb.h"
 
@@ -163,6 +165,7 @@ void Write(const FileList& files, position_proto::FileList* out) {
   out->set_count(files.count);
   out->set_bytes(files.bytes);
   out->set_fingerprint(files.fingerprint);
+  out->set_tells_queries(files.tells_queries);
   for (const FileList::File& file : files.files) {
     position_proto::FileList::File* const one = out->add_files();
     one->set_path(file.path);
@@ -176,6 +179,7 @@ FileList Read(const position_proto::FileList& in) {
   files.count = in.count();
   files.bytes = in.bytes();
   files.fingerprint = in.fingerprint();
+  files.tells_queries = in.tells_queries();
   files.files.reserve(static_cast<size_t>(in.files_size()));
   for (const position_proto::FileList::File& file : in.files()) {
     files.files.push_back({file.path(), file.bytes(), file.fingerprint()});
@@ -220,6 +224,25 @@ std::string Shown(const std::string& value, size_t from) {
 // "3 files", "1 file".
 std::string Files(uint64_t count) { return StrCat(count, count == 1 ? " file" : " files"); }
 
+// A path without what its query says, as older positions have it.
+std::string PlainPath(const std::string& path) {
+  const std::string_view name = WithoutQuery(path);
+  return name.size() == path.size() ? path : StrCat(name, path[name.size()], "...");
+}
+
+void AddToFingerprint(const std::string& path, const FileList::File& file, uint64_t* fingerprint) {
+  uint64_t hash = MixBits(*fingerprint + path.size());
+  for (const char c : path) hash = MixBits(hash + static_cast<unsigned char>(c));
+  *fingerprint = MixBits(MixBits(hash + file.bytes) + file.fingerprint);
+}
+
+// Whether two paths are those of one file. Of the paths in older positions some have secrets, and
+// none tells a version.
+bool SamePath(const FileList& saved, const std::string& before, const std::string& after) {
+  if (before == after) return true;
+  return !saved.tells_queries && PlainPath(Escaped(SavedName(before))) == PlainPath(after);
+}
+
 // What differs between the files of a position and those of the chain; "" if nothing does.
 std::string Differs(const FileList& saved, const FileList& now) {
   if (saved.count != now.count) {
@@ -228,7 +251,7 @@ std::string Differs(const FileList& saved, const FileList& now) {
   for (size_t i = 0; i < std::min(saved.files.size(), now.files.size()); ++i) {
     const FileList::File& before = saved.files[i];
     const FileList::File& after = now.files[i];
-    if (before.path != after.path) {
+    if (!SamePath(saved, before.path, after.path)) {
       return StrCat("file ", i, " was '", Escaped(before.path), "', now it is '",
                     Escaped(after.path), "'");
     }
@@ -245,7 +268,9 @@ std::string Differs(const FileList& saved, const FileList& now) {
     return StrCat("its ", Files(now.count), " had ", saved.bytes, " bytes together, now they have ",
                   now.bytes);
   }
-  if (saved.fingerprint != now.fingerprint) {
+  const bool all_compared = !saved.tells_queries && saved.files.size() == saved.count;
+  if (!all_compared &&
+      saved.fingerprint != (saved.tells_queries ? now.fingerprint : now.plain_fingerprint)) {
     return StrCat("the names, the order, the sizes or the lists of its ", Files(now.count),
                   " are not what they were");
   }
@@ -302,16 +327,19 @@ FileList FileList::Of(std::vector<File> files) {
   list.count = files.size();
   size_t names = 0;
   for (File& file : files) {
-    file.path = Escaped(file.path);  // what is stored is UTF-8, and no secret
+    file.path = Escaped(SavedName(file.path));  // what is stored is UTF-8, and no secret
     list.bytes += file.bytes;
-    uint64_t hash = MixBits(list.fingerprint + file.path.size());
-    for (const char c : file.path) hash = MixBits(hash + static_cast<unsigned char>(c));
-    list.fingerprint = MixBits(MixBits(hash + file.bytes) + file.fingerprint);
+    AddToFingerprint(file.path, file, &list.fingerprint);
+    AddToFingerprint(PlainPath(file.path), file, &list.plain_fingerprint);
     names += file.path.size();
   }
   if (names > kMaxListedFileBytes) return list;
   list.files = std::move(files);
   return list;
+}
+
+void ReaderState::Setting(const std::string& name, const std::string& value) {
+  settings_[name] = SavedText(value);
 }
 
 uint64_t ReaderState::Get(const std::string& name, uint64_t most) const {
@@ -407,7 +435,7 @@ void Position::CheckSameChain(const Position& now) const {
     for (const auto& [name, value] : own.settings_) {
       const auto found = saved.settings_.find(name);
       if (found == saved.settings_.end()) differ(who, StrCat("it was saved without ", name));
-      if (found->second != value) {
+      if (found->second != value && SavedText(found->second) != value) {
         const size_t from = ShownFrom(found->second, value);
         differ(who, StrCat(name, " was ", Shown(found->second, from), ", now it is ",
                            Shown(value, from)));

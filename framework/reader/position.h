@@ -61,7 +61,8 @@ struct FilePlace {
   uint64_t passed_over = 0;  // records of other shares since
 };
 
-// The files of a reader. Of many files only their number, size and fingerprint are kept.
+// The files of a reader. Of many files only their number, size and fingerprint are kept. Paths are
+// as SavedName gives them (framework/io/saved_name.h).
 struct FileList {
   struct File {
     std::string path;
@@ -73,6 +74,8 @@ struct FileList {
   uint64_t bytes = 0;        // of all together
   uint64_t fingerprint = 0;  // of all paths, sizes and fingerprints
   std::vector<File> files;
+  bool tells_queries = true;       // false: from an older position, in which all are "?..."
+  uint64_t plain_fingerprint = 0;  // what `fingerprint` would be there; not saved
 
   static FileList Of(std::vector<File> files);
 };
@@ -83,8 +86,9 @@ class ReaderState {
   // ---- Writing. Names are short words in lower case. ----
 
   // What the reader's elements depend on: two readers with different settings do not go on from
-  // one another's positions. Errors say the name and both values.
-  void Setting(const std::string& name, const std::string& value) { settings_[name] = value; }
+  // one another's positions. Errors say the name and both values. Names of files in a value are
+  // saved without secrets (framework/io/saved_name.h).
+  void Setting(const std::string& name, const std::string& value);
   void Setting(const std::string& name, uint64_t value) { settings_[name] = StrCat(value); }
   void Setting(const std::string& name, double value) { settings_[name] = ExactText(value); }
   template <typename T>

@@ -9,10 +9,12 @@
 
 #include "framework/base/error.h"
 #include "framework/base/place.h"
+#include "framework/base/secrets.h"
 #include "framework/base/thread_pool.h"
 #include "framework/base/version.h"
 #include "framework/io/command.h"
 #include "framework/io/file_cache.h"
+#include "framework/io/listed_files.h"
 #include "framework/plugin.h"
 #include "framework/reader/first_pass_indexes.h"
 #include "python/core/arrow.h"
@@ -37,6 +39,7 @@
 #include "python/core/scope.h"
 #include "python/core/slots.h"
 #include "python/core/tensor.h"
+#include "python/core/text.h"
 
 namespace py = pybind11;
 
@@ -116,6 +119,11 @@ void Define(py::module_ module) {
       "come_back", [] {}, py::call_guard<InterpreterRelease>());
   module.def("load_plugin", &LoadPlugin, py::arg("path"));
   module.def("allow_exec", &AllowExec, py::arg("allowed"));
+  module.def("allow_local_entries", &AllowLocalEntries, py::arg("allowed"));
+  module.def(
+      "without_secrets",
+      [](py::handle text) { return ToText(WithoutSecrets(FromText(text), TextKind::kName)); },
+      py::arg("text"));
   module.def("set_cache", &FileCache::Use, py::arg("folder"), py::arg("most_bytes"));
   module.def("set_index", &FirstPassIndexes::Leave, py::arg("enabled"));
   module.def("set_threads", &SetThreads, py::arg("threads"));

@@ -71,7 +71,14 @@ from millhopper.programs.param_attr import ParamAttr
 from millhopper.programs.scope import global_scope, scope_guard
 from millhopper.ragged import Ragged
 from millhopper.running.executor import Executor
-from millhopper.running.process import allow_exec, load_plugin, set_cache, set_index, set_threads
+from millhopper.running.process import (
+    allow_exec,
+    allow_local_entries,
+    load_plugin,
+    set_cache,
+    set_index,
+    set_threads,
+)
 from millhopper.running.training import train
 
 __version__ = _core.version
@@ -101,6 +108,7 @@ __all__ = [
     "Variable",
     "__version__",
     "allow_exec",
+    "allow_local_entries",
     "api",
     "append_backward",
     "backward",

@@ -30,7 +30,8 @@ def _settings(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise ValueError(f"--set takes NAME=VALUE, not '{text}'")
+            # The text is not shown: it may be a value, and that a secret.
+            raise ValueError("--set takes NAME=VALUE; one of them has no '=', or nothing before it")
         settings[name] = value
     return settings
 
@@ -187,6 +188,12 @@ def _parser() -> argparse.ArgumentParser:
         "what they write; without it, none is run",
     )
     plugins.add_argument(
+        "--allow_local_entries",
+        action="store_true",
+        help="read files of this machine that an image_list from a server names; without it, its "
+        "images must lie beside it or on a server, or below the attribute root",
+    )
+    plugins.add_argument(
         "--plugin",
         action="append",
         default=[],
@@ -249,6 +256,8 @@ def main(arguments: list[str] | None = None) -> int:
             parser.error("no program is given: --startup=FILE or --main=FILE")
         if parsed.allow_exec:
             millhopper.allow_exec()
+        if parsed.allow_local_entries:
+            millhopper.allow_local_entries()
         for path in parsed.plugin:
             millhopper.load_plugin(_plugin_path(path, parsed))
         if getattr(parsed, "threads", -1) >= 0:
@@ -263,12 +272,12 @@ def main(arguments: list[str] | None = None) -> int:
             print(line if line.startswith(" ") else f"error: {line}", file=sys.stderr)
         return _core.exit_codes[error.code]
     except ValueError as error:
-        print(f"error: {error.args[0]}", file=sys.stderr)
+        print(f"error: {_core.without_secrets(error.args[0])}", file=sys.stderr)
         return USAGE_ERROR
     except BrokenPipeError:  # the process that reads the output has closed the pipe
         _write_no_more()
     except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_core.without_secrets(str(error))}", file=sys.stderr)
         return _core.exit_codes["input/output error"]
     except KeyboardInterrupt:
         return _core.exit_codes["cancelled"]

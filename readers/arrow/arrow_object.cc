@@ -193,7 +193,10 @@ class ArrowObject final : public ArrowCarrier {
     ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<const arrow::KeyValueMetadata> said,
                           opened->file->ReadMetadata());
     if (said != nullptr) {
-      object.etag = said->Get(path().scheme == "gs" ? "generation" : "ETag").ValueOr("");
+      const auto value = [&said](const char* name) { return said->Get(name).ValueOr(""); };
+      object.etag = value(path().scheme == "gs" ? "generation" : "ETag");
+      // Of what Google says, all but the generation may change while the bytes stay.
+      if (path().scheme != "gs") object.version = value("Version-Id") + value("Last-Modified");
       object.coding = said->Get("Content-Encoding").ValueOr("");
     }
     // An empty object may be what marks a folder. Hadoop tells a version only by its date.

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/secrets.h"
 #include "framework/io/http_head.h"
 #include "framework/io/own_object.h"
 
@@ -155,7 +156,8 @@ std::string StorePath::With(const std::string& other_key) const {
 }
 
 std::string StorePath::Host() const {
-  return StrCat(scheme, kBehindScheme, authority.substr(authority.rfind('@') + 1));
+  return WithoutSecrets(
+      StrCat(scheme, kBehindScheme, authority.substr(authority.rfind('@') + 1)), TextKind::kName);
 }
 
 std::string ArrowStore::Environment() {

@@ -3,10 +3,11 @@
 //
 //   path label
 //
-// with a tab or spaces between them, and LF, CR LF or CR behind them. With a tab, the path ends at
+// with a tab or spaces between them, and LF, CR LF or CR after them. With a tab, the path ends at
 // the first one, else at the last space. A path is relative to the folder of the list, or to
 // `root`; blank lines have no meaning. A record is an image as the bytes of its file, and its
-// label. The list may be compressed.
+// label. The list may be compressed. One that comes from a server may name files of servers only
+// (framework/io/listed_files.h).
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -17,7 +18,9 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/url.h"
 #include "framework/io/byte_stream.h"
+#include "framework/io/listed_files.h"
 #include "readers/labeled_files.h"
 #include "readers/line_ends.h"
 
@@ -32,8 +35,9 @@ std::string_view Trimmed(std::string_view text) {
 // The list, line by line.
 class ListParser {
  public:
-  ListParser(const std::string& path, const std::string& base)
-      : stream_(path), files_(path, base) {}
+  // Relative paths lie in the folder `root`, or if it is "" beside the list.
+  ListParser(const std::string& path, const std::string& root)
+      : stream_(path), files_(FilesIn(path, root)), listed_(path, root) {}
 
   LabeledFiles Parse() {
     std::string block;
@@ -90,6 +94,17 @@ class ListParser {
            StrCat("has the label ", Quoted(text), ", but a label is one integer of 64 bits"));
     }
     files_.Add(path, label, line_);
+    files_.GetPath(files_.size() - 1, &path_);
+    if (listed_.Allows(path, path_)) return;
+    Fail(ErrorCode::kInvalidArgument,
+         StrCat("names ", Quoted(path), ", which is no file on a server: ", ListedFiles::Advice()));
+  }
+
+  static LabeledFiles FilesIn(const std::string& path, const std::string& root) {
+    const std::string& place = root.empty() ? path : root;
+    const std::string_view name = WithoutQuery(place);
+    return {path, StrCat(root.empty() ? FolderOf(path) : name, root.empty() ? "" : "/"),
+            place.substr(name.size())};
   }
 
   static std::string Quoted(std::string_view text) {
@@ -105,6 +120,8 @@ class ListParser {
 
   ByteStream stream_;
   LabeledFiles files_;
+  const ListedFiles listed_;
+  std::string path_;    // of the last file
   uint64_t line_ = 0;   // the number of the current line, from 1
   uint64_t begin_ = 0;  // its first byte
 };
@@ -116,8 +133,7 @@ class ImageListFormat final : public LabeledFilesFormat {
 
  private:
   LabeledFiles FilesOf(const std::string& path) const override {
-    const std::string folder = path.substr(0, path.rfind('/') + 1);
-    return ListParser(path, root_.empty() ? folder : root_ + "/").Parse();
+    return ListParser(path, root_).Parse();
   }
 
   const std::string root_;

@@ -19,6 +19,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/base/url.h"
 #include "framework/io/byte_stream.h"
 #include "framework/io/compression.h"
 #include "framework/io/file_system.h"
@@ -34,8 +35,6 @@ namespace {
 
 constexpr size_t kOffsetBytes = sizeof(uint32_t);
 constexpr size_t kMostRecords = 1 << 16;  // in a chunk of a plain shard
-
-std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
 // Null if it is none that is read.
 const Compression* CompressionNamed(const std::string& name) {
@@ -102,7 +101,7 @@ struct Claimed {
 class MdsSource final : public FileSource {
  public:
   MdsSource(const FileEntry& file, MdsIndex index)
-      : file_(file), folder_(FolderOf(file.path)), index_(std::move(index)) {}
+      : file_(file), index_(std::move(index)) {}
 
   bool Claim(Chunk* chunk) override {
     if (number_ < index_.shards.size() && next_ == index_.shards[number_].samples) {
@@ -206,11 +205,11 @@ class MdsSource final : public FileSource {
 
   void Open(const MdsShard& shard) {
     auto opened = std::make_shared<OpenShard>();
-    opened->path = folder_ + shard.raw.name;
+    opened->path = PathOf(shard.raw.name);
     FileStatus status = FileSystemOf(opened->path).Stat(opened->path);
     const bool is_compressed = status.kind == FileStatus::Kind::kMissing && !shard.zip.name.empty();
     if (is_compressed) {
-      opened->path = folder_ + shard.zip.name;
+      opened->path = PathOf(shard.zip.name);
       status = FileSystemOf(opened->path).Stat(opened->path);
       opened->compression = CompressionNamed(shard.compression);
       CheckCompressed(shard, *opened);
@@ -307,8 +306,13 @@ class MdsSource final : public FileSource {
     }
   }
 
+  // Of what lies beside the index, with the query of its URL.
+  std::string PathOf(const std::string& name) const {
+    const std::string_view index = WithoutQuery(file_.path);
+    return StrCat(FolderOf(file_.path), name, std::string_view(file_.path).substr(index.size()));
+  }
+
   const FileEntry file_;
-  const std::string folder_;
   const MdsIndex index_;
   FilesRead read_{FileRole::kData};
   size_t number_ = 0;                       // of the shard to be claimed

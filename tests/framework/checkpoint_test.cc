@@ -3,6 +3,7 @@
 #include "framework/checkpoint/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -11,7 +12,9 @@
 #include <optional>
 
 #include "framework/checkpoint/checkpoint_folder.h"
+#include "framework/checkpoint/scope_state.h"
 #include "framework/io/file_system.h"
+#include "framework/io/output_file.h"
 #include "proto/checkpoint.pb.h"
 #include "readers/index_reader.h"
 #include "tests/memory_files.h"
@@ -56,6 +59,46 @@ TEST(CheckpointTest, IsReadAsItWasWritten) {
   ExpectSame(ReadCheckpoint(path), Some());
   WriteCheckpoint(Checkpoint(), path);  // replaces it
   ExpectSame(ReadCheckpoint(path), Checkpoint());
+}
+
+TEST(CheckpointTest, IsItsUsersAlone) {
+  const mode_t before = ::umask(0);
+  const std::string path = NewFolder("checkpoint") + "/c";
+  const auto mode = [](const std::string& file) {
+    return std::filesystem::status(file).permissions();
+  };
+  WriteFile(path, "older");
+  std::filesystem::permissions(path, std::filesystem::perms(0666));
+  {
+    OutputRules rules;
+    rules.is_private = true;
+    OutputFile file(path, rules);
+    EXPECT_EQ(mode(path + ".partial"), std::filesystem::perms(0600));
+  }
+  WriteCheckpoint(Some(), path);
+  EXPECT_EQ(mode(path), std::filesystem::perms(0600));
+  ::umask(before);
+}
+
+TEST(CheckpointTest, HoldsNoSecretOfAName) {
+  Checkpoint checkpoint;
+  checkpoint.settings["program"] =
+      "strings: \"text:http://me:hidden@h/my file?id=7&X-Amz-Signature=hidden\" i: 3";
+  const std::string bytes = SerializeCheckpoint(checkpoint);
+  EXPECT_EQ(bytes.find("hidden"), std::string::npos);
+  const Checkpoint read = ParseCheckpoint(bytes);
+  const auto check = [&](const std::string& now) { CheckSameSetting("program", now, read); };
+  check("strings: \"text:http://you:other@h/my file?X-Amz-Signature=other&id=7\" i: 3");
+  ExpectError(ErrorCode::kInvalidArgument, "it was 'strings: \"text:http://...@h/my file?...=", [&] {
+    check("strings: \"text:http://me:hidden@h/my file?id=8&X-Amz-Signature=hidden\" i: 3");
+  });
+  // Older checkpoints have the texts as they were.
+  CheckSameSetting("program", "strings: \"http://h/a?versionId=3&sig=2\"",
+                   [] {
+                     Checkpoint older;
+                     older.settings["program"] = "strings: \"http://h/a?versionId=3&sig=hidden\"";
+                     return older;
+                   }());
 }
 
 TEST(CheckpointTest, RefusesTensorsWithoutValuesAndWritesNoFile) {

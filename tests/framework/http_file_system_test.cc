@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -296,6 +297,107 @@ TEST_P(RemoteFileTest, AnObjectThatIsReplacedIsAnErrorAndNoMixture) {
   }
 }
 
+// What two answers may say of two objects of one size: lines of headers before and afterwards.
+struct Said {
+  const char *before, *after;
+};
+
+constexpr Said kSaidOfOthers[] = {
+    {"ETag: \"1\"\r\nLast-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n",
+     "ETag: \"1\"\r\nLast-Modified: Mon, 02 Jan 2024 00:00:00 GMT\r\n"},
+    {"ETag: W/\"1\"\r\nLast-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n",
+     "ETag: W/\"1\"\r\nLast-Modified: Mon, 02 Jan 2024 00:00:00 GMT\r\n"},
+    {"ETag: \"1\"\r\n", "Server: x\r\n"},
+    {"ETag: W/\"1\"\r\n", "Server: x\r\n"},
+    {"Server: x\r\n", "ETag: \"2\"\r\n"},
+    {"ETag: \"1\"\r\n", "ETag: W/\"1\"\r\n"},
+    {"Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n", "Server: x\r\n"},
+    {"Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n", "ETag: \"2\"\r\n"},
+    {"ETag: \"1\"\r\nx-amz-version-id: v1\r\n", "ETag: \"1\"\r\nX-Amz-Version-Id: v2\r\n"},
+    {"x-goog-generation: 7\r\n", "x-goog-generation: 8\r\n"},
+    {"x-ms-version-id: 2024-01-01\r\n", "Server: x\r\n"},
+    {"Server: x\r\n", "x-oss-version-id: 2\r\n"},
+    {"ETag: \"1\"\r\n", "ETag: \"1\"\r\nContent-Encoding: identity\r\n"},
+};
+
+TEST_P(RemoteFileTest, WhatIsSaidOnceIsSaidAlways) {
+  const std::string content = content_.substr(0, 3 * kMiB);
+  for (const Said& said : kSaidOfOthers) {
+    SCOPED_TRACE(StrCat(said.before, "then\n", said.after));
+    for (int64_t request = 1;; ++request) {
+      RemoteServer server(GetParam());
+      server.set_headers(said.before, said.after);
+      server.Put("/object", content);
+      server.Break(HttpTrouble::kReplaceSlyly, request);
+      const StreamOutcome outcome = ReadInPieces(server.Url("/object"), 300'000);
+      EXPECT_TRUE(outcome.content == content.substr(0, outcome.content.size()));
+      if (!server.hit()) break;
+      ASSERT_TRUE(outcome.error.has_value());
+      EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss) << outcome.error->what();
+      EXPECT_NE(std::string(outcome.error->what()).find("was replaced after it was opened"),
+                std::string::npos)
+          << outcome.error->what();
+    }
+  }
+}
+
+TEST_P(RemoteFileTest, WhatSaysNothingOfTheObjectMayChange) {
+  server_.set_headers("ETag: \"1\"\r\nx-goog-metageneration: 1\r\nx-amz-request-id: 1\r\n",
+                      "ETag: \"1\"\r\nx-goog-metageneration: 2\r\nX-Cache: HIT\r\n");
+  server_.Put("/object", content_);
+  server_.Break(HttpTrouble::kReplaceSlyly, 1);
+  EXPECT_EQ(ReadWhole(server_.Url("/object")).size(), content_.size());
+}
+
+// Two answers to one request: the first one brings half of what was asked for.
+TEST_F(HttpFileSystemTest, APartOfAnObjectIsNotGoneOnWithBytesOfAnother) {
+  for (const Said& said : kSaidOfOthers) {
+    SCOPED_TRACE(StrCat(said.before, "then\n", said.after));
+    server_.set_judge([&](const std::string& head, const std::string&) -> HttpAnswer {
+      const bool again = HeaderOf(head, "Range") == "bytes=32768-65535";
+      return {"206 Partial Content",
+              StrCat(again ? said.after : said.before, "Content-Range: bytes ",
+                     again ? "32768-65535" : "0-32767", "/100000\r\n"),
+              std::string(32'768, again ? 'n' : 'o')};
+    });
+    ExpectError(ErrorCode::kDataLoss, "was replaced after it was opened",
+                [&] { File::Open(server_.Url("/object")); });
+  }
+}
+
+// Sizes are said in one of two ways.
+TEST_F(HttpFileSystemTest, ASizeThatIsNotToldAnyMoreIsAnError) {
+  server_.set_judge([&](const std::string& head, const std::string&) -> HttpAnswer {
+    unsigned long long first = 0, last = 0;
+    EXPECT_EQ(std::sscanf(HeaderOf(head, "Range").c_str(), "bytes=%llu-%llu", &first, &last), 2);
+    last = std::min(last, 1'999'999ULL);
+    return {"206 Partial Content",
+            StrCat("ETag: \"1\"\r\nContent-Range: bytes ", first, "-", last, "/",
+                   first == 0 ? "2000000" : "*", "\r\n"),
+            std::string(last - first + 1, 'x')};
+  });
+  const std::unique_ptr<const File> file = File::Open(server_.Url("/object"));
+  char byte = 0;
+  ExpectError(ErrorCode::kDataLoss, "its size was 2000000, now it is not told",
+              [&] { file->Read(1'500'000, &byte, 1); });
+}
+
+TEST_F(HttpFileSystemTest, AnswersBehindARedirectAreCompared) {
+  const std::string content = content_.substr(0, 3 * kMiB);
+  for (const Said& said : kSaidOfOthers) {
+    SCOPED_TRACE(StrCat(said.before, "then\n", said.after));
+    RemoteServer server(Protocol::kHttp);
+    server.Put("/object", content);
+    server.Redirect("/moved", "/object");
+    server.set_headers(said.before, said.after);
+    server.Break(HttpTrouble::kReplaceSlyly, 2);  // each read is two requests
+    const StreamOutcome outcome = ReadInPieces(server.Url("/moved"), 300'000);
+    ASSERT_TRUE(outcome.error.has_value());
+    EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss) << outcome.error->what();
+    EXPECT_TRUE(outcome.content == content.substr(0, outcome.content.size()));
+  }
+}
+
 TEST_P(RemoteFileTest, ASizeThatIsALieIsAnError) {
   server_.Put("/object", content_);
   server_.Break(HttpTrouble::kOtherSize, 1);
@@ -426,10 +528,17 @@ TEST_F(HttpFileSystemTest, HeadersThatAreTooLongAreNoLackOfMemory) {
               [&] { File::Open(server_.Url("/object")); });
 }
 
-TEST_P(RemoteFileTest, AnETagThatIsTooLongIsNotSent) {
+TEST_P(RemoteFileTest, AnETagThatIsTooLongIsComparedAndNotSent) {
   server_.set_validators(HttpServer::Validators::kLongETag);
   server_.Put("/object", content_);
   EXPECT_TRUE(ReadWhole(server_.Url("/object")) == content_);
+  server_.Break(HttpTrouble::kReplace, 1);
+  const StreamOutcome outcome = ReadInPieces(server_.Url("/object"), 300'000);
+  ASSERT_TRUE(outcome.error.has_value());
+  EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss) << outcome.error->what();
+  for (const std::string& head : server_.heads()) {
+    EXPECT_EQ(HeaderOf(head, "If-Match"), "");
+  }
 }
 
 TEST_F(HttpFileSystemTest, UrgentRequestsKeepTheirOrder) {

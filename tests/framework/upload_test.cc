@@ -145,7 +145,32 @@ TEST_F(UploadTest, TriesAgainWhateverFailsForAMoment) {
       if (!server_.hit()) break;
     }
   }
-  EXPECT_EQ(judge_->open_uploads(), 0u);
+  judge_->BreakUploads(2);
+  WriteParts("s3://bucket/large", Bytes(4 * kPart));
+  EXPECT_EQ(judge_->Get("large"), Bytes(4 * kPart));
+}
+
+TEST_F(UploadTest, LooksWhetherTheObjectIsThereIfTheAnswerIsLost) {
+  const std::string older(3 * kPart, 'o');  // of the same size
+  const auto write = [] { WriteParts("s3://bucket/large", Bytes(3 * kPart)); };
+  for (const bool replaces : {false, true}) {
+    SCOPED_TRACE(replaces);
+    const auto before = [&] {
+      judge_->Put("large", older);
+      if (!replaces) FileSystemOf("s3://").Remove("s3://bucket/large");
+      server_.Mend();
+    };
+    before();
+    // One request begins, three bring the parts.
+    server_.Break(HttpTrouble::kReset, 4, 1);
+    write();
+    EXPECT_EQ(judge_->Get("large"), Bytes(3 * kPart));
+    write();  // again, by the same bytes
+    before();
+    judge_->ForgetUploads(1);
+    ExpectError(ErrorCode::kIo, "NoSuchUpload", write);
+    EXPECT_EQ(judge_->Get("large"), replaces ? std::optional(older) : std::nullopt);
+  }
 }
 
 TEST_F(UploadTest, SaysWhatTheServerSaysAndLeavesTheOlderObject) {
@@ -162,12 +187,12 @@ TEST_F(UploadTest, SaysWhatTheServerSaysAndLeavesTheOlderObject) {
   }
   server_.Mend();
   const size_t not_given_up = judge_->open_uploads();  // the server has refused that, too
-  judge_->BreakUploads(true);
-  ExpectError(ErrorCode::kIo, "does not put the parts together (InternalError",
+  judge_->BreakUploads(INT64_MAX);
+  ExpectError(ErrorCode::kIo, "but then it sent an error (InternalError: that is InternalError) (8",
               [] { WriteParts("s3://bucket/large", Bytes(3 * kPart)); });
   EXPECT_EQ(judge_->Get("large"), "older");
   EXPECT_EQ(judge_->open_uploads(), not_given_up);
-  judge_->BreakUploads(false);
+  judge_->BreakUploads(0);
   judge_->set_least_part(2 * kPart);
   ExpectError(ErrorCode::kIo, "EntityTooSmall",
               [] { WriteParts("s3://bucket/large", Bytes(3 * kPart)); });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/http_server.h"
 #include "tests/launcher_environment.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
@@ -190,6 +191,20 @@ TEST_F(DiskCacheOp, IsNotUsedForAnotherChain) {
   source_.emplace_back("buffer_type", "s: \"mmap\"");
   EXPECT_EQ(Read(), 1u);
   EXPECT_EQ(Read(), 0u);
+}
+
+TEST_F(DiskCacheOp, IsUsedWithANewSignatureAndNotForAnotherVersion) {
+  HttpServer server;
+  server.Put("/lines.txt", "one\ntwo\n");
+  const auto added = [&](const std::string& query) {
+    source_ = {{"filename", StrCat("s: \"", server.Url("/lines.txt"), query, "\"")}};
+    return Read();
+  };
+  EXPECT_EQ(added("?id=1&X-Amz-Signature=2"), 1u);
+  EXPECT_EQ(added("?X-Amz-Date=3&id=1&X-Amz-Signature=4"), 0u);
+  EXPECT_EQ(added("?id=2&X-Amz-Signature=4"), 1u);
+  EXPECT_EQ(added("?versionId=1&X-Amz-Signature=4"), 1u);
+  EXPECT_EQ(added("?versionId=2&X-Amz-Signature=4"), 1u);
 }
 
 TEST_F(DiskCacheOp, IsNotUsedForOtherFiles) {

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import millhopper
 import pytest
+from millhopper import layers
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -65,6 +66,53 @@ def test_errors_hide_what_is_secret(server: str) -> None:
         list(millhopper.Reader.open_files(url))
     assert "hidden" not in str(raised.value)
     assert "?..." in str(raised.value)
+
+
+def test_nothing_that_is_shown_or_saved_has_a_secret(server: str) -> None:
+    urls = [
+        f"{server}/0.txt?X-Amz-Signature=hidden&id=hidden".replace("//", "//me:hidden@"),
+        "http:///me:hidden@127.0.0.1:1/my file.csv?X-Amz-Credential=hidden 1",
+        "https://127.0.0.1:1/a\tb?id=hidden",
+    ]
+    for url in urls:
+        program, _ = millhopper.new_programs()
+        layers.io.open_files([f"text:{url}"], shapes=[[-1]], lod_levels=[1], dtypes=["uint8"])
+        assert "hidden" not in str(program) + repr(program.global_block().ops)
+        assert "hidden" in program.to_text()
+        reader = millhopper.Reader.open_files(f"text:{url}", names=["line"])
+        assert "hidden" not in f"{reader}{reader!r}"
+    reader = millhopper.Reader.open_files(f"text:{urls[0]}", names=["line"])
+    lines = iter(reader)
+    next(lines)
+    state = reader.state_dict()
+    assert "hidden" not in repr(state) + repr(reader.get_state())
+    other = f"{server}/0.txt?id=hidden&X-Amz-Signature=new".replace("//", "//you:new@")
+    again = millhopper.Reader.open_files(f"text:{other}", names=["line"])
+    again.load_state_dict(state)
+    assert [line["line"].tobytes() for line in again] == [b"b"]
+    wrong = millhopper.Reader.open_files(f"text:{other}&versionId=2", names=["line"])
+    with pytest.raises(millhopper.Error, match=r"\?versionId=2&\.\.\.=") as raised:
+        wrong.load_state_dict(state)
+        next(iter(wrong))
+    assert "hidden" not in str(raised.value)
+
+
+def test_a_list_of_a_server_names_no_local_files(server: str, tmp_path: Path) -> None:
+    (tmp_path / "list").write_text(f"0.txt 1\n{tmp_path}/1.txt 2\n")
+
+    def labels() -> list[int]:
+        reader = millhopper.Reader.open_files(f"image_list:{server}/list", names=["image", "label"])
+        return [int(batch["label"]) for batch in reader]
+
+    with pytest.raises(millhopper.Error, match="line 2.*millhopper.allow_local_entries"):
+        labels()
+    millhopper.allow_local_entries()
+    try:
+        assert labels() == [1, 2]
+    finally:
+        millhopper.allow_local_entries(False)
+    with pytest.raises(TypeError, match="allowed is 1"):
+        millhopper.allow_local_entries(1)  # type: ignore[arg-type]
 
 
 class Parts(Quiet):

@@ -26,7 +26,9 @@
 #include "readers/named_slots.h"
 #include "readers/open_files.h"
 #include "readers/recordio_manifest.h"
+#include "tests/http_server.h"
 #include "tests/record_files.h"
+#include "tests/s3_judge.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -310,6 +312,91 @@ TEST(RecordIOCommit, LeavesNoManifestThatIsWrong) {
   WriteShards(folder, 1, "new");
   EXPECT_EQ(Read(folder + "/there/s-00000.recordio"), Records{"new"});
   EXPECT_EQ(Read(folder + "/s-00000.recordio"), Records{"new"});
+}
+
+// The files of a set of this many shards, or of one file, in a store; what a reader finds of them.
+std::vector<std::string> FoundInStore(const std::vector<std::string>& files) {
+  std::vector<std::string> found;
+  for (const std::string& file : files) {
+    try {
+      found.push_back(Read(file).at(0));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code() == ErrorCode::kDataLoss || error.code() == ErrorCode::kIo, true)
+          << error.what();
+      const std::string text = error.what();
+      found.push_back(text.find("were being replaced together") != std::string::npos ? "replacing"
+                      : text.find("404 Not Found") != std::string::npos              ? "missing"
+                                                                                     : text);
+    }
+  }
+  return found;
+}
+
+// Requests fail from each one on, or one of them alone.
+TEST(RecordIOCommit, ToAStoreThatFailsLeavesAManifestThatSaysSo) {
+  HttpServer server;
+  const std::shared_ptr<S3Judge> judge = S3Judge::For(&server);
+  const AwsTestEnvironment environment(server.Url(""));
+  SetS3User();
+  server.set_status(507);
+  for (const size_t count : {size_t{1}, size_t{3}}) {
+    for (const bool replaced : {false, true}) {
+      for (const int64_t failures : {int64_t{1}, INT64_MAX}) {
+        size_t told = 0, listed = 0;
+        for (int64_t request = 0;; ++request) {
+          const std::string set = StrCat("s3://bucket/", count, replaced, failures, "/", request);
+          SCOPED_TRACE(set);
+          std::vector<std::string> files;
+          for (size_t i = 0; i < count; ++i) files.push_back(StrCat(set, "/s-0000", i, ".recordio"));
+          const auto write = [&](const std::string& text) {
+            std::vector<std::unique_ptr<RecordIOWriter>> owned;
+            std::vector<RecordIOWriter*> writers;
+            for (const std::string& file : files) {
+              owned.push_back(std::make_unique<RecordIOWriter>(file, RecordIOOptions()));
+              owned.back()->Write(text);
+              writers.push_back(owned.back().get());
+            }
+            CommitRecordIO(writers, true);
+          };
+          if (replaced) write("old");
+          server.Break(HttpTrouble::kStatus, request, failures);
+          std::optional<Error> failed;
+          try {
+            write("new");
+          } catch (const Error& error) {
+            failed = error;
+          }
+          const bool hit = server.hit();
+          server.Mend();
+          const std::vector<std::string> found = FoundInStore(files);
+          if (!failed) {
+            EXPECT_EQ(found, std::vector<std::string>(count, "new"));
+          } else if (failed->context().empty()) {  // nothing had its name yet
+            EXPECT_EQ(found, std::vector<std::string>(count, replaced ? "old" : "missing"));
+          } else {
+            ++told;
+            EXPECT_THAT(failed->what(), ::testing::HasSubstr("the manifest says what may lie"));
+            const std::string path = RecordIOManifest::PathOf(files[0]);
+            const std::string before = replaced ? "old" : "missing";
+            const bool is_listed = RecordIOManifest::LoadIfThere(path).Lists(files[0]);
+            const bool is_as_before = found == std::vector<std::string>(count, before);
+            EXPECT_TRUE(is_listed || is_as_before);
+            listed += is_listed ? 1 : 0;
+            // There are no old ones among new ones.
+            for (const std::string& file : found) {
+              EXPECT_TRUE(file == found[0] || (count > 1 && found[0] == "replacing" && !replaced))
+                  << file << " beside " << found[0];
+            }
+          }
+          write("again");
+          EXPECT_EQ(FoundInStore(files), std::vector<std::string>(count, "again"));
+          if (!hit) break;
+        }
+        EXPECT_GT(told, 1u);
+        EXPECT_GE(listed, count);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -100,6 +102,115 @@ TEST_F(HttpCommand, ShowsNoSecretOfAProgramThatIsRight) {
     EXPECT_EQ((result.output + result.errors).find("hidden"), std::string::npos)
         << result.output << result.errors;
   }
+}
+
+TEST_F(HttpCommand, ShowsNoSecretWhateverStandsAroundIt) {
+  for (const std::string& name :
+       {std::string("text:https://127.0.0.1:1/my file.csv?X-Amz-Signature=hidden&id=hidden"),
+        std::string("text:https://127.0.0.1:1/a\tb?id=hidden 1"),
+        std::string("text:https://127.0.0.1:1/a\nb?id=hidden\n2"),
+        std::string("text:http:///me:hidden@127.0.0.1:1/a.csv"),
+        std::string("text:http:/me:hidden@127.0.0.1:1/a.csv"),
+        std::string("text:http://m e:hid hidden@127.0.0.1:1/a.csv"),
+        std::string("text:s3://me:hidden@bucket/a.csv"), std::string("ftp://me:hidden@host/a")}) {
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"tools/peek", name},
+          {"tools/peek", "--state=" + name},
+          {"tools/peek", "--startup=" + name},
+          {"tools/executor", "--startup=" + server_.Url("/lines.pbtxt"), "--set=file=" + name},
+          {"tools/executor", name},
+          {"tools/executor", "--set", name},
+          {"tools/executor", "--json", "--main=" + server_.Url("/lines.pbtxt"),
+           "--set=fil=" + name},
+          {"tools/recordio", "inspect", "--json", name},
+          {"tools/recordio", "write", "--output=" + name, "--shards=2", "/dev/null"}}) {
+      const ChildResult result = RunChild(command);
+      EXPECT_NE(result.exit_code, 0);
+      EXPECT_EQ((result.output + result.errors).find("hidden"), std::string::npos)
+          << result.output << result.errors;
+    }
+  }
+}
+
+// libcurl's own texts have the proxy in them.
+TEST_F(HttpCommand, ShowsNoPasswordOfAProxy) {
+  for (const char* const proxy :
+       {"socks5://me:hidden@127.0.0.1:99999", "me:hidden@127.0.0.1:99999", "http://me:hidden",
+        "none://me:hidden@host:1", "http://me:hid/hidden@127.0.0.1:1"}) {
+    ::setenv("http_proxy", proxy, 1);
+    const ChildResult result = RunChild({"tools/peek", "--connect_timeout=1", "--request_timeout=2",
+                                         "text:http://127.0.0.2:1/a.csv"});
+    EXPECT_EQ(result.exit_code, 4) << result.errors;
+    EXPECT_EQ((result.output + result.errors).find("hidden"), std::string::npos) << result.errors;
+  }
+  ::unsetenv("http_proxy");
+}
+
+// A loop that prints each line of a file, and saves itself.
+constexpr char kPrint[] = R"(
+blocks {
+  idx: 0
+  parent_idx: -1
+  vars { name: "more" type { type: LOD_TENSOR } }
+  ops { type: "has_next" inputs { parameter: "Reader" arguments: "lines" }
+        outputs { parameter: "Out" arguments: "more" } }
+  ops { type: "while" inputs { parameter: "Condition" arguments: "more" }
+        attrs { name: "sub_block" block_idx: 1 } }
+}
+blocks {
+  idx: 1
+  parent_idx: 0
+  vars { name: "line" type { type: LOD_TENSOR } }
+  ops { type: "read" inputs { parameter: "Reader" arguments: "lines" }
+        outputs { parameter: "Out" arguments: "line" } }
+  ops { type: "print" inputs { parameter: "In" arguments: "line" } }
+  ops { type: "has_next" inputs { parameter: "Reader" arguments: "lines" }
+        outputs { parameter: "Out" arguments: "more" } }
+}
+)";
+
+TEST_F(HttpCommand, GoesOnWithANewSignatureAndNotWithAnotherVersion) {
+  std::string lines;
+  for (int i = 0; i < 100; ++i) lines += StrCat("line ", i, "\n");
+  server_.Put("/lines.txt", lines);
+  const std::string folder = NewFolder("signed");
+  WriteFile(folder + "/startup.pbtxt", kLines);
+  WriteFile(folder + "/main.pbtxt", kPrint);
+  const auto run = [&](const std::string& query, const std::vector<std::string>& flags) {
+    std::vector<std::string> words = {"tools/executor",
+                                      StrCat("--startup=", folder, "/startup.pbtxt"),
+                                      StrCat("--main=", folder, "/main.pbtxt"),
+                                      StrCat("--set=file=text:", server_.Url("/lines.txt?"), query),
+                                      StrCat("--checkpoint_dir=", folder, "/saved"),
+                                      "--checkpoint_every=1steps"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return RunChild(words);
+  };
+  const std::string version = "versionId=1&X-Amz-Signature=hidden";
+  const ChildResult stopped = run(version + "&id=hidden", {"--max_steps=50"});
+  EXPECT_EQ(stopped.exit_code, 5) << stopped.errors;
+  for (const auto& file : std::filesystem::directory_iterator(folder + "/saved")) {
+    EXPECT_EQ(ReadFile(file.path().string()).find("hidden"), std::string::npos) << file.path();
+    EXPECT_EQ(file.status().permissions(), std::filesystem::perms(0600)) << file.path();
+  }
+  const ChildResult peek = RunChild({"tools/peek", StrCat("--state=", folder, "/saved")});
+  EXPECT_NE(peek.output.find("?versionId=1&...="), std::string::npos) << peek.output;
+  const ChildResult other = run("versionId=2&X-Amz-Signature=hidden&id=hidden", {"--resume"});
+  EXPECT_EQ(other.exit_code, 2) << other.errors;
+  EXPECT_NE(other.errors.find("?versionId=1&...="), std::string::npos) << other.errors;
+  EXPECT_NE(other.errors.find("?versionId=2&...="), std::string::npos) << other.errors;
+  EXPECT_EQ(other.errors.find("hidden"), std::string::npos) << other.errors;
+  EXPECT_EQ(run(version + "&id=7", {"--resume"}).exit_code, 2);
+  const ChildResult rest = run("id=hidden&X-Amz-Signature=other&versionId=1", {"--resume"});
+  EXPECT_EQ(rest.exit_code, 0) << rest.errors;
+  const std::string whole = RunChild({"tools/executor", StrCat("--startup=", folder, "/startup.pbtxt"),
+                                      StrCat("--main=", folder, "/main.pbtxt"), "--quiet",
+                                      "--set=file=text:" + server_.Url("/lines.txt")})
+                                .output;
+  ASSERT_GT(rest.output.size(), 0u);
+  ASSERT_LT(rest.output.size(), whole.size());
+  EXPECT_EQ(rest.output, whole.substr(whole.size() - rest.output.size()));
+  EXPECT_EQ(stopped.output, whole.substr(0, stopped.output.size()));
 }
 
 TEST_F(HttpCommand, ChecksAndListsRecordIOFiles) {

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 
+from millhopper import _core
 from millhopper.base.integers import integer
 from millhopper.generators.passes import PATIENCE, Pass
 
@@ -36,7 +37,8 @@ class CommandError(subprocess.CalledProcessError):
     """
 
     def __str__(self) -> str:
-        return f"{super().__str__()}\nThe end of its standard error:\n{self.stderr}"
+        text = f"{super().__str__()}\nThe end of its standard error:\n{self.stderr}"
+        return "\n".join(map(_core.without_secrets, text.split("\n")))
 
 
 class PipeReader:

@@ -7,6 +7,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from millhopper import _core
 from millhopper.programs.attributes import (
     AttrType,
     attribute_from_dict,
@@ -185,7 +186,7 @@ class Operator:
 
         text = f"{{{say(self._outputs)}}} = {self.type}({say(self._inputs)}"
         for name, (type, value) in self._attributes.items():
-            shown = f"block {value.idx}" if type == "BLOCK" else repr(value)
+            shown = f"block {value.idx}" if type == "BLOCK" else _without_secrets(value)
             text += f", {name}={shown}"
         return text.replace("(, ", "(") + ")"
 
@@ -207,6 +208,15 @@ class Operator:
                 for name, (type, value) in self._attributes.items()
             ]
         return message
+
+
+def _without_secrets(value: Any) -> str:
+    """A value for the eyes. A name of a file in it may have a password or a signature."""
+    if isinstance(value, str):
+        return repr(_core.without_secrets(value))
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_without_secrets, value)) + "]"
+    return repr(value)
 
 
 def checked_operator(

@@ -73,6 +73,26 @@ def allow_exec(allowed: bool = True) -> None:
     _core.allow_exec(allowed)
 
 
+def allow_local_entries(allowed: bool = True) -> None:
+    """Allows lists from servers to name files of this machine, as ``--allow_local_entries`` does.
+
+    An ``image_list`` that comes from a server names files beside it and on servers, and below the
+    folder ``root`` if that is given. Other files, such as ``/home/me/a.png``, are refused, because
+    whoever has written the list would have them read.
+
+    Args:
+        allowed: ``False`` forbids it again, for lists that are not opened yet.
+
+    Raises:
+        TypeError: ``allowed`` is no bool.
+
+    Source: Millhopper's own.
+    """
+    if not isinstance(allowed, bool):
+        raise TypeError(f"allowed is {allowed!r}; it must be True or False")
+    _core.allow_local_entries(allowed)
+
+
 def set_cache(directory: str | os.PathLike[str] | None, max_bytes: int = 64_000_000_000) -> None:
     """Keeps files of servers in a folder, as ``--cache_dir`` and ``--cache_bytes`` do. ::
 

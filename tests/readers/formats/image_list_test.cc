@@ -12,10 +12,12 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/io/listed_files.h"
 #include "readers/open_files.h"
 #include "readers/shard_reader.h"
 #include "tests/bytes.h"
 #include "tests/compressed.h"
+#include "tests/http_server.h"
 #include "tests/labeled_records.h"
 #include "tests/memory_files.h"
 #include "tests/record_files.h"
@@ -93,12 +95,47 @@ TEST(ImageList, TakesPathsFromItsFolderOrFromARoot) {
 TEST(ImageList, MayLieInAnotherFileSystem) {
   const Folder folder;
   MemoryFiles::Get().Write("memory://set/x/1", "one");
-  MemoryFiles::Get().Write("memory://set/list", StrCat("x/1 1\n", folder.path("a.jpg"), " 2\n"));
-  const LabeledRecords wanted = {{"one", 1}, {"a.jpg", 2}};
-  EXPECT_EQ(RecordsOf("memory://set/list"), wanted);
-  EXPECT_EQ(RecordsOf(folder.List("memory://set/x/1 1\na.jpg 2")), wanted);
+  MemoryFiles::Get().Write("memory://set/list", "x/1 1\n");
+  EXPECT_EQ(RecordsOf("memory://set/list"), (LabeledRecords{{"one", 1}}));
+  EXPECT_EQ(RecordsOf(folder.List("memory://set/x/1 1\na.jpg 2")),
+            (LabeledRecords{{"one", 1}, {"a.jpg", 2}}));
   MemoryFiles::Get().Remove("memory://set/x/1");
   MemoryFiles::Get().Remove("memory://set/list");
+}
+
+// Whoever has written a list must not have files of the user's machine read by it.
+TEST(ImageList, OfAServerNamesNoFileOfThisMachine) {
+  const Folder folder;
+  HttpServer server;
+  server.Put("/lists/a", "one");
+  server.Put("/b", "two");
+  const auto list = [&](const std::string& content) {
+    server.Put("/lists/list", content);
+    return server.Url("/lists/list");
+  };
+  EXPECT_EQ(RecordsOf(list(StrCat("a 1\n../b 2\n", server.Url("/b"), " 3\n"))),
+            (LabeledRecords{{"one", 1}, {"two", 2}, {"two", 3}}));
+  // What a URL asks for behind its name goes with the names beside it.
+  EXPECT_EQ(RecordsOf(list("a 1") + "?X-Amz-Credential=k/1/2"), (LabeledRecords{{"one", 1}}));
+  const std::string local = folder.path("a.jpg");
+  for (const std::string& name : std::vector<std::string>{
+           local, "/" + local, "file://" + local, "FILE://" + local, "none://host" + local,
+           "HTTP://host/a", StrCat("pipe:cat ", local, " ://"), "-://"}) {
+    ExpectError(ErrorCode::kInvalidArgument,
+                StrCat("line 2, at byte 4, names '", name.substr(0, 60)),
+                [&] { RecordsOf(list(StrCat("a 1\n", name, "\t2\n"))); });
+  }
+  // A folder that the user names may be one of this machine, and is not left.
+  EXPECT_EQ(RecordsOf(list("a.jpg 1\ndir/../dir/c 2\n"), folder.path("")),
+            (LabeledRecords{{"a.jpg", 1}, {"dir/c", 2}}));
+  for (const std::string& name : std::vector<std::string>{"../x", "dir/../../x", "./..", local}) {
+    ExpectError(ErrorCode::kInvalidArgument, "--allow_local_entries",
+                [&] { RecordsOf(list(name + " 1"), folder.path("")); });
+  }
+  AllowLocalEntries();
+  EXPECT_EQ(RecordsOf(list(StrCat("a 1\n", local, " 2\n"))),
+            (LabeledRecords{{"one", 1}, {"a.jpg", 2}}));
+  AllowLocalEntries(false);
 }
 
 // A list of several blocks, with lines that go on in the next one, and many chunks of images.

@@ -19,6 +19,7 @@
 #include "tests/bytes.h"
 #include "tests/compressed.h"
 #include "tests/field_readers.h"
+#include "tests/http_server.h"
 #include "tests/mds_shards.h"
 #include "tests/testing.h"
 
@@ -62,6 +63,22 @@ class Folder {
  private:
   const std::string path_;
 };
+
+TEST(Mds, ShardsLieBesideTheIndexWhateverItsQuery) {
+  HttpServer server;
+  const MdsTestColumns columns = {{"n", "int", 8}};
+  const std::string shard = MdsShardOf({std::string("\7\0\0\0\0\0\0\0", 8)});
+  server.Put("/a/0.mds", shard);
+  server.Put("/a/index.json", MdsIndexOf({MdsEntry(columns, "0.mds", shard.size(), 1, "", 0)}));
+  FormatArguments arguments;
+  arguments.attributes.Set("fields", Strings{"n int64[]"});
+  const auto reader = OpenFile(*FindFileFormat("mds"),
+                               server.Url("/a/index.json?X-Amz-Credential=k/1/2"), "", arguments);
+  EXPECT_EQ(ReadAll(reader.get()).size(), 1u);
+  for (const std::string& head : server.heads()) {
+    EXPECT_NE(head.find("?X-Amz-Credential=k/1/2 "), std::string::npos) << head;
+  }
+}
 
 std::unique_ptr<ReaderBase> Reader(const Folder& folder, Strings fields,
                                    BufferType buffer_type = BufferType::kMemory) {
