@@ -10,8 +10,9 @@ OpSchema Schema() {
   return SomeByteImagesSchema(
       "Spreads the values of each channel so that the lowest becomes 0 and the highest 255: value "
       "v becomes (v - lowest) * (255 * (1 / (highest - lowest))), each operation rounded to "
-      "float32, without its fraction. That is the arithmetic of torchvision's autocontrast for "
-      "uint8 tensors, with the same bytes; a value that would be whole may become one less, the "
+      "float32, without its fraction. That is the arithmetic of autocontrast for uint8 tensors in "
+      "torchvision.transforms, with the same bytes (that of transforms.v2 differs by 1 in 1 of 100 "
+      "values); a value that would be whole may become one less, the "
       "highest 254. A channel of one value only stays.");
 }
 

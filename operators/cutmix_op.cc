@@ -20,7 +20,7 @@ OpSchema Schema() {
              "H) "
              "up and down, as far as the image does. For the labels lambda becomes the part of the "
              "image that stays.",
-             "images, uint8 or float32 [N, H, W, C]", "dims and type of X; may be X")
+             "images, uint8, uint16 or float32 [N, H, W, C]", "dims and type of X; may be X")
       .Infer([](InferContext& context) {
         InferImages(context);
         InferMix(context);

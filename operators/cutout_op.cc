@@ -2,6 +2,7 @@
 // cutout: a rectangle of each image is covered, at a place that is drawn.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -95,17 +96,19 @@ OpSchema Schema() {
              "{low, high}: part of the image that is covered"})
       .Attr({"ratio", std::vector<float>{0.3f, 3.3f}, "{low, high}: height by width"})
       .Attr({"value", std::vector<float>{},
-             "what covers: one value or one for each channel; 0 if there is none; for uint8 whole "
-             "numbers from 0 to 255"})
+             "what covers: one value or one for each channel; 0 if there is none; for uint8 and "
+             "uint16 whole numbers that they hold"})
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) { CutoutStep{attributes}; })
       .Infer(InferSameImages);
 }
 
 template <typename T>
 T ValueAs(float value) {
-  if constexpr (std::is_same_v<T, uint8_t>) {
-    Require(value >= 0 && value <= 255 && value == std::floor(value), "attribute 'value' has ",
-            value, "; for uint8 images it must be whole and from 0 to 255");
+  if constexpr (std::is_integral_v<T>) {
+    constexpr int kMost = std::numeric_limits<T>::max();
+    Require(value >= 0 && value <= kMost && value == std::floor(value), "attribute 'value' has ",
+            value, "; for ", ToString(DataTypeOf<T>()), " images it must be whole and from 0 to ",
+            kMost);
   }
   return static_cast<T>(value);
 }

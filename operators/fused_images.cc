@@ -119,7 +119,7 @@ class FusedImages::Work {
   void Make(const LoDTensor& encoded) {
     const Ref<ImageDecoder> decoder = ImageDecoder::Take();
     const ImageHeader& header =
-        decoder->Open(encoded.raw_data(), encoded.bytes(), decode_.max_pixels);
+        decoder->Open(encoded.raw_data(), encoded.bytes(), decode_.max_pixels, decode_.mode);
     const int orientation = decode_.OrientationOf(header);
     const ImageShape shape = decode_.ShapeOf(header);
     PrepareFinish(shape.channels);

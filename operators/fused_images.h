@@ -5,7 +5,8 @@
 //
 // The result is that of the operators one after another, bit for bit, except where a large JPEG
 // image becomes much smaller and decode_image's attribute `exact` is false: then it is decoded at
-// 1/2, 1/4 or 1/8 of its size, at least twice the size of the result.
+// 1/2, 1/4 or 1/8 of its size, at least twice the size of the result (operators/README.md says what
+// that changes).
 #ifndef MILLHOPPER_OPERATORS_FUSED_IMAGES_H_
 #define MILLHOPPER_OPERATORS_FUSED_IMAGES_H_
 

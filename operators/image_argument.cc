@@ -12,7 +12,8 @@ namespace millhopper {
 namespace {
 
 constexpr char kWanted[] =
-    "images are uint8 or float32 [N, H, W, C] with 1 to 4 channels C and no level of detail";
+    "images are uint8, uint16 or float32 [N, H, W, C] with 1 to 4 channels C and no level of "
+    "detail";
 
 bool MayBeImages(const TensorSpec& spec) {
   if (spec.dtype && !ImageTypes::Has(*spec.dtype)) return false;
@@ -25,7 +26,7 @@ bool MayBeImages(const TensorSpec& spec) {
 
 OpSchema ImageSchema(std::string doc, std::string out) {
   return OpSchema(std::move(doc))
-      .Input("X", "images, uint8 or float32 [N, H, W, C]")
+      .Input("X", "images, uint8, uint16 or float32 [N, H, W, C]")
       .Output("Out", std::move(out));
 }
 
@@ -34,7 +35,10 @@ OpSchema RandomImageSchema(std::string doc, std::string out) {
       .OptionalInput("Step",
                      "int64 [1]; other numbers are drawn for each value. Only needed in a main "
                      "program: in a block for the elements of a reader each element has its own")
-      .Attr({"seed", int32_t{0}, "decides the draws together with --seed and the name of Out"});
+      .Attr({"seed", int32_t{0},
+             "decides the draws together with --seed, the name of Out, and the number "
+             "of the element; of processes that open files of their own each "
+             "needs a --seed of its own"});
 }
 
 Dims InferImages(const InferContext& context, std::string_view parameter) {

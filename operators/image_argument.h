@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // For operators on images. An image tensor has dims [N, H, W, C], N images of one size with 1 to 4
-// channels, and holds uint8 from 0 to 255 or float32. In a block that is run for every element N is
-// 1, so that a batch reader makes [N, H, W, C] of the elements.
+// channels, and holds uint8 from 0 to 255, float32, or uint16 from a file of 16 bits. In a block
+// that is run for every element N is 1, so that a batch reader makes [N, H, W, C] of the elements.
 //
 // Random draw number k of image i is Bits(i, k) of a key (framework/base/random.h), which is made
 // of the run's --seed, the operator's `seed` and the name of its output, and, in a block that is
@@ -22,7 +22,7 @@
 
 namespace millhopper {
 
-using ImageTypes = Types<uint8_t, float>;
+using ImageTypes = Types<uint8_t, uint16_t, float>;
 
 // The schema of X -> Out, both images; `out` describes Out.
 OpSchema ImageSchema(std::string doc, std::string out);

@@ -10,6 +10,7 @@
 #include "framework/program/operator.h"
 #include "framework/program/operator_check.h"
 #include "framework/program/program.h"
+#include "operators/image_steps.h"
 
 namespace millhopper {
 namespace {
@@ -118,6 +119,8 @@ class Finder {
     ImageRun run;
     const std::string* const source = OnlyArgument(desc_.ops(first).inputs(), "X");
     if (source == nullptr || !AddStep(first, &run)) return run;
+    // What is fused is of bytes.
+    if (DecodeStep(run.steps.front().attributes).mode == DecodeMode::k16Bits) return run;
     run.source = *source;
     Grammar grammar;
     while (const std::optional<size_t> next = OnlyUser(run.result())) {

@@ -25,12 +25,22 @@ const std::vector<std::string>& Interpolations() {
   return *names;
 }
 
+// "pixels", "P", "I;16"; at the place of its DecodeMode.
+const std::vector<std::string>& Modes() {
+  static const auto* const names = new std::vector<std::string>{"pixels", "P", "I;16"};
+  return *names;
+}
+
+// The value of an attribute as the place of its name in a list that has it.
+template <typename Enum>
+Enum PlaceOf(const std::string& name, const std::vector<std::string>& names) {
+  return static_cast<Enum>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
 Resize ResizeOf(const AttributeMap& attributes) {
-  const auto& name = attributes.Get<std::string>("interpolation");
-  const auto& names = Interpolations();
   Resize resize;
   resize.interpolation =
-      static_cast<Interpolation>(std::find(names.begin(), names.end(), name) - names.begin());
+      PlaceOf<Interpolation>(attributes.Get<std::string>("interpolation"), Interpolations());
   resize.antialias = attributes.Get<bool>("antialias");
   return resize;
 }
@@ -62,6 +72,20 @@ int64_t HalfToEven(int64_t n) { return n / 2 + (n % 2 == 1 && n / 2 % 2 == 1 ? 1
 
 }  // namespace
 
+void AddModeAttribute(OpSchema* schema) {
+  schema->Attr(
+      AttributeSchema(
+          "mode", std::string("pixels"),
+          "which numbers: pixels: gray, colours and alpha from 0 to 255, of any image. For PNG "
+          "images, by Pillow's names: P: the numbers of a palette, such as the classes of a mask, "
+          "or of a gray image of at most 8 bits its values as stored, uint8 of 1 channel; I;16: "
+          "the values of an image of 16 bits, such as depths, uint16 with the image's channels. "
+          "Other images are errors, and a transparent colour makes no alpha. Operators that crop, "
+          "mirror, pad and resize take such numbers (classes need interpolation nearest); cast "
+          "makes other types of them")
+          .OneOf(Modes()));
+}
+
 void AddSizeAttribute(OpSchema* schema) {
   schema->Attr(
       AttributeSchema("size", Ints{}, "[height, width] of the result").Required().AtLeast(1));
@@ -69,8 +93,10 @@ void AddSizeAttribute(OpSchema* schema) {
 
 void AddResizeAttributes(OpSchema* schema) {
   schema
-      ->Attr(AttributeSchema("interpolation", std::string("bilinear"),
-                             "the filter, as Pillow has it; area is Pillow's BOX")
+      ->Attr(AttributeSchema(
+                 "interpolation", std::string("bilinear"),
+                 "the filter, as Pillow has it; area is Pillow's BOX; nearest makes no new "
+                 "values, which masks need")
                  .OneOf(Interpolations()))
       .Attr({"antialias", true,
              "whether every pixel counts when an image becomes smaller, as with Pillow; otherwise "
@@ -186,7 +212,8 @@ Box RandomResizedCropStep::Of(const ImageShape& shape, const RandomKey& key, uin
 }
 
 DecodeStep::DecodeStep(const AttributeMap& attributes)
-    : channels(attributes.Get<int32_t>("channels")),
+    : mode(PlaceOf<DecodeMode>(attributes.Get<std::string>("mode"), Modes())),
+      channels(attributes.Get<int32_t>("channels")),
       orient(attributes.Get<bool>("orientation")),
       partial(attributes.Get<bool>("partial")),
       max_pixels(attributes.Get<int64_t>("max_pixels")),
@@ -195,6 +222,9 @@ DecodeStep::DecodeStep(const AttributeMap& attributes)
 ImageShape DecodeStep::ShapeOf(const ImageHeader& header) const {
   ImageShape shape = Upright(header.stored, OrientationOf(header));
   shape.channels = ChannelsOf(header);
+  Require(mode != DecodeMode::k16Bits || shape.channels == header.stored.channels,
+          "attribute 'channels' asks for ", shape.channels, ", but the image has ",
+          header.stored.channels, ", and values of 16 bits are given as they are");
   return shape;
 }
 

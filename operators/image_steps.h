@@ -23,6 +23,8 @@ struct ImageSize {
   int64_t height, width;
 };
 
+// Declares the attribute `mode` of decode_image: which numbers images are decoded to.
+void AddModeAttribute(OpSchema* schema);
 // Declares the attribute `size`: how large an operator makes images.
 void AddSizeAttribute(OpSchema* schema);
 // Declares the attributes `interpolation` and `antialias`.
@@ -84,6 +86,7 @@ struct DecodeStep {
   // The shape that an image is decoded to.
   ImageShape ShapeOf(const ImageHeader& header) const;
 
+  DecodeMode mode;
   int64_t channels;  // 0: those of the image
   bool orient;
   bool partial;

@@ -39,7 +39,7 @@ OpSchema Schema() {
                             "mirrored at its first and last pixel, which are not repeated "
                             "(reflect), or are (symmetric)")
                 .OneOf({"constant", "edge", "reflect", "symmetric"}))
-      .Attr({"fill", 0.0f, "the value of new pixels; of uint8 from 0 to 255"})
+      .Attr({"fill", 0.0f, "the value of new pixels; of uint8 from 0 to 255, of uint16 to 65535"})
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) { PaddingOf(attributes); })
       .Infer([](InferContext& context) {
         Dims dims = InferImages(context);
@@ -73,8 +73,10 @@ void Run(OpContext& context) {
               (most_across + beyond <= shape.width && most_down + beyond <= shape.height),
           "an image of ", shape.height, " x ", shape.width, " pixels cannot be mirrored for ",
           most_down, " more rows and ", most_across, " more columns");
-  RequireInput(context.In("X").dtype() != DataType::kUint8 || (fill >= 0 && fill <= 255), context,
-               "X", "attribute 'fill' is ", fill);
+  const DataType type = context.In("X").dtype();
+  const float most = type == DataType::kUint8 ? 255 : 65535;
+  RequireInput(type == DataType::kFp32 || (fill >= 0 && fill <= most), context, "X",
+               "attribute 'fill' is ", fill);
   MakeImages(context, padding.top + shape.height + padding.bottom,
              padding.left + shape.width + padding.right, [&](uint64_t, auto from, auto to) {
                using T = std::decay_t<decltype(*to.values)>;

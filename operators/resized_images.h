@@ -35,7 +35,7 @@ void MakeResized(OpContext& context, const Resize& resize, BoxOf box_of) {
       resampler.Run(needed,
                     [&](int64_t y, const uint8_t* row) { std::copy_n(row, values, to.row(y)); });
     } else {
-      resampler.RunFloat(needed, to);
+      resampler.RunInDouble(needed, to);
     }
   });
 }

@@ -28,9 +28,9 @@ bool IsSide(int64_t side) { return side >= kSmallestSide && side <= kLargestSide
 bool IsChannels(int64_t n) { return n == 1 || n == 3; }
 
 std::optional<Layout> LayoutOf(const LoDTensor& tensor) {
-  const bool shown = tensor.dtype() == DataType::kUint8 || tensor.dtype() == DataType::kFp16 ||
-                     tensor.dtype() == DataType::kBf16 || tensor.dtype() == DataType::kFp32 ||
-                     tensor.dtype() == DataType::kFp64;
+  const bool shown = tensor.dtype() == DataType::kUint8 || tensor.dtype() == DataType::kUint16 ||
+                     tensor.dtype() == DataType::kFp16 || tensor.dtype() == DataType::kBf16 ||
+                     tensor.dtype() == DataType::kFp32 || tensor.dtype() == DataType::kFp64;
   if (!shown || !tensor.lod().empty()) return std::nullopt;
   const Dims& d = tensor.dims();
   if (d.size() == 4 && IsChannels(d[1]) && IsSide(d[2]) && IsSide(d[3])) {

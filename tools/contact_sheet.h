@@ -11,10 +11,10 @@
 
 namespace millhopper {
 
-// Collects images and draws them in rows. A slot is taken for images if its values are uint8 or
-// floats without levels of detail, and one step along its axis 0 is [H, W], [1 or 3, H, W],
-// [H, W, 1 or 3], or as many values as a square image has. Black is 0, or the lowest value of the
-// slot if that is negative; white is the highest value. Small images are magnified.
+// Collects images and draws them in rows. A slot is taken for images if its values are uint8,
+// uint16 or floats without levels of detail, and one step along its axis 0 is [H, W], [1 or 3, H,
+// W], [H, W, 1 or 3], or as many values as a square image has. Black is 0, or the lowest value of
+// the slot if that is negative; white is the highest value. Small images are magnified.
 class ContactSheet {
  public:
   // Takes the images of an element, until a slot has `most` of them in all.

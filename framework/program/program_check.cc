@@ -270,7 +270,7 @@ class ProgramChecker {
     }
   }
 
-  // Reports a variable that an operator writes twice, and a reader that a block creates twice.
+  // Reports a variable that an operator writes twice, and a reader that is created twice.
   void CheckWriters(const OpSchema& schema, int block, int op) {
     std::set<std::string> written;
     for (const ParameterSchema& parameter : schema.outputs) {
@@ -287,12 +287,20 @@ class ProgramChecker {
         }
         if (!schema.creates_reader) continue;
         const auto [creator, first] = creators_.try_emplace(name, block, op);
-        if (!first && creator->second.first == block) {
+        if (!first && IsOneVariable(name, block, creator->second.first)) {
           report(StrCat("a reader that another operator creates already (",
-                        program_.OperatorLocation(block, creator->second.second), ")"));
+                        program_.OperatorLocation(creator->second.first, creator->second.second),
+                        ")"));
         }
       }
     }
+  }
+
+  // Whether a name means the same variable in two blocks of which one is around the other. In
+  // blocks that lie side by side it may: one of them is run.
+  bool IsOneVariable(const std::string& name, int a, int b) const {
+    return (LiesIn(a, b) || LiesIn(b, a)) &&
+           program_.FindDeclaration(a, name) == program_.FindDeclaration(b, name);
   }
 
   // Whether the block is `outer` or lies inside it.

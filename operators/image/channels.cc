@@ -3,13 +3,14 @@
 
 #include <algorithm>
 
+#include "operators/image/alpha.h"
+
 namespace millhopper {
 namespace {
 
 constexpr uint8_t kOpaque = 255;
 
 bool HasColors(int64_t channels) { return channels >= 3; }
-bool HasAlpha(int64_t channels) { return channels % 2 == 0; }
 
 uint8_t Gray(const uint8_t* pixel) {
   constexpr uint32_t kRed = 19595, kGreen = 38470, kBlue = 7471, kHalf = 32768;

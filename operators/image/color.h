@@ -2,9 +2,9 @@
 // Brightness, contrast, saturation, hue and gray of images of bytes with 1 or 3 channels.
 //
 // The four adjustments are those of torchvision for tensors (Source:
-// torchvision/transforms/_functional_tensor.py), in float32, every operation rounded: a blend is
-// factor * a + (1 - factor) * b, held between 0 and 255, and its fraction is cut off. They work in
-// place.
+// torchvision/transforms/_functional_tensor.py, and not those of transforms/v2, which round some
+// values otherwise), in float32, every operation rounded: a blend is factor * a + (1 - factor) * b,
+// held between 0 and 255, and its fraction is cut off. They work in place.
 #ifndef MILLHOPPER_OPERATORS_IMAGE_COLOR_H_
 #define MILLHOPPER_OPERATORS_IMAGE_COLOR_H_
 

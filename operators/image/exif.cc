@@ -8,6 +8,28 @@ namespace {
 
 constexpr int kUpright = 1;
 
+// The bytes of a value of an integer type of TIFF; 0 for all others: texts, fractions, bytes that
+// mean nothing by themselves. (BYTE is one of these, as Pillow has it.)
+size_t BytesOfInteger(uint32_t type) {
+  constexpr uint32_t kShort = 3, kLong = 4, kSignedByte = 6, kSignedShort = 8, kSignedLong = 9;
+  constexpr uint32_t kDirectory = 13, kLong8 = 16;
+  switch (type) {
+    case kSignedByte:
+      return 1;
+    case kShort:
+    case kSignedShort:
+      return 2;
+    case kLong:
+    case kSignedLong:
+    case kDirectory:
+      return 4;
+    case kLong8:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
 // Numbers of a TIFF structure in the order of bytes that it says. Every read is checked.
 class TiffBytes {
  public:
@@ -23,8 +45,8 @@ class TiffBytes {
   }
   bool Has(size_t at, size_t count) const { return at <= size_ && size_ - at >= count; }
   // The number of `count` bytes at a place that the structure has.
-  uint32_t Number(size_t at, size_t count) const {
-    uint32_t number = 0;
+  uint64_t Number(size_t at, size_t count) const {
+    uint64_t number = 0;
     for (size_t i = 0; i < count; ++i) {
       number = number << 8 | bytes_[at + (little_ ? count - 1 - i : i)];
     }
@@ -40,20 +62,26 @@ class TiffBytes {
 }  // namespace
 
 int OrientationOf(const uint8_t* tiff, size_t size) {
-  constexpr uint32_t kOrientation = 0x0112;
-  constexpr uint32_t kShort = 3;
-  constexpr size_t kEntryBytes = 12;  // tag, type, count, value
+  constexpr uint64_t kOrientation = 0x0112;
+  constexpr size_t kEntryBytes = 12;  // tag, type, count, and the values or, at 8, where they are
+  constexpr size_t kInEntry = 4;      // bytes of values that stand in the entry itself
   TiffBytes bytes(tiff, size);
   if (!bytes.ReadStart() || !bytes.Has(4, 4)) return kUpright;
   const size_t directory = bytes.Number(4, 4);
   if (!bytes.Has(directory, 2)) return kUpright;
-  const uint32_t entries = bytes.Number(directory, 2);
-  for (uint32_t i = 0; i < entries; ++i) {
+  const uint64_t entries = bytes.Number(directory, 2);
+  for (uint64_t i = 0; i < entries; ++i) {
     const size_t entry = directory + 2 + i * kEntryBytes;
     if (!bytes.Has(entry, kEntryBytes)) return kUpright;
     if (bytes.Number(entry, 2) != kOrientation) continue;
-    if (bytes.Number(entry + 2, 2) != kShort || bytes.Number(entry + 4, 4) != 1) return kUpright;
-    const uint32_t orientation = bytes.Number(entry + 8, 2);
+    const size_t one = BytesOfInteger(static_cast<uint32_t>(bytes.Number(entry + 2, 2)));
+    const uint64_t count = bytes.Number(entry + 4, 4);
+    if (one == 0 || count == 0) return kUpright;
+    const size_t all = one * count;
+    const size_t values = all <= kInEntry ? entry + 8 : bytes.Number(entry + 8, 4);
+    if (!bytes.Has(values, all)) return kUpright;
+    // The first of several counts. A number from 1 to 8 is the same with and without a sign.
+    const uint64_t orientation = bytes.Number(values, one);
     return orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : kUpright;
   }
   return kUpright;

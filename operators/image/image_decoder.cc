@@ -2,6 +2,7 @@
 #include "operators/image/image_decoder.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "framework/base/buffer.h"
 #include "framework/base/error.h"
@@ -9,6 +10,7 @@
 #include "framework/base/place.h"
 #include "operators/image/channels.h"
 #include "operators/image/jpeg_decoder.h"
+#include "operators/image/other_format.h"
 #include "operators/image/png_decoder.h"
 #include "operators/image/webp_decoder.h"
 
@@ -32,6 +34,30 @@ ImageShape Scaled(const ImageShape& stored, int scale) {
 
 DecodePart WholeImage(const ImageShape& stored) { return {1, {0, 0, stored.width, stored.height}}; }
 
+namespace {
+
+[[noreturn]] void ThrowNoImage(const uint8_t* bytes, size_t size) {
+  const std::string_view other = OtherFormatOf(bytes, size);
+  if (!other.empty()) {
+    Throw(
+        ErrorCode::kDataLoss, other, " image of ", size,
+        " bytes: only JPEG, PNG and WebP can be decoded. Convert it to one of these (ImageMagick: "
+        "magick OLD NEW.png), or decode it by Pillow in a function of Python that `map` calls");
+  }
+  Throw(ErrorCode::kDataLoss, size,
+        " bytes that are no image: they do not begin like JPEG, PNG or WebP");
+}
+
+// The codecs leave what they do not come to as it was.
+template <typename T>
+void FillWithZeros(const PixelsOf<T>& out) {
+  for (int64_t y = 0; y < out.shape.height; ++y) {
+    std::fill_n(out.row(y), out.shape.width * out.shape.channels, T{0});
+  }
+}
+
+}  // namespace
+
 class ImageDecoder::Codecs {
  public:
   JpegDecoder jpeg;
@@ -54,18 +80,22 @@ void ImageDecoder::Dispose() {
   Pool<ImageDecoder>::Give(this);
 }
 
-const ImageHeader& ImageDecoder::Open(const void* bytes, size_t size, int64_t max_pixels) {
+const ImageHeader& ImageDecoder::Open(const void* bytes, size_t size, int64_t max_pixels,
+                                      DecodeMode mode) {
   Close();
   const auto* const begin = static_cast<const uint8_t*>(bytes);
   if (JpegDecoder::Knows(begin, size)) {
     header_ = codecs_->jpeg.Open(begin, size);
   } else if (PngDecoder::Knows(begin, size)) {
-    header_ = codecs_->png.Open(begin, size);
+    header_ = codecs_->png.Open(begin, size, mode);
   } else if (WebpDecoder::Knows(begin, size)) {
     header_ = codecs_->webp.Open(begin, size);
   } else {
-    Throw(ErrorCode::kDataLoss, size,
-          " bytes that are no image: they do not begin like JPEG, PNG or ", "WebP");
+    ThrowNoImage(begin, size);
+  }
+  if (mode != DecodeMode::kPixels && header_.format != ImageFormat::kPng) {
+    Throw(ErrorCode::kDataLoss, ToString(header_.format), " image of ", size,
+          " bytes: it holds pixels only; numbers (modes P and I;16) are read of PNG images");
   }
   const ImageShape& stored = header_.stored;
   if (stored.height > max_pixels / stored.width) {
@@ -97,13 +127,14 @@ bool ImageDecoder::Decode(const DecodePart& part, bool partial, const PixelsOf<u
   return is_whole;
 }
 
+bool ImageDecoder::Decode16(bool partial, const PixelsOf<uint16_t>& out) {
+  Require(out.shape == header_.stored, "images of 16 bits are decoded as they are");
+  if (partial) FillWithZeros(out);
+  return codecs_->png.Decode16(partial, out);
+}
+
 bool ImageDecoder::DecodeWhole(bool partial, const PixelsOf<uint8_t>& out) {
-  if (partial) {
-    // The codecs leave what they do not come to as it was.
-    for (int64_t y = 0; y < out.shape.height; ++y) {
-      std::fill_n(out.row(y), out.shape.width * out.shape.channels, uint8_t{0});
-    }
-  }
+  if (partial) FillWithZeros(out);
   return header_.format == ImageFormat::kPng ? codecs_->png.Decode(partial, out)
                                              : codecs_->webp.Decode(partial, out);
 }

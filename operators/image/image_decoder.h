@@ -17,12 +17,21 @@ enum class ImageFormat { kJpeg, kPng, kWebp };
 // "JPEG", "PNG" or "WebP".
 const char* ToString(ImageFormat format);
 
+// Which numbers an image is decoded to.
+enum class DecodeMode {
+  kPixels,  // gray, colours and alpha from 0 to 255, of any image
+  // Pillow's P: of a PNG image with a palette the numbers that its pixels have there, also those
+  // beyond the palette; of a gray one of at most 8 bits its values as they are stored. One channel.
+  kIndices,
+  k16Bits,  // Pillow's I;16: the values of a PNG image of 16 bits, with any channels
+};
+
 // What an image says about itself.
 struct ImageHeader {
   ImageFormat format = ImageFormat::kJpeg;
   // As stored, before `orientation` is applied. The channels are those that the image has: 1 gray,
-  // 2 gray and alpha, 3 colours, 4 colours and alpha. CMYK counts as colours, a palette as the
-  // colours in it, and a transparent colour (tRNS of PNG) as alpha.
+  // 2 gray and alpha, 3 colours, 4 colours and alpha. CMYK counts as colours, and of pixels a
+  // palette as the colours in it, and a transparent colour (tRNS of PNG) as alpha.
   ImageShape stored;
   int orientation = 1;  // 1 to 8, as EXIF numbers them (exif.h)
 };
@@ -52,9 +61,10 @@ class ImageDecoder final : public Kept {
   static Ref<ImageDecoder> Take() { return Pool<ImageDecoder>::Take(); }
 
   // Begins an image by reading its header. The bytes must stay until the image is decoded, and are
-  // not trusted. Throws kDataLoss if they are no image that can be decoded, and kResourceLimit if
-  // it has more than `max_pixels` pixels; both say where.
-  const ImageHeader& Open(const void* bytes, size_t size, int64_t max_pixels);
+  // not trusted. Throws kDataLoss if they are no image that can be decoded, or hold no numbers of
+  // this mode, and kResourceLimit if it has more than `max_pixels` pixels; all say where.
+  const ImageHeader& Open(const void* bytes, size_t size, int64_t max_pixels,
+                          DecodeMode mode = DecodeMode::kPixels);
 
   // The image that is open.
   const ImageHeader& header() const { return header_; }
@@ -76,6 +86,8 @@ class ImageDecoder final : public Kept {
   // and the result is false. Damage in what lies behind the part may stay unseen, a missing end
   // does not.
   bool Decode(const DecodePart& part, bool partial, const PixelsOf<uint8_t>& out);
+  // The same for all of an image that was opened with k16Bits, with its channels.
+  bool Decode16(bool partial, const PixelsOf<uint16_t>& out);
 
  private:
   class Codecs;

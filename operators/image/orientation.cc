@@ -26,20 +26,19 @@ Turn TurnOf(int orientation) {
   return kTurns[static_cast<size_t>(orientation - 1)];
 }
 
-template <int kChannels>
-void OrientRows(const PixelsOf<const uint8_t>& stored, const Turn& turn,
-                const PixelsOf<uint8_t>& upright) {
+template <int kChannels, typename T>
+void OrientRows(const PixelsOf<const T>& stored, const Turn& turn, const PixelsOf<T>& upright) {
   const ImageShape& from = stored.shape;
   // Values from one pixel of a row of the upright image to the next.
   const int64_t along_x = turn.from_right ? -kChannels : kChannels;
   const int64_t along_y = turn.from_bottom ? -stored.row_stride : stored.row_stride;
   const int64_t step = turn.exchanged ? along_y : along_x;
   const int64_t row_step = turn.exchanged ? along_x : along_y;
-  const uint8_t* row = stored.row(turn.from_bottom ? from.height - 1 : 0) +
-                       (turn.from_right ? (from.width - 1) * kChannels : 0);
+  const T* row = stored.row(turn.from_bottom ? from.height - 1 : 0) +
+                 (turn.from_right ? (from.width - 1) * kChannels : 0);
   for (int64_t y = 0; y < upright.shape.height; ++y, row += row_step) {
-    const uint8_t* pixel = row;
-    uint8_t* to = upright.row(y);
+    const T* pixel = row;
+    T* to = upright.row(y);
     for (int64_t x = 0; x < upright.shape.width; ++x, pixel += step, to += kChannels) {
       std::copy_n(pixel, kChannels, to);
     }
@@ -65,8 +64,8 @@ Box ToStored(const Box& upright, int orientation, const ImageShape& stored) {
   return box;
 }
 
-void Orient(const PixelsOf<const uint8_t>& stored, int orientation,
-            const PixelsOf<uint8_t>& upright) {
+template <typename T>
+void Orient(const PixelsOf<const T>& stored, int orientation, const PixelsOf<T>& upright) {
   const Turn turn = TurnOf(orientation);
   switch (stored.shape.channels) {
     case 1:
@@ -79,5 +78,8 @@ void Orient(const PixelsOf<const uint8_t>& stored, int orientation,
       return OrientRows<4>(stored, turn, upright);
   }
 }
+
+template void Orient(const PixelsOf<const uint8_t>&, int, const PixelsOf<uint8_t>&);
+template void Orient(const PixelsOf<const uint16_t>&, int, const PixelsOf<uint16_t>&);
 
 }  // namespace millhopper

@@ -16,9 +16,9 @@ ImageShape Upright(const ImageShape& stored, int orientation);
 Box ToStored(const Box& upright, int orientation, const ImageShape& stored);
 
 // Writes a stored image as it should be seen. `upright` has the shape Upright() and must not
-// overlap the stored pixels.
-void Orient(const PixelsOf<const uint8_t>& stored, int orientation,
-            const PixelsOf<uint8_t>& upright);
+// overlap the stored pixels. For uint8_t and uint16_t.
+template <typename T>
+void Orient(const PixelsOf<const T>& stored, int orientation, const PixelsOf<T>& upright);
 
 }  // namespace millhopper
 

@@ -60,10 +60,17 @@ struct PngDecoder::Session {
   void Guarded(const Function& function) {
     if (!ComesToItsEnd(&failed, function)) ThrowFailure();
   }
+  // Throws unless the image whose header was read holds numbers of the mode.
+  void CheckMode() const;
+  int64_t Channels() const;
   [[noreturn]] void ThrowFailure() const {
     Throw(ErrorCode::kDataLoss, "PNG image, byte ", position, " of ", size, ": ", message);
   }
   void ReadPixels(const PixelsOf<uint8_t>& out);
+  void Read16Bits(const PixelsOf<uint16_t>& out);
+  // Reads all rows, of `row_bytes` bytes each, to where row(y) says.
+  template <typename Row>
+  void ReadRows(int64_t height, int64_t row_bytes, const Row& row);
   // Turns the indices at the ends of the rows into the colours of the palette.
   void FillInColors(const PixelsOf<uint8_t>& out);
 
@@ -77,6 +84,7 @@ struct PngDecoder::Session {
   png_structp png = nullptr;
   png_infop info = nullptr;
   std::jmp_buf failed = {};
+  DecodeMode mode = DecodeMode::kPixels;
   bool has_indices = false;  // in the rows, instead of colours
   char message[200] = {};
 };
@@ -99,6 +107,33 @@ PngDecoder::Session::Session(const uint8_t* image, size_t image_size, size_t rea
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
 }
 
+void PngDecoder::Session::CheckMode() const {
+  const int type = png_get_color_type(png, info), depth = png_get_bit_depth(png, info);
+  const auto refuse = [&](const char* wanted) {
+    Throw(ErrorCode::kDataLoss, "PNG image of ", size, " bytes: it holds ",
+          type == PNG_COLOR_TYPE_PALETTE       ? "a palette"
+          : (type & PNG_COLOR_MASK_COLOR) != 0 ? "colours"
+          : type == PNG_COLOR_TYPE_GRAY        ? "gray"
+                                               : "gray and alpha",
+          " of ", depth, " bits; ", wanted);
+  };
+  if (mode == DecodeMode::kIndices && type != PNG_COLOR_TYPE_PALETTE &&
+      (type != PNG_COLOR_TYPE_GRAY || depth > 8)) {
+    refuse("mode P is for images with a palette, and for gray ones of at most 8 bits");
+  }
+  if (mode == DecodeMode::k16Bits && depth != 16) refuse("mode I;16 is for images of 16 bits");
+}
+
+int64_t PngDecoder::Session::Channels() const {
+  if (mode == DecodeMode::kIndices) return 1;
+  const int type = png_get_color_type(png, info);
+  const bool has_colors = (type & PNG_COLOR_MASK_COLOR) != 0;
+  const bool has_transparent_color =
+      mode == DecodeMode::kPixels && png_get_valid(png, info, PNG_INFO_tRNS) != 0;
+  const bool has_alpha = (type & PNG_COLOR_MASK_ALPHA) != 0 || has_transparent_color;
+  return (has_colors ? 3 : 1) + (has_alpha ? 1 : 0);
+}
+
 void PngDecoder::Session::Read(png_structp png, png_bytep to, size_t count) {
   Session& session = *static_cast<Session*>(png_get_io_ptr(png));
   if (count > session.readable - session.position) {
@@ -115,29 +150,40 @@ void PngDecoder::Session::Fail(png_structp png, png_const_charp text) {
   std::longjmp(session.failed, 1);
 }
 
+template <typename Row>
+void PngDecoder::Session::ReadRows(int64_t height, int64_t row_bytes, const Row& row) {
+  const int passes = png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  if (png_get_rowbytes(png, info) != static_cast<size_t>(row_bytes)) {
+    png_error(png, "the rows are not as the header says");
+  }
+  for (int pass = 0; pass < passes; ++pass) {
+    for (int64_t y = 0; y < height; ++y) png_read_row(png, row(y), nullptr);
+  }
+}
+
 void PngDecoder::Session::ReadPixels(const PixelsOf<uint8_t>& out) {
   const bool has_palette = png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE;
-  if (has_palette) {
+  if (has_palette || mode == DecodeMode::kIndices) {
     png_set_packing(png);
   } else {
     png_set_expand(png);  // fewer than 8 bits, transparent colours
     png_set_strip_16(png);
   }
-  has_indices = has_palette;
-  const int passes = png_set_interlace_handling(png);
-  png_read_update_info(png, info);
+  has_indices = has_palette && mode != DecodeMode::kIndices;
   const int64_t row_values = out.shape.width * out.shape.channels;
   // Indices into a palette are read into the end of their row, which their colours fill afterwards.
-  const int64_t stored = has_palette ? out.shape.width : row_values;
-  if (png_get_rowbytes(png, info) != static_cast<size_t>(stored)) {
-    png_error(png, "the rows are not as the header says");
-  }
-  for (int pass = 0; pass < passes; ++pass) {
-    for (int64_t y = 0; y < out.shape.height; ++y) {
-      png_read_row(png, out.row(y) + row_values - stored, nullptr);
-    }
-  }
-  if (has_palette) FillInColors(out);
+  const int64_t stored = has_indices ? out.shape.width : row_values;
+  ReadRows(out.shape.height, stored, [&](int64_t y) { return out.row(y) + row_values - stored; });
+  if (has_indices) FillInColors(out);
+  png_read_end(png, nullptr);
+}
+
+void PngDecoder::Session::Read16Bits(const PixelsOf<uint16_t>& out) {
+  png_set_swap(png);  // the upper byte is stored first
+  const int64_t row_values = out.shape.width * out.shape.channels;
+  ReadRows(out.shape.height, row_values * static_cast<int64_t>(sizeof(uint16_t)),
+           [&](int64_t y) { return reinterpret_cast<png_bytep>(out.row(y)); });
   png_read_end(png, nullptr);
 }
 
@@ -176,20 +222,17 @@ bool PngDecoder::Knows(const uint8_t* bytes, size_t size) {
 
 void PngDecoder::Close() { session_.reset(); }
 
-ImageHeader PngDecoder::Open(const uint8_t* bytes, size_t size) {
+ImageHeader PngDecoder::Open(const uint8_t* bytes, size_t size, DecodeMode mode) {
   const Chunks chunks = ReadChunks(bytes, size);
   session_ = std::make_unique<Session>(bytes, size, chunks.readable);
   Session& session = *session_;
+  session.mode = mode;
   session.Guarded([&] { png_read_info(session.png, session.info); });
-  const int type = png_get_color_type(session.png, session.info);
-  const bool has_colors = (type & PNG_COLOR_MASK_COLOR) != 0;
-  const bool has_alpha = (type & PNG_COLOR_MASK_ALPHA) != 0 ||
-                         png_get_valid(session.png, session.info, PNG_INFO_tRNS) != 0;
+  session.CheckMode();
   ImageHeader header;
   header.format = ImageFormat::kPng;
   header.stored = {png_get_image_height(session.png, session.info),
-                   png_get_image_width(session.png, session.info),
-                   (has_colors ? 3 : 1) + (has_alpha ? 1 : 0)};
+                   png_get_image_width(session.png, session.info), session.Channels()};
   header.orientation = chunks.orientation;
   return header;
 }
@@ -204,6 +247,14 @@ bool PngDecoder::Decode(bool partial, const PixelsOf<uint8_t>& out) {
     ComesToItsEnd(&session.failed, [&] { session.FillInColors(out); });
   }
   return false;
+}
+
+bool PngDecoder::Decode16(bool partial, const PixelsOf<uint16_t>& out) {
+  Require(session_ != nullptr, "no image is open");
+  Session& session = *session_;
+  const bool is_whole = ComesToItsEnd(&session.failed, [&] { session.Read16Bits(out); });
+  if (!is_whole && !partial) session.ThrowFailure();
+  return is_whole;
 }
 
 }  // namespace millhopper

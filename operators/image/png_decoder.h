@@ -22,10 +22,11 @@ class PngDecoder {
   // Whether an image begins like this.
   static bool Knows(const uint8_t* bytes, size_t size);
 
-  ImageHeader Open(const uint8_t* bytes, size_t size);
+  ImageHeader Open(const uint8_t* bytes, size_t size, DecodeMode mode);
   // Decodes all of the image, with the channels that it has. With `partial`, leaves pixels that it
   // does not come to as they were.
   bool Decode(bool partial, const PixelsOf<uint8_t>& out);
+  bool Decode16(bool partial, const PixelsOf<uint16_t>& out);
   // Gives the memory of the image back.
   void Close();
 

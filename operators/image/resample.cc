@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "framework/base/error.h"
+#include "operators/image/alpha.h"
 #include "operators/image/resample_kernels.h"
 
 namespace millhopper {
@@ -55,6 +58,17 @@ Filter FilterOf(Interpolation interpolation) {
 
 int32_t ToFixed(double weight) {
   return static_cast<int32_t>(weight * (1 << kWeightBits) + (weight < 0 ? -0.5 : 0.5));
+}
+
+// A sum as a value of an image: a float, or the whole number that is nearest, a half upwards.
+template <typename T>
+T Rounded(double sum) {
+  if constexpr (std::is_integral_v<T>) {
+    constexpr double kMost = std::numeric_limits<T>::max();
+    return static_cast<T>(std::clamp(std::floor(sum + 0.5), 0.0, kMost));
+  } else {
+    return static_cast<T>(sum);
+  }
 }
 
 // The smallest number of whole groups of taps, in taps.
@@ -155,6 +169,12 @@ void Resampler::Plan(const ImageShape& whole, const FractionalBox& from, const R
   down_.Compute(whole.height, from.y, from.y + from.height, resize.height, window.y, window.height,
                 resize.interpolation, resize.antialias);
   CheckPixels(down_.end() - down_.begin(), window.width);
+  const FractionalBox all = WholeOf(whole);
+  const bool is_copy = resize.width == whole.width && resize.height == whole.height &&
+                       from.x == all.x && from.y == all.y && from.width == all.width &&
+                       from.height == all.height;
+  weighs_by_alpha_ =
+      HasAlpha(whole.channels) && !is_copy && resize.interpolation != Interpolation::kNearest;
 }
 
 Box Resampler::needed() const {
@@ -163,33 +183,41 @@ Box Resampler::needed() const {
 }
 
 void Resampler::BeginColumns(const PixelsOf<const uint8_t>& pixels) {
-  row_values_ = across_.count() * pixels.shape.channels;
+  channels_ = pixels.shape.channels;
+  row_values_ = across_.count() * channels_;
   rows_.resize(static_cast<size_t>(row_values_ * pixels.shape.height));
   row_.resize(static_cast<size_t>(row_values_));
-  ResampleRows(pixels, across_, rows_.data());
+  if (!weighs_by_alpha_) return ResampleRows(pixels, across_, rows_.data());
+  weighed_.resize(static_cast<size_t>(pixels.shape.values()));
+  MultiplyByAlpha(pixels, Contiguous(weighed_.data(), pixels.shape));
+  ResampleRows(Contiguous<const uint8_t>(weighed_.data(), pixels.shape), across_, rows_.data());
 }
 
 const uint8_t* Resampler::MakeRow(int64_t y) {
   const uint8_t* const first = rows_.data() + (down_.start(y) - down_.begin()) * row_values_;
-  if (down_.used(y) == 1) return first;  // its weight is 1
-  ResampleColumns(first, row_values_, down_.weights(y), down_.used(y), row_.data());
+  const bool is_made = down_.used(y) != 1;  // otherwise its weight is 1
+  if (is_made) ResampleColumns(first, row_values_, down_.weights(y), down_.used(y), row_.data());
+  const uint8_t* const made = is_made ? row_.data() : first;
+  if (!weighs_by_alpha_) return made;
+  DivideByAlpha(made, channels_, across_.count(), row_.data());
   return row_.data();
 }
 
-void Resampler::RunFloat(const PixelsOf<const float>& pixels, const PixelsOf<float>& out) {
+template <typename T>
+void Resampler::RunInDouble(const PixelsOf<const T>& pixels, const PixelsOf<T>& out) {
   const int64_t channels = pixels.shape.channels;
   row_values_ = across_.count() * channels;
   float_rows_.resize(static_cast<size_t>(row_values_ * pixels.shape.height));
   for (int64_t y = 0; y < pixels.shape.height; ++y) {
     float* const row = float_rows_.data() + y * row_values_;
     for (int64_t x = 0; x < across_.count(); ++x) {
-      const float* const from = pixels.row(y) + (across_.start(x) - across_.begin()) * channels;
+      const T* const from = pixels.row(y) + (across_.start(x) - across_.begin()) * channels;
       for (int64_t c = 0; c < channels; ++c) {
         double sum = 0;
         for (int64_t k = 0; k < across_.used(x); ++k) {
           sum += across_.fractions(x)[k] * static_cast<double>(from[k * channels + c]);
         }
-        row[x * channels + c] = static_cast<float>(sum);
+        row[x * channels + c] = static_cast<float>(Rounded<T>(sum));
       }
     }
   }
@@ -200,9 +228,12 @@ void Resampler::RunFloat(const PixelsOf<const float>& pixels, const PixelsOf<flo
       for (int64_t k = 0; k < down_.used(y); ++k) {
         sum += down_.fractions(y)[k] * static_cast<double>(from[k * row_values_ + i]);
       }
-      out.row(y)[i] = static_cast<float>(sum);
+      out.row(y)[i] = Rounded<T>(sum);
     }
   }
 }
+
+template void Resampler::RunInDouble(const PixelsOf<const float>&, const PixelsOf<float>&);
+template void Resampler::RunInDouble(const PixelsOf<const uint16_t>&, const PixelsOf<uint16_t>&);
 
 }  // namespace millhopper

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resizes images: along the rows first, then along the columns, with weights that depend on the
 // filter. The arithmetic for uint8 is that of Pillow 9.4 (src/libImaging/Resample.c): weights of 22
-// bits behind the point, and values rounded to uint8 after each direction. So the values are
-// Pillow's, on every processor. (Pillow 13 rounds some images otherwise.)
+// bits behind the point, and values rounded to uint8 after each direction. So the values are those
+// of Pillow up to 12, on every processor. (Pillow 13 resizes some images along the columns first,
+// which rounds other values.)
 #ifndef MILLHOPPER_OPERATORS_IMAGE_RESAMPLE_H_
 #define MILLHOPPER_OPERATORS_IMAGE_RESAMPLE_H_
 
@@ -87,14 +88,19 @@ class Resampler {
   Box needed() const;
 
   // Calls row(y, values) for each row of the window from top to bottom; the values are
-  // window.width x channels, and valid until the next row. `pixels` are those of needed().
+  // window.width x channels, and valid until the next row. `pixels` are those of needed(). Colours
+  // and gray with alpha are weighed by it (alpha.h), as Pillow does, where the filter mixes pixels:
+  // not by kNearest, and not if the whole image keeps its size.
   template <typename Row>
   void Run(const PixelsOf<const uint8_t>& pixels, Row row) {
     BeginColumns(pixels);
     for (int64_t y = 0; y < down_.count(); ++y) row(y, MakeRow(y));
   }
-  // The same for float32, computed in double and rounded once for each direction.
-  void RunFloat(const PixelsOf<const float>& pixels, const PixelsOf<float>& out);
+  // The same for float32, and for uint16 as Pillow does of its mode I;16: computed in double and
+  // rounded once for each direction, to whole numbers from 0 to 65535 if they are such. Each
+  // channel is one like any other.
+  template <typename T>
+  void RunInDouble(const PixelsOf<const T>& pixels, const PixelsOf<T>& out);
 
  private:
   // Resizes along the rows.
@@ -103,9 +109,12 @@ class Resampler {
   const uint8_t* MakeRow(int64_t y);
 
   ResampleWeights across_, down_;
+  bool weighs_by_alpha_ = false;
+  int64_t channels_ = 0;
   int64_t row_values_ = 0;
-  std::vector<uint8_t> rows_;  // resized along the rows
-  std::vector<uint8_t> row_;   // one row of the result
+  std::vector<uint8_t> weighed_;  // the pixels, multiplied by alpha
+  std::vector<uint8_t> rows_;     // resized along the rows
+  std::vector<uint8_t> row_;      // one row of the result
   std::vector<float> float_rows_;
 };
 

@@ -2,7 +2,8 @@
 // Tones of images of bytes: fewer of them, turned over, spread, or made equally frequent.
 //
 // The results are those of torchvision for uint8 tensors, bit for bit (Source:
-// torchvision/transforms/_functional_tensor.py). They work in place, each channel by itself.
+// torchvision/transforms/_functional_tensor.py; AutoContrast of transforms/v2 rounds otherwise).
+// They work in place, each channel by itself.
 #ifndef MILLHOPPER_OPERATORS_IMAGE_TONES_H_
 #define MILLHOPPER_OPERATORS_IMAGE_TONES_H_
 

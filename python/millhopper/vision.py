@@ -16,6 +16,11 @@ A transform is called with a reader and returns a new one::
 
 The arguments of each are those of the method of Reader that its docstring names.
 
+Bytes are those of Pillow (``Resize``, ``RandomResizedCrop``, ``Grayscale``), and of the functions
+for tensors of ``torchvision.transforms`` (colours, tones, sharpness). ``transforms.v2``, whose
+names these are, rounds some values otherwise, by 1. ``executor --list_ops TYPE`` says what holds
+for each operator.
+
 Source: names of torchvision.transforms.v2.
 """
 

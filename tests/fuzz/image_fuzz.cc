@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes encoded images: whole, what can be read of damaged ones, and boxes at each scale.
+// Fuzzes encoded images: whole, what can be read of damaged ones, boxes at each scale, and numbers.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -38,7 +38,35 @@ Decoded Decode(const uint8_t* data, size_t size, bool partial, const Choose& cho
   return decoded;
 }
 
+// The numbers of a mode, as bytes.
+Decoded DecodeNumbers(const uint8_t* data, size_t size, bool partial, DecodeMode mode) {
+  const Ref<ImageDecoder> decoder = ImageDecoder::Take();
+  Decoded decoded;
+  decoded.error = Outcome([&] {
+    decoded.header = decoder->Open(data, size, kMostPixels, mode);
+    const ImageShape& stored = decoded.header.stored;
+    const auto count = static_cast<size_t>(stored.values());
+    if (mode == DecodeMode::k16Bits) {
+      std::vector<uint16_t> values(count);
+      decoded.whole = decoder->Decode16(partial, Contiguous(values.data(), stored));
+      const auto* const bytes = reinterpret_cast<const uint8_t*>(values.data());
+      decoded.values.assign(bytes, bytes + 2 * count);
+    } else {
+      CHECK_EQ(stored.channels, 1);
+      decoded.values.resize(count);
+      decoded.whole =
+          decoder->Decode(WholeImage(stored), partial, Contiguous(decoded.values.data(), stored));
+    }
+  });
+  return decoded;
+}
+
 void Fuzz(const uint8_t* data, size_t size) {
+  for (const DecodeMode mode : {DecodeMode::kIndices, DecodeMode::k16Bits}) {
+    const Decoded numbers = DecodeNumbers(data, size, false, mode);
+    const Decoded again = DecodeNumbers(data, size, true, mode);
+    if (numbers.whole) CHECK(again.whole && again.values == numbers.values);
+  }
   const auto whole = [](const ImageHeader& header) { return WholeImage(header.stored); };
   const Decoded image = Decode(data, size, false, whole);
   const Decoded partial = Decode(data, size, true, whole);

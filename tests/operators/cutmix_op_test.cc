@@ -57,7 +57,7 @@ TEST(CutmixOp, Refuses) {
                 {{"X", RandomImages({1, 2, 2, 3})}, {"Label", MakeTensor<float>({1, 1}, {0})}},
                 {"Out", "LabelOut"}, {{"num_classes", int64_t{3}}});
   ExpectRefused(
-      "images are uint8 or float32", "cutmix",
+      "images are uint8, uint16 or float32", "cutmix",
       {{"X", MakeTensor<float>({1, 2}, {1, 2})}, {"Label", MakeTensor<int64_t>({1, 1}, {0})}},
       {"Out", "LabelOut"}, {{"num_classes", int64_t{3}}});
 }

@@ -180,6 +180,69 @@ TEST(DecodeImageOp, TurnsSamplePhotosAsTheirTruthSays) {
   expect(swan, "swan-3584559_640_gray.npy", {{"channels", int32_t{1}}});
 }
 
+// A mask whose palette has a color for each class, and depths of 16 bits.
+TEST(DecodeImageOp, GivesTheNumbersOfPalettesAndOf16Bits) {
+  PngImage png;
+  png.height = 1;
+  png.width = 3;
+  png.colors = 3;
+  png.palette = std::string("\0\0\0\x80\0\0\0\x80\0", 9);
+  png.rows = std::string("\0\1\2", 3);
+  png.exif = ExifWith(6);
+  const std::string mask = EncodePng(png);
+  const Attributes p = {{"mode", std::string("P")}};
+  const LoDTensor classes = Decode({mask, mask}, p);
+  EXPECT_EQ(classes.dims(), (Dims{2, 3, 1, 1}));
+  EXPECT_EQ(ValuesOf<uint8_t>(classes), (std::vector<uint8_t>{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(ValuesOf<uint8_t>(Decode({mask}, {{"channels", int32_t{1}}})),
+            (std::vector<uint8_t>{0, 38, 75}));
+  png.colors = 0;
+  png.depth = 16;
+  png.palette = "";
+  png.rows = std::string("\0\x64\1\0\x03\xE8", 6);
+  const std::string depths = EncodePng(png);
+  const Attributes deep = {{"mode", std::string("I;16")}};
+  const LoDTensor numbers = Decode({depths}, deep);
+  EXPECT_EQ(numbers.dims(), (Dims{1, 3, 1, 1}));
+  EXPECT_EQ(ValuesOf<uint16_t>(numbers), (std::vector<uint16_t>{100, 256, 1000}));
+  EXPECT_EQ(Decode({depths}, {{"mode", std::string("I;16")}, {"channels", int32_t{1}}}).dims(),
+            (Dims{1, 3, 1, 1}));
+  ExpectRefused("asks for 3, but the image has 1", "decode_image", {{"X", BytesOf({depths})}},
+                {"Out"}, {{"mode", std::string("I;16")}, {"channels", int32_t{3}}});
+  ExpectRefused("with mode P images have 1 channel", "decode_image", {{"X", BytesOf({mask})}},
+                {"Out"}, {{"mode", std::string("P")}, {"channels", int32_t{3}}});
+  ExpectError(ErrorCode::kDataLoss, "while decoding image 1 of 2", [&] {
+    Decode({mask, depths}, p);
+  });
+}
+
+TEST(DecodeImageOp, OrientsValuesOf16Bits) {
+  for (const int64_t channels : {1, 2, 3, 4}) {
+    const ImageShape shape = {5, 7, channels};
+    const std::vector<uint8_t> low = SomePixels(shape, 1), high = SomePixels(shape, 2);
+    constexpr int kColors[] = {0, 0, 4, 2, 6};
+    PngImage png;
+    png.height = shape.height;
+    png.width = shape.width;
+    png.depth = 16;
+    png.colors = kColors[channels];
+    for (size_t i = 0; i < low.size(); ++i) {
+      png.rows += {static_cast<char>(high[i]), static_cast<char>(low[i])};
+    }
+    for (int orientation = 1; orientation <= 8; ++orientation) {
+      png.exif = ExifWith(orientation);
+      const LoDTensor out = Decode({EncodePng(png)}, {{"mode", std::string("I;16")}});
+      const std::vector<uint8_t> seen_low = Seen(low, shape, orientation);
+      const std::vector<uint8_t> seen_high = Seen(high, shape, orientation);
+      std::vector<uint16_t> expected;
+      for (size_t i = 0; i < low.size(); ++i) {
+        expected.push_back(static_cast<uint16_t>(seen_high[i] << 8 | seen_low[i]));
+      }
+      EXPECT_EQ(ValuesOf<uint16_t>(out), expected) << channels << " " << orientation;
+    }
+  }
+}
+
 TEST(DecodeImageOp, MarksWhatWasTruncated) {
   const ImageShape shape = {64, 64, 3};
   const std::string image = EncodeJpeg(SomePixels(shape), shape);

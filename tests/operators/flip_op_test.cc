@@ -64,7 +64,7 @@ TEST(FlipOp, DrawsAgainForEachStep) {
 }
 
 TEST(FlipOp, RefusesWhatIsNoImage) {
-  ExpectRefused("images are uint8 or float32 [N, H, W, C]", "flip",
+  ExpectRefused("images are uint8, uint16 or float32 [N, H, W, C]", "flip",
                 {{"X", MakeTensor<float>({2, 2}, {1, 2, 3, 4})}}, {"Out"});
   ExpectRefused("attribute 'p' is 1.5", "flip", {{"X", MakeTensor<float>({1, 1, 1, 1}, {1})}},
                 {"Out"}, {{"p", 1.5f}});

@@ -62,7 +62,7 @@ std::vector<std::string> Images() {
 
 // The last result, once of operators that are run as one, once of operators that cannot be, since
 // all of their results are asked for.
-void ExpectSame(const std::vector<Op>& ops, size_t fused) {
+void ExpectSame(const std::vector<std::string>& images, const std::vector<Op>& ops, size_t fused) {
   std::string all;
   std::vector<std::string> names;
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -72,12 +72,14 @@ void ExpectSame(const std::vector<Op>& ops, size_t fused) {
   const std::string last = StrCat("\"v", ops.size() - 1, "\"");
   ASSERT_EQ(RunsOf(ops, {names.back()}), fused);
   ASSERT_EQ(RunsOf(ops, names), 0u);
-  const std::vector<ElementValue> one = RunImageProgram(Images(), ImageProgram(ops, last));
-  const std::vector<ElementValue> plain = RunImageProgram(Images(), ImageProgram(ops, all));
-  ASSERT_EQ(one.size(), Images().size());
+  const std::vector<ElementValue> one = RunImageProgram(images, ImageProgram(ops, last));
+  const std::vector<ElementValue> plain = RunImageProgram(images, ImageProgram(ops, all));
+  ASSERT_EQ(one.size(), images.size());
   ASSERT_EQ(plain.size(), one.size());
   for (size_t i = 0; i < one.size(); ++i) ASSERT_EQ(one[i][0], plain[i].back()) << "image " << i;
 }
+
+void ExpectSame(const std::vector<Op>& ops, size_t fused) { ExpectSame(Images(), ops, fused); }
 
 TEST(FusedImages, MakeWhatTheOperatorsMakeOneAfterAnother) {
   ExpectSame({kDecode, kRandomResizedCrop, kFlip, kNormalize, kPlanes}, 5);
@@ -90,6 +92,48 @@ TEST(FusedImages, MakeWhatTheOperatorsMakeOneAfterAnother) {
               kFlipDown, Sized("random_crop", "[20, 30]"), kNormalize},
              7);
   ExpectSame({kDecode, kFlipDown, Sized("random_crop", "[20, 30]"), kFlip}, 4);
+}
+
+PngImage PngOf(const ImageShape& shape, uint32_t seed, int depth = 8) {
+  constexpr int kColors[] = {0, 0, 4, 2, 6};
+  PngImage png;
+  png.height = shape.height;
+  png.width = shape.width;
+  png.depth = depth;
+  png.colors = kColors[shape.channels];
+  const std::vector<uint8_t> bytes =
+      SomePixels({shape.height, shape.width * depth / 8, shape.channels}, seed);
+  png.rows.assign(bytes.begin(), bytes.end());
+  png.exif = ExifWith(static_cast<int>(1 + seed % 8));
+  return png;
+}
+
+// Images with alpha, masks of a palette, and images of 16 bits, of which none is run as one.
+TEST(FusedImages, TakeAlphaAndNumbers) {
+  std::vector<std::string> alpha, masks, deep;
+  for (uint32_t i = 0; i < 8; ++i) {
+    const ImageShape shape{41 + 7 * i, 83 - 5 * i, 1};
+    alpha.push_back(EncodePng(PngOf({shape.height, shape.width, i % 2 == 0 ? 2 : 4}, i)));
+    deep.push_back(EncodePng(PngOf({shape.height, shape.width, 1 + i % 4}, i, 16)));
+    PngImage mask = PngOf(shape, i);
+    mask.colors = 3;
+    mask.palette = std::string(30, 'x');  // shorter than the numbers are large
+    masks.push_back(EncodePng(mask));
+  }
+  const auto decode = [](const std::string& mode) {
+    return Op{"decode_image", StrCat(R"(attrs { name: "mode" s: ")", mode, R"(" })")};
+  };
+  const Op nearest = {"resize", R"(attrs { name: "size" ints: [20, 24] }
+                                   attrs { name: "interpolation" s: "nearest" })"};
+  const Op cubic = {"random_resized_crop", R"(attrs { name: "size" ints: [30, 21] }
+                                              attrs { name: "interpolation" s: "bicubic" })"};
+  ExpectSame(alpha, {decode("pixels"), kRandomResizedCrop, kFlip, kPlanes}, 4);
+  ExpectSame(alpha, {decode("pixels"), cubic, Sized("center_crop", "[20, 20]"), kFlip}, 4);
+  ExpectSame(alpha, {decode("pixels"), Sized("resize", "[20]")}, 2);
+  ExpectSame(masks, {decode("P"), Sized("random_crop", "[20, 25]"), kFlip, kPlanes}, 4);
+  ExpectSame(masks, {decode("P"), nearest, kFlip, kPlanes}, 4);
+  ExpectSame(deep, {decode("I;16"), Sized("random_crop", "[20, 25]"), cubic, kFlip, kPlanes}, 0);
+  ExpectSame(deep, {decode("I;16"), nearest, {"normalize", ""}}, 0);
 }
 
 TEST(FusedImages, LeaveOutOperatorsThatDoNotFit) {

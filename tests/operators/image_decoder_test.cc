@@ -323,6 +323,143 @@ TEST(ImageDecoder, SamplePngsAreAsTheirTruthSays) {
   EXPECT_GT(refused, 30);
 }
 
+// The numbers that an image is decoded to; of 8 bits, too.
+std::vector<uint32_t> NumbersOf(const std::string& bytes, DecodeMode mode) {
+  const Ref<ImageDecoder> decoder = ImageDecoder::Take();
+  const ImageHeader header = decoder->Open(bytes.data(), bytes.size(), kMostPixels, mode);
+  const auto size = static_cast<size_t>(header.stored.values());
+  if (mode == DecodeMode::k16Bits) {
+    std::vector<uint16_t> values(size);
+    EXPECT_TRUE(decoder->Decode16(false, Contiguous(values.data(), header.stored)));
+    return {values.begin(), values.end()};
+  }
+  std::vector<uint8_t> values(size);
+  EXPECT_TRUE(
+      decoder->Decode(WholeImage(header.stored), false, Contiguous(values.data(), header.stored)));
+  return {values.begin(), values.end()};
+}
+
+// Palettes that are too short for an index do not matter to who asks for the indices.
+TEST(ImageDecoder, NumbersOfSamplePngsAreThoseThatAreStored) {
+  if (TestData().empty()) GTEST_SKIP() << kNoTestData;
+  int indices = 0, deep = 0, refused = 0;
+  for (const Truth& truth : ReadTruth()) {
+    if (truth.is_jpeg || truth.Says("\tERR")) continue;
+    SCOPED_TRACE(truth.line);
+    const std::string bytes = truth.Bytes();
+    const PngImage stored = ReadPng(bytes);
+    std::vector<uint32_t> values;
+    for (int64_t y = 0; y < stored.height; ++y) {
+      const std::vector<uint32_t> row = StoredValues(stored, y);
+      values.insert(values.end(), row.begin(), row.end());
+    }
+    const auto expect = [&](DecodeMode mode, bool holds, const std::string& refusal, int* count) {
+      if (holds) {
+        ++*count;
+        EXPECT_EQ(NumbersOf(bytes, mode), values);
+      } else {
+        ++refused;
+        ExpectError(ErrorCode::kDataLoss, refusal, [&] { NumbersOf(bytes, mode); });
+      }
+    };
+    expect(DecodeMode::kIndices, stored.colors == 3 || (stored.colors == 0 && stored.depth <= 8),
+           "mode P is for images with a palette", &indices);
+    expect(DecodeMode::k16Bits, stored.depth == 16, "mode I;16 is for images of 16 bits", &deep);
+  }
+  EXPECT_GT(indices, 40);
+  EXPECT_GT(deep, 20);
+  EXPECT_GT(refused, 150);
+}
+
+// A key makes no alpha, and few bits are not spread over a byte.
+TEST(ImageDecoder, NumbersAreTakenAsTheyAre) {
+  using Numbers = std::vector<uint32_t>;
+  PngImage png;
+  png.height = 1;
+  png.width = 5;
+  png.colors = 0;
+  png.depth = 2;
+  png.rows = std::string("\x1B\x80", 2);
+  png.transparency = std::string("\0\x02", 2);
+  EXPECT_EQ(NumbersOf(EncodePng(png), DecodeMode::kIndices), (Numbers{0, 1, 2, 3, 2}));
+  png.colors = 3;
+  png.palette = std::string("\x80\0\0\0\x80\0", 6);
+  png.transparency = "";
+  EXPECT_EQ(NumbersOf(EncodePng(png), DecodeMode::kIndices), (Numbers{0, 1, 2, 3, 2}));
+  ExpectError(ErrorCode::kDataLoss, "a colour that is not in the palette",
+              [&] { Decode(EncodePng(png)); });
+  png.width = 2;
+  png.palette = "";
+  png.depth = 16;
+  png.colors = 0;
+  png.rows = std::string("\x03\xE8\x01\0", 4);
+  png.transparency = std::string("\x01\0", 2);
+  EXPECT_EQ(NumbersOf(EncodePng(png), DecodeMode::k16Bits), (Numbers{1000, 256}));
+  png.width = 1;
+  png.colors = 4;
+  png.transparency = "";
+  EXPECT_EQ(NumbersOf(EncodePng(png), DecodeMode::k16Bits), (Numbers{1000, 256}));
+}
+
+TEST(ImageDecoder, ImagesOfOtherFormatsHoldNoNumbers) {
+  const ImageShape shape = {2, 3, 3};
+  const std::vector<uint8_t> pixels = SomePixels(shape);
+  for (const DecodeMode mode : {DecodeMode::kIndices, DecodeMode::k16Bits}) {
+    ExpectError(ErrorCode::kDataLoss, "JPEG image of ",
+                [&] { NumbersOf(EncodeJpeg(pixels, shape), mode); });
+    ExpectError(ErrorCode::kDataLoss, "numbers (modes P and I;16) are read of PNG images",
+                [&] { NumbersOf(EncodeWebp(pixels, shape), mode); });
+  }
+}
+
+// How files of other formats begin.
+TEST(ImageDecoder, NamesFormatsThatItCannotDecode) {
+  using Text = std::string;
+  const Text bmp = "BM" + Text(12, '\0') + Text("\x28\0\0\0", 4);
+  const auto boxes = [](const Text& brands) {
+    return Text("\0\0\0", 3) + static_cast<char>(8 + brands.size()) + "ftyp" + brands;
+  };
+  const std::pair<Text, Text> images[] = {
+      {bmp, "BMP"},
+      {"GIF89a", "GIF"},
+      {Text("II*\0\x08", 5), "TIFF"},
+      {Text("MM\0+\0\x08", 6), "TIFF"},
+      {boxes("heic" + Text(4, '\0') + "mif1heic"), "HEIC"},
+      {boxes("mif1" + Text(4, '\0') + "mif1"), "HEIC"},
+      {boxes("avif" + Text(4, '\0') + "avifmif1"), "AVIF"},
+      {boxes("mif1" + Text(4, '\0') + "mif1avif"), "AVIF"},
+      {"\xFF\x0A\xFA\x7F", "JPEG XL"},
+      {Text("\0\0\0\x0CJXL \r\n\x87\n", 12), "JPEG XL"},
+      {Text("\0\0\0\x0CjP  \r\n\x87\n", 12), "JPEG 2000"},
+      {"P6\n2 2\n255\n", "PNM"},
+      {"qoif", "QOI"},
+      {"<svg xmlns=", "SVG"},
+  };
+  for (const auto& [bytes, format] : images) {
+    ExpectError(ErrorCode::kDataLoss, StrCat(format, format == "PNM" ? " (" : " image of "),
+                [&, &image = bytes] { Decode(image); });
+    ExpectError(ErrorCode::kDataLoss, "only JPEG, PNG and WebP can be decoded. Convert it",
+                [&, &image = bytes] { Decode(image); });
+  }
+  const Text others[] = {"",
+                         "B",
+                         "BM",
+                         "BM" + Text(16, 'x'),
+                         "P8 ",
+                         "P6",
+                         "GIF",
+                         boxes("isom" + Text(4, '\0') + "mp42"),
+                         boxes("qt  avif"),
+                         boxes("mp42" + Text(4, '\0')) + "avif",
+                         Text("\0\0\0\x08"
+                              "ftyp",
+                              8)};
+  for (const Text& bytes : others) {
+    ExpectError(ErrorCode::kDataLoss, StrCat(bytes.size(), " bytes that are no image"),
+                [&] { Decode(bytes); });
+  }
+}
+
 TEST(ImageDecoder, SampleCmykImagesAreAsTheirTruthSays) {
   if (TestData().empty()) GTEST_SKIP() << kNoTestData;
   int read = 0;
@@ -426,6 +563,12 @@ std::vector<std::pair<std::string, std::string>> SmallImages() {
   png.rows.resize(85);  // 17 rows of 5 bytes
   png.interlaced = true;
   images.emplace_back("palette", EncodePng(png));
+  png.colors = 2;
+  png.depth = 16;
+  png.palette = png.transparency = "";
+  for (const uint8_t value : pixels) png.rows += StrCat(static_cast<char>(value), "x");
+  png.rows.erase(0, 85);
+  images.emplace_back("16 bits", EncodePng(png));
   WebpOptions webp;
   webp.exif = ExifWith(6);
   images.emplace_back("lossless", EncodeWebp(pixels, shape, webp));
@@ -436,11 +579,19 @@ std::vector<std::pair<std::string, std::string>> SmallImages() {
 
 // What decoding bytes of unknown worth leads to: pixels, or an error that blames the bytes. The
 // same decoder and a new one must agree.
-std::string OutcomeOf(ImageDecoder* decoder, const std::string& bytes, bool partial) {
+std::string OutcomeOf(ImageDecoder* decoder, const std::string& bytes, bool partial,
+                      DecodeMode mode = DecodeMode::kPixels) {
   constexpr int64_t kFewPixels = 10000;
   try {
-    const ImageHeader header = decoder->Open(bytes.data(), bytes.size(), kFewPixels);
-    std::vector<uint8_t> values(static_cast<size_t>(header.stored.values()));
+    const ImageHeader header = decoder->Open(bytes.data(), bytes.size(), kFewPixels, mode);
+    const auto count = static_cast<size_t>(header.stored.values());
+    if (mode == DecodeMode::k16Bits) {
+      std::vector<uint16_t> values(count);
+      const bool whole = decoder->Decode16(partial, Contiguous(values.data(), header.stored));
+      return (whole ? "whole " : "partial ") +
+             std::string(reinterpret_cast<const char*>(values.data()), 2 * count);
+    }
+    std::vector<uint8_t> values(count);
     const bool whole = decoder->Decode(WholeImage(header.stored), partial,
                                        Contiguous(values.data(), header.stored));
     return (whole ? "whole " : "partial ") + std::string(values.begin(), values.end());
@@ -452,9 +603,11 @@ std::string OutcomeOf(ImageDecoder* decoder, const std::string& bytes, bool part
 }
 
 void ExpectDefined(ImageDecoder* decoder, const std::string& bytes) {
-  for (const bool partial : {false, true}) {
-    const std::string outcome = OutcomeOf(decoder, bytes, partial);
-    ASSERT_TRUE(outcome == OutcomeOf(ImageDecoder::Take().get(), bytes, partial));
+  for (const DecodeMode mode : {DecodeMode::kPixels, DecodeMode::kIndices, DecodeMode::k16Bits}) {
+    for (const bool partial : {false, true}) {
+      const std::string outcome = OutcomeOf(decoder, bytes, partial, mode);
+      ASSERT_TRUE(outcome == OutcomeOf(ImageDecoder::Take().get(), bytes, partial, mode));
+    }
   }
 }
 
@@ -520,6 +673,71 @@ TEST(ImageDecoder, OrientationsAreFoundAndDamagedOnesIgnored) {
     const int found =
         OrientationOf(reinterpret_cast<const uint8_t*>(damaged.data()), damaged.size());
     EXPECT_TRUE(found >= 1 && found <= 8) << bit;
+  }
+}
+
+// EXIF data with an entry that has these bytes as its values, in the entry or, if they are more
+// than four, behind it.
+std::string ExifOf(bool little_endian, uint64_t type, uint64_t count, const std::string& values) {
+  const auto number = [&](uint64_t value, size_t size) {
+    const std::string bytes = BigEndian(value, size);
+    return little_endian ? std::string(bytes.rbegin(), bytes.rend()) : bytes;
+  };
+  constexpr uint64_t kEnd = 8 + 2 + 12 + 4;
+  const bool inside = values.size() <= 4;
+  return (little_endian ? "II" : "MM") + number(42, 2) + number(8, 4) + number(1, 2) +
+         number(0x0112, 2) + number(type, 2) + number(count, 4) +
+         (inside ? (values + std::string(4 - values.size(), '\0')) : number(kEnd, 4)) +
+         number(0, 4) + (inside ? "" : values);
+}
+
+// As Pillow 12 has it: of the types 1 to 18, those of integers but BYTE (1) and signed ones of 8
+// bytes, and the first of several values. PIL.ImageOps.exif_transpose of such images.
+TEST(ImageDecoder, OrientationsOfEveryTypeOfIntegersCount) {
+  const std::pair<uint64_t, size_t> types[] = {{3, 2}, {4, 4},  {6, 1}, {8, 2},
+                                               {9, 4}, {13, 4}, {16, 8}};
+  for (const bool little_endian : {false, true}) {
+    const auto number = [&](uint64_t value, size_t size) {
+      const std::string bytes = BigEndian(value, size);
+      return little_endian ? std::string(bytes.rbegin(), bytes.rend()) : bytes;
+    };
+    const auto found = [&](uint64_t type, uint64_t count, const std::string& values) {
+      const std::string exif = ExifOf(little_endian, type, count, values);
+      return OrientationOf(reinterpret_cast<const uint8_t*>(exif.data()), exif.size());
+    };
+    for (const auto& [type, size] : types) {
+      SCOPED_TRACE(type);
+      EXPECT_EQ(found(type, 0, ""), 1);
+      for (uint64_t count = 1; count <= 3; ++count) {
+        std::string values = number(6, size);
+        for (uint64_t i = 1; i < count; ++i) values += number(3, size);
+        EXPECT_EQ(found(type, count, values), 6);
+        EXPECT_EQ(found(type, count + 100, values), 1);  // more than there are
+      }
+      EXPECT_EQ(found(type, 1, number(9, size)), 1);
+      EXPECT_EQ(found(type, 1, number(~uint64_t{0}, size)), 1);
+      EXPECT_EQ(found(type, 0xFFFFFFFF, number(6, size)), 1);
+    }
+    for (const uint64_t type : {1, 2, 7, 14, 15, 17, 18, 0}) {
+      EXPECT_EQ(found(type, 1, number(6, 1)), 1) << type;
+    }
+  }
+  // The same in each format.
+  const ImageShape shape = {2, 3, 3};
+  const std::vector<uint8_t> pixels = SomePixels(shape);
+  const std::string exif = ExifOf(true, 4, 1, std::string("\x06\0\0\0", 4));
+  JpegOptions jpeg;
+  jpeg.exif = exif;
+  WebpOptions webp;
+  webp.exif = exif;
+  PngImage png;
+  png.height = shape.height;
+  png.width = shape.width;
+  png.rows.assign(pixels.begin(), pixels.end());
+  png.exif = exif;
+  for (const std::string& bytes :
+       {EncodeJpeg(pixels, shape, jpeg), EncodeWebp(pixels, shape, webp), EncodePng(png)}) {
+    EXPECT_EQ(ReadImageHeader(bytes.data(), bytes.size(), kMostPixels).orientation, 6);
   }
 }
 

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/program/operator.h"
 #include "tests/encoded_images.h"
 #include "tests/image_chains.h"
+#include "tests/operators/image_checks.h"
 #include "tests/program_runner.h"
+#include "tests/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -115,6 +118,63 @@ TEST_P(ImageOpsInPrograms, WorkInBlocksAndInMainPrograms) {
     equal += all[0].bytes.compare(i * one[0].bytes.size(), one[0].bytes.size(), one[0].bytes) == 0;
   }
   EXPECT_EQ(equal == kImages, !draws);
+}
+
+// An operator that moves pixels does with values of 16 bits what it does with their lower and their
+// upper bytes.
+TEST(ImageOps, MoveValuesOf16BitsAsTheyMoveBytes) {
+  using Ints = std::vector<int32_t>;
+  const Attributes size = {{"size", Ints{12, 10}}};
+  const Attributes nearest = {{"size", Ints{12, 10}}, {"interpolation", std::string("nearest")}};
+  const std::pair<std::string, Attributes> ops[] = {
+      {"center_crop", size},
+      {"crop", {{"size", Ints{12, 10}}, {"top", 3}, {"left", 1}}},
+      {"cutout", {{"p", 1.0f}}},
+      {"flip", {{"p", 0.5f}}},
+      {"pad", {{"padding", Ints{1, 2, 3, 4}}}},
+      {"pad", {{"padding", Ints{3}}, {"mode", std::string("reflect")}}},
+      {"random_crop", size},
+      {"random_resized_crop", nearest},
+      {"resize", nearest},
+      {"transpose", {{"axis", Ints{0, 3, 1, 2}}}},
+  };
+  for (const int64_t channels : {1, 2, 3, 4}) {
+    const Dims dims = {kImages, 15, 17, channels};
+    const LoDTensor low = RandomImages(dims, 1), high = RandomImages(dims, 2);
+    const auto both = [](const LoDTensor& lower, const LoDTensor& upper) {
+      std::vector<uint16_t> values;
+      for (int64_t i = 0; i < lower.numel(); ++i) {
+        values.push_back(
+            static_cast<uint16_t>(lower.data<uint8_t>()[i] | upper.data<uint8_t>()[i] << 8));
+      }
+      return values;
+    };
+    for (const auto& [type, attributes] : ops) {
+      SCOPED_TRACE(type);
+      const LoDTensor out =
+          RunImageOp(type, MakeTensor<uint16_t>(dims, both(low, high)), attributes);
+      const LoDTensor out_low = RunImageOp(type, low, attributes);
+      EXPECT_EQ(out.dims(), out_low.dims());
+      EXPECT_EQ(ValuesOf<uint16_t>(out), both(out_low, RunImageOp(type, high, attributes)));
+    }
+  }
+}
+
+TEST(ImageOps, TakeNumbersAsLargeAs16BitsHold) {
+  using Numbers = std::vector<uint16_t>;
+  const LoDTensor x = MakeTensor<uint16_t>({1, 1, 1, 1}, {40000});
+  const std::vector<int32_t> around = {1, 0, 0, 0};
+  const auto padded = [&](float fill) {
+    return RunImageOp("pad", x, {{"padding", around}, {"fill", fill}});
+  };
+  EXPECT_EQ(ValuesOf<uint16_t>(padded(65535)), (Numbers{65535, 40000}));
+  ExpectRefused("attribute 'fill' is 65536", "pad", {{"X", x}}, {"Out"},
+                {{"padding", around}, {"fill", 65536.0f}});
+  const Attributes covered = {{"p", 1.0f}, {"size", 1}, {"value", Floats{50000}}};
+  EXPECT_EQ(ValuesOf<uint16_t>(RunImageOp("cutout", x, covered)), (Numbers{50000}));
+  ExpectRefused("for uint16 images it must be whole and from 0 to 65535", "cutout", {{"X", x}},
+                {"Out"}, {{"p", 1.0f}, {"value", Floats{65536}}});
+  EXPECT_EQ(ValuesOf<float>(RunImageOp("normalize", x, {{"scale", 0.5f}})), (Floats{20000}));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ImageOpsInPrograms, testing::ValuesIn(Cases()),

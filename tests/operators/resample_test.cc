@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resizing, compared with sums in double and with values that Pillow 13 gives.
+// Resizing, compared with sums in double and with values that Pillow gives.
 #include "operators/image/resample.h"
 
 #include <gtest/gtest.h>
@@ -126,9 +126,19 @@ const Case kCases[] = {{{7, 9, 3}, 7, 9},    {{7, 9, 3}, 4, 5},   {{7, 9, 3}, 15
                        {{6, 6, 2}, 3, 9},    {{1, 1, 3}, 4, 5},   {{16, 40, 3}, 1, 1},
                        {{13, 64, 3}, 6, 23}, {{9, 60, 3}, 4, 17}, {{6, 20, 4}, 5, 50}};
 
+// Random pixels; alpha, if there is some, is 255, so that nothing is weighed by it.
+std::vector<uint8_t> OpaquePixels(const ImageShape& shape, uint32_t seed) {
+  std::vector<uint8_t> pixels = RandomBytes(shape.values(), seed);
+  const auto channels = static_cast<size_t>(shape.channels);
+  for (size_t i = channels - 1; i < pixels.size() && channels % 2 == 0; i += channels) {
+    pixels[i] = 255;
+  }
+  return pixels;
+}
+
 TEST(Resampler, AgreesWithSumsInDouble) {
   for (const Case& one : kCases) {
-    const std::vector<uint8_t> pixels = RandomBytes(one.shape.values(), 3);
+    const std::vector<uint8_t> pixels = OpaquePixels(one.shape, 3);
     for (const Interpolation interpolation : kAll) {
       for (const bool antialias : {true, false}) {
         const Resize resize{one.height, one.width, interpolation, antialias};
@@ -172,7 +182,7 @@ TEST(Resampler, MakesAPartLikeTheWhole) {
 // One channel is made number by number, three and four by instructions that take several.
 TEST(Resampler, TreatsEachChannelAsAnImage) {
   for (const Case& one : kCases) {
-    const std::vector<uint8_t> pixels = RandomBytes(one.shape.values(), 4);
+    const std::vector<uint8_t> pixels = OpaquePixels(one.shape, 4);
     const auto channels = static_cast<size_t>(one.shape.channels);
     for (const Interpolation interpolation : kAll) {
       const Resize resize{one.height, one.width, interpolation, true};
@@ -187,6 +197,90 @@ TEST(Resampler, TreatsEachChannelAsAnImage) {
       }
     }
   }
+}
+
+// Colors are multiplied by alpha, resized, and divided by what alpha has become. That is not so
+// where no pixels are mixed: by the nearest filter, and where an image keeps its size.
+TEST(Resampler, WeighsColorsByAlpha) {
+  uint32_t seed = 0;
+  for (const int64_t channels : {2, 4}) {
+    for (const Case& one : kCases) {
+      const ImageShape shape{one.shape.height, one.shape.width, channels};
+      const auto step = static_cast<size_t>(channels);
+      std::vector<uint8_t> pixels = RandomBytes(shape.values(), ++seed);
+      for (size_t i = step - 1; i < pixels.size(); i += 3 * step) pixels[i] = seed % 2 ? 0 : 255;
+      for (const Interpolation interpolation : kAll) {
+        const Resize resize{one.height, one.width, interpolation, seed % 3 != 0};
+        const bool stays = one.height == shape.height && one.width == shape.width;
+        const bool weighs = interpolation != Interpolation::kNearest && !stays;
+        const auto line = [&](size_t c) {
+          std::vector<uint8_t> values;
+          for (size_t i = 0; i < pixels.size(); i += step) {
+            const int value = pixels[i + c], alpha = pixels[i + step - 1];
+            const bool is_weighed = weighs && c + 1 < step;
+            values.push_back(static_cast<uint8_t>(
+                is_weighed ? std::lround(static_cast<double>(value) * alpha / 255) : value));
+          }
+          return Resized(values, {shape.height, shape.width, 1}, resize);
+        };
+        const std::vector<uint8_t> result = Resized(pixels, shape, resize), alphas = line(step - 1);
+        for (size_t c = 0; c < step; ++c) {
+          const std::vector<uint8_t> channel = line(c);
+          for (size_t i = 0; i < channel.size(); ++i) {
+            const int alpha = weighs && c + 1 < step && alphas[i] > 0 ? alphas[i] : 255;
+            ASSERT_EQ(result[i * step + c], std::min(255 * channel[i] / alpha, 255))
+                << "channel " << c << " of " << channels << ", pixel " << i << " of " << one.height
+                << " x " << one.width << ", filter " << static_cast<int>(interpolation);
+          }
+        }
+      }
+    }
+  }
+}
+
+// A window of the result, and a part of the image that lies between pixels, as a run of operators
+// asks for them.
+TEST(Resampler, WeighsPartsByAlphaLikeTheWhole) {
+  const ImageShape shape{30, 40, 4};
+  const std::vector<uint8_t> pixels = RandomBytes(shape.values());
+  const Resize resize{20, 25, Interpolation::kBicubic, true};
+  const std::vector<uint8_t> whole = Resized(pixels, shape, resize);
+  const Box window{4, 7, 13, 9};
+  const std::vector<uint8_t> part = Resized(pixels, shape, resize, window);
+  for (int64_t y = 0; y < window.height; ++y) {
+    for (int64_t x = 0; x < window.width * 4; ++x) {
+      ASSERT_EQ(part[static_cast<size_t>(y * window.width * 4 + x)],
+                whole[static_cast<size_t>((window.y + y) * 25 * 4 + window.x * 4 + x)]);
+    }
+  }
+  // The same size, but of another part: pixels are mixed.
+  Resampler resampler;
+  const ImageShape two{1, 2, 2};
+  const std::vector<uint8_t> black_and_none = {255, 255, 0, 0};
+  resampler.Plan(two, {0.25, 0, 1.5, 1}, {1, 2, Interpolation::kBilinear, true}, {0, 0, 2, 1});
+  std::vector<uint8_t> result;
+  resampler.Run(Contiguous(black_and_none.data(), two).Crop(resampler.needed()),
+                [&](int64_t, const uint8_t* row) { result.assign(row, row + 4); });
+  EXPECT_EQ(result[0], 255);
+  EXPECT_EQ(result[2], 255);
+}
+
+// numpy.asarray(PIL.Image.merge("LA", [gray, alpha]).resize((2, 2), filter)) with Pillow 12.3 and
+// 13, for gray = PIL.Image.fromarray(numpy.array([[200, 0, 40, 255], [10, 90, 255, 3], [255, 128,
+// 7, 255]], dtype="uint8")) and alpha, made likewise of [[255, 0, 128, 9], [77, 255, 0, 200], [1,
+// 50, 255, 254]].
+TEST(Resampler, GivesPillowsValuesOfGrayWithAlpha) {
+  const std::vector<uint8_t> pixels = {200, 255, 0, 0,   40,  128, 255, 9,  10, 77,  90,  255,
+                                       255, 0,   3, 200, 255, 1,   128, 50, 7,  255, 255, 254};
+  const auto resized = [&](Interpolation interpolation) {
+    return Resized(pixels, {3, 4, 2}, {2, 2, interpolation, true});
+  };
+  using Bytes = std::vector<uint8_t>;
+  EXPECT_EQ(resized(Interpolation::kBilinear), (Bytes{136, 133, 39, 83, 65, 90, 105, 186}));
+  EXPECT_EQ(resized(Interpolation::kBicubic), (Bytes{141, 141, 14, 71, 47, 81, 107, 200}));
+  EXPECT_EQ(resized(Interpolation::kArea), (Bytes{128, 147, 24, 85, 127, 26, 131, 255}));
+  EXPECT_EQ(resized(Interpolation::kLanczos), (Bytes{141, 144, 0, 64, 36, 76, 107, 207}));
+  EXPECT_EQ(resized(Interpolation::kNearest), (Bytes{0, 0, 255, 9, 128, 50, 255, 254}));
 }
 
 TEST(ResampleWeights, AreTheirHalvesTogether) {
@@ -217,7 +311,7 @@ TEST(Resampler, GivesTheSameValuesOnEveryProcessor) {
 }
 
 // PIL.Image.fromarray(numpy.array([[0, 50, 100, 250], [10, 20, 255, 30], [7, 8, 9, 200]],
-// dtype="uint8")).resize((2, 2), filter), Pillow 13.0.
+// dtype="uint8")).resize((2, 2), filter), Pillow 12.3 and 13.0.
 TEST(Resampler, GivesPillowsValues) {
   const std::vector<uint8_t> pixels = {0, 50, 100, 250, 10, 20, 255, 30, 7, 8, 9, 200};
   const auto resized = [&](Interpolation interpolation) {

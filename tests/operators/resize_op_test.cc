@@ -2,6 +2,7 @@
 // resize; the values are those of Resampler, which has a test of its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -58,6 +59,47 @@ TEST(ResizeOp, TakesFloats) {
   const Floats floats =
       ValuesOf<float>(RunOp("resize", {{"X", AsFloats(bytes)}}, {"Out"}, attributes).at("Out"));
   for (size_t i = 0; i < rounded.size(); ++i) EXPECT_NEAR(rounded[i], floats[i], 1.01);
+}
+
+// numpy.asarray(PIL.Image.fromarray(numpy.array([[0, 50, 100, 65535], [10, 20000, 255, 30], [7, 8,
+// 40000, 200]], dtype="uint16")).resize((2, 2), filter)) with Pillow 12.3.
+TEST(ResizeOp, TakesNumbersOf16Bits) {
+  using Numbers = std::vector<uint16_t>;
+  const LoDTensor x =
+      MakeTensor<uint16_t>({1, 3, 4, 1}, {0, 50, 100, 65535, 10, 20000, 255, 30, 7, 8, 40000, 200});
+  const auto resized = [&](const std::string& interpolation) {
+    return ValuesOf<uint16_t>(RunOp("resize", {{"X", x}}, {"Out"},
+                                    {{"size", Ints{2, 2}}, {"interpolation", interpolation}})
+                                  .at("Out"));
+  };
+  EXPECT_EQ(resized("bilinear"), (Numbers{3252, 18702, 6805, 11886}));
+  EXPECT_EQ(resized("bicubic"), (Numbers{3399, 19820, 6707, 11765}));
+  EXPECT_EQ(resized("area"), (Numbers{5015, 16481, 8, 20100}));
+  EXPECT_EQ(resized("lanczos"), (Numbers{3493, 19812, 7581, 11235}));
+  EXPECT_EQ(resized("nearest"), (Numbers{50, 65535, 8, 200}));
+  // Where a filter goes beyond them, they end at 0 and 65535.
+  const LoDTensor edge = MakeTensor<uint16_t>({1, 1, 4, 1}, {0, 0, 65535, 65535});
+  const Numbers wide =
+      ValuesOf<uint16_t>(RunOp("resize", {{"X", edge}}, {"Out"},
+                               {{"size", Ints{1, 12}}, {"interpolation", std::string("bicubic")}})
+                             .at("Out"));
+  EXPECT_EQ(std::count(wide.begin(), wide.end(), 0), 5);
+  EXPECT_EQ(std::count(wide.begin(), wide.end(), 65535), 5);
+}
+
+// Alpha is the second channel, and the black that cannot be seen does not show.
+TEST(ResizeOp, WeighsByAlpha) {
+  const LoDTensor x = MakeTensor<uint8_t>({1, 1, 2, 2}, {255, 255, 0, 0});
+  EXPECT_EQ(
+      ValuesOf<uint8_t>(RunOp("resize", {{"X", x}}, {"Out"}, {{"size", Ints{1, 1}}}).at("Out")),
+      (std::vector<uint8_t>{255, 128}));
+  EXPECT_EQ(
+      ValuesOf<uint8_t>(RunOp("resize", {{"X", x}}, {"Out"}, {{"size", Ints{1, 2}}}).at("Out")),
+      ValuesOf<uint8_t>(x));
+  const LoDTensor floats = MakeTensor<float>({1, 1, 2, 2}, {255, 255, 0, 0});
+  EXPECT_EQ(
+      ValuesOf<float>(RunOp("resize", {{"X", floats}}, {"Out"}, {{"size", Ints{1, 1}}}).at("Out")),
+      (Floats{127.5f, 127.5f}));
 }
 
 // The data decides the other side.

@@ -61,6 +61,52 @@ def test_calls_one_after_another_are_one_reader(numbers: millhopper.Reader) -> N
     np.testing.assert_array_equal(column(apart, "row"), 2 * ROWS + 1)
 
 
+def test_a_name_that_is_taken_is_refused(numbers: millhopper.Reader) -> None:
+    """The second step of a name would overwrite what the first one has made."""
+    pair = numbers.apply("scale", "row", "other", scale=10.0)
+    first = pair.apply("scale", "row", name="s", scale=2.0)
+    taken = "another step or reader has the name '{}'; give another"
+    refused = [
+        lambda: first.apply("scale", "other", name="s", scale=3.0),
+        lambda: first.apply("top_k", "other", name="s", k=2),
+        lambda: first.cast("float64", slot="other", name="s"),
+        # Steps between them, and readers in whose block the step is hidden.
+        lambda: first.apply("scale", "other").apply("scale", "row", name="s"),
+        lambda: first.apply("scale", "other").shuffle(9).apply("scale", "row", name="s"),
+        lambda: first.shuffle(9).batch(2).apply("scale", "row", name="s"),
+    ]
+    for make in refused:
+        with pytest.raises(millhopper.Error, match=taken.format("s")):
+            make()
+    with pytest.raises(millhopper.Error, match=taken.format("files")):
+        numbers.apply("scale", name="files")
+    with pytest.raises(millhopper.Error, match="has the name 's.scale'"):  # the default's
+        numbers.apply("scale", "row", "other", name="s.scale").apply("scale", name="s").apply(
+            "scale", "row", scale=2.0
+        )
+    (both,) = first.apply("scale", "other", name="t", scale=3.0).batch(RECORDS)
+    np.testing.assert_array_equal(both["row"], 2 * ROWS)
+    np.testing.assert_array_equal(both["other"], 30 * ROWS)
+
+
+def test_readers_of_a_name_that_is_taken_are_refused(numbers: millhopper.Reader) -> None:
+    decorated = numbers.apply("scale", name="s", scale=2.0)
+    makers = [
+        lambda name: decorated.shuffle(9, name=name),
+        lambda name: decorated.batch(2, name=name),
+        lambda name: decorated.map(lambda element: element, name=name),
+        lambda name: decorated.filter(lambda element: True, name=name),
+        lambda name: decorated.select("row", name=name),
+        lambda name: decorated.decorate("create_take_reader", name=name, count=1),
+        lambda name: decorated.mix(numbers, name=name),
+        lambda name: decorated.zip(numbers, names=["a", "b"], name=name),
+    ]
+    for make in makers:
+        for name in ("files", "s"):
+            with pytest.raises(millhopper.Error, match=f"there is a variable '{name}' already"):
+                make(name)
+
+
 def test_slots_without_names_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("ab\nc\n")

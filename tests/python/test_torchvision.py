@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arithmetic of operators on images, compared with torchvision's functions for uint8 tensors.
 
-In an environment with torchvision (0.29 has been compared; -s prints how many values differ)::
+The bytes are those of ``torchvision.transforms.functional``; ``transforms.v2`` rounds some values
+otherwise. In an environment with torchvision (0.29 has been compared, and 0.24 with ``v2``; -s
+prints how many values differ)::
 
     pip install . && python -m pytest -s tests/python/test_torchvision.py
 """
@@ -23,6 +25,7 @@ pytest.importorskip("torchvision", reason="torchvision is not installed")
 from PIL import Image  # noqa: E402
 from torchvision.transforms import InterpolationMode, autoaugment  # noqa: E402
 from torchvision.transforms import functional as F  # noqa: E402
+from torchvision.transforms.v2 import functional as v2  # noqa: E402
 
 Reader = millhopper.Reader
 
@@ -112,6 +115,47 @@ def test_blur_differs_by_rounding(
         most=1,
         share=0.001,
     )
+
+
+def test_blur_differs_by_rounding_under_every_kernel(
+    decoded: Reader, images: list[np.ndarray]
+) -> None:
+    random = np.random.default_rng(3)
+    for _ in range(12):
+        size = [int(side) for side in random.choice([1, 3, 5, 9, 23, 51, 63], 2)]
+        sigma = float(np.float32(random.uniform(0.1, 20)))
+        check(
+            decoded.gaussian_blur(size, sigma),
+            images,
+            lambda image, size=size, sigma=sigma: F.gaussian_blur(image, size, [sigma, sigma]),
+            most=1,
+            share=0.01,
+        )
+
+
+def test_second_transforms_round_some_values_otherwise(
+    decoded: Reader, images: list[np.ndarray]
+) -> None:
+    """What is said of torchvision.transforms.v2: the same, or by 1 in few values."""
+    half = (0.7, 0.7)
+    single = float(np.float32(0.7))
+    turn = float(np.float32(0.05))
+    for reader, function, share in (
+        (decoded.random_posterize(3, p=1), lambda image: v2.posterize(image, 3), 0),
+        (decoded.random_solarize(77, p=1), lambda image: v2.solarize(image, 77), 0),
+        (decoded.random_equalize(p=1), v2.equalize, 0),
+        (decoded.color_jitter(half), lambda image: v2.adjust_brightness(image, single), 0),
+        (decoded.color_jitter(0, half), lambda image: v2.adjust_contrast(image, single), 0),
+        (decoded.color_jitter(0, 0, half), lambda image: v2.adjust_saturation(image, single), 0.01),
+        (decoded.color_jitter(hue=(turn, turn)), lambda image: v2.adjust_hue(image, turn), 0.001),
+        (decoded.random_autocontrast(p=1), v2.autocontrast, 0.02),
+        (
+            decoded.random_adjust_sharpness(0.7, p=1),
+            lambda image: v2.adjust_sharpness(image, single),
+            0.05,
+        ),
+    ):
+        check(reader, images, function, 0 if share == 0 else 1, share)
 
 
 @pytest.mark.parametrize("factor", [0, 0.3, 0.7, 1, 1.3, 1.9])

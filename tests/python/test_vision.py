@@ -14,8 +14,9 @@ from pathlib import Path
 import millhopper
 import numpy as np
 import pytest
-from millhopper import dataset, vision
+from millhopper import current_record, dataset, vision
 from millhopper.base.zipped import zip_strict
+from millhopper.iterating.image_methods import ImageMethods
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -119,6 +120,151 @@ def test_random_transforms_depend_on_seed_pass_and_record_alone(folder: Path, po
     assert first[0] != first[1]
     assert all(passes(count) == first for count in (1, 2, 7))
     assert passes(2, seed=4) != first
+
+
+# Every method of images, with what it needs.
+METHODS: dict[str, tuple[object, ...]] = {
+    "decode_image": (),
+    "resize": (9,),
+    "crop": (9,),
+    "center_crop": (9,),
+    "random_crop": (9, 2),
+    "random_resized_crop": (9,),
+    "random_horizontal_flip": (),
+    "random_vertical_flip": (),
+    "pad": (1,),
+    "normalize": (),
+    "to_chw": (),
+    "grayscale": (),
+    "color_jitter": (0.4, 0.4, 0.4, 0.1),
+    "random_rotation": (30,),
+    "random_affine": (30,),
+    "random_erasing": (0.9,),
+    "gaussian_blur": (3,),
+    "random_posterize": (3,),
+    "random_solarize": (100,),
+    "random_autocontrast": (),
+    "random_equalize": (),
+    "random_adjust_sharpness": (3,),
+    "rand_augment": (),
+    "mixup": (),
+    "cutmix": (),
+}
+# Those that change such small noise, at random.
+RANDOM = {name for name in METHODS if name.startswith("rand")} - {"random_equalize"}
+RANDOM |= {"color_jitter", "gaussian_blur"}
+
+
+def test_every_method_takes_a_name(folder: Path) -> None:
+    own = {name for name in vars(ImageMethods) if not name.startswith("_")}
+    assert own == set(METHODS)
+    files = dataset.image_folder(folder)
+    decoded = files.decode_image("image")
+    for method, arguments in METHODS.items():
+        reader = files if method == "decode_image" else decoded
+        options = {"num_classes": 2} if method in ("mixup", "cutmix") else {}
+        if method == "mixup":
+            reader = decoded.normalize()
+        named = getattr(reader, method)(*arguments, slot="image", name="mine", **options)
+        assert 'arguments: "mine:Out"' in named.to_text(), method
+        assert 'arguments: "mine"' in named.to_text(), method
+
+
+def test_draws_stay_when_other_steps_are_added(folder: Path) -> None:
+    """They depend on the operator's name, not on that of the chain."""
+    numbered = dataset.image_folder(folder, seed=3).map(
+        lambda element: {**element, "number": np.array([current_record().sample])}
+    )
+
+    def images(reader: millhopper.Reader) -> dict[int, bytes]:
+        return {element["number"].item(): element["image"].tobytes() for element in reader}
+
+    def chain(reader: millhopper.Reader, method: str, name: str) -> millhopper.Reader:
+        decoded = reader.decode_image("image").center_crop(12)
+        return getattr(decoded, method)(*METHODS[method], slot="image", name=name)
+
+    for method in RANDOM:
+        plain = images(chain(numbered, method, ""))
+        named = images(chain(numbered, method, "mine"))
+        assert plain != named, method
+        for name, wanted in (("", plain), ("mine", named)):
+            assert images(chain(numbered.shuffle(4), method, name)) == wanted, method
+            assert images(chain(numbered.shuffle(4).shuffle(3).take(9), method, name)) == wanted
+            apart = numbered.decode_image("image").shuffle(5).center_crop(12, slot="image")
+            made = getattr(apart.double_buffer(), method)
+            assert images(made(*METHODS[method], slot="image", name=name)) == wanted, method
+
+
+def test_a_step_that_is_repeated_draws_other_numbers(folder: Path) -> None:
+    crops = dataset.image_folder(folder).decode_image("image", output="a").pad(9, slot="a")
+    both = crops.apply("random_crop", "a", "b", size=[9, 9]).random_crop(9, slot="a")
+    for reader in (both, both.batch(2).random_horizontal_flip(slot="a")):
+        assert all((element["a"] != element["b"]).any() for element in reader)
+    text = both.batch(2).random_crop(5, slot="a").to_text()
+    for name in ("images.random_crop:Out", "images.random_crop_2:Out", "images.random_crop_3:Out"):
+        assert text.count(f'name: "{name}"') == 1
+
+
+def test_masks_are_cropped_like_their_images(folder: Path) -> None:
+    """Sources of one name draw alike; others do not."""
+
+    def crops(name: str) -> millhopper.Reader:
+        files = millhopper.Reader.open_files(f"image_folder:{folder}", names=["image", "label"])
+        if name:
+            files = millhopper.Reader.open_files(
+                f"image_folder:{folder}", names=["image", "label"], name=name
+            )
+        return files.decode_image("image").random_crop(9)
+
+    names = ["image", "label", "mask", "same"]
+    joined = crops("").zip(crops(""), names=names)
+    assert all((element["image"] == element["mask"]).all() for element in joined)
+    others = crops("").zip(crops("web"), names=names)
+    assert any((element["image"] != element["mask"]).any() for element in others)
+
+
+def test_numbers_of_palettes_and_of_16_bits(tmp_path: Path) -> None:
+    def encoded(depth: int, colors: int, rows: bytes, *more: bytes) -> bytes:
+        def chunk(kind: bytes, data: bytes) -> bytes:
+            body = kind + data
+            return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+
+        return (
+            b"\x89PNG\r\n\x1a\n"
+            + chunk(b"IHDR", struct.pack(">IIBBBBB", 3, 1, depth, colors, 0, 0, 0))
+            + b"".join(more)
+            + chunk(b"IDAT", zlib.compress(b"\0" + rows))
+            + chunk(b"IEND", b"")
+        )
+
+    palette = b"\0\0\0\x09PLTE\0\0\0\x80\0\0\0\x80\0"
+    palette += struct.pack(">I", zlib.crc32(palette[4:]))
+    (tmp_path / "mask.png").write_bytes(encoded(8, 3, bytes([0, 1, 2]), palette))
+    (tmp_path / "depth.png").write_bytes(encoded(16, 0, struct.pack(">3H", 100, 256, 1000)))
+
+    def reader(name: str) -> millhopper.Reader:
+        files = millhopper.Reader.open_files(f"image_list:{tmp_path / name}.txt", names=["x", "y"])
+        (tmp_path / f"{name}.txt").write_text(f"{tmp_path / name}.png\t0\n")
+        return files
+
+    masks = reader("mask").decode_image("x", mode="P")
+    (batch,) = masks.resize((1, 6), interpolation="nearest").batch(1)
+    assert batch["x"].dtype == np.uint8
+    assert batch["x"].ravel().tolist() == [0, 0, 1, 1, 2, 2]
+    assert masks.slots()[0] == ("uint8", [-1, -1, -1, 1], 0)
+    depths = reader("depth").decode_image("x", mode="I;16", channels=1)
+    assert depths.slots()[0] == ("uint16", [-1, -1, -1, 1], 0)
+    (batch,) = depths.random_horizontal_flip(1.0).batch(1)
+    assert batch["x"].dtype == np.uint16
+    assert batch["x"].ravel().tolist() == [1000, 256, 100]
+    (batch,) = depths.normalize(scale=0.5).to_chw().batch(1)
+    assert batch["x"].ravel().tolist() == [50, 128, 500]
+    (batch,) = vision.DecodeImage(mode="I;16")(reader("depth"), slot="x").cast("int32").batch(1)
+    assert batch["x"].ravel().tolist() == [100, 256, 1000]
+    with pytest.raises(millhopper.Error, match="mode I;16 is for images of 16 bits"):
+        next(iter(reader("mask").decode_image("x", mode="I;16")))
+    with pytest.raises(millhopper.Error, match="'mode' is 'RGB'; it must be one of"):
+        reader("mask").decode_image("x", mode="RGB")
 
 
 def digest_of(element: Mapping[str, np.ndarray]) -> str:

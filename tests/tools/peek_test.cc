@@ -204,6 +204,21 @@ TEST(PeekAtFiles, DrawsImagesAsFilesHaveThem) {
   EXPECT_NE(rows.find(std::string("\0\0\xff\0\0\xff", 6)), std::string::npos);
 }
 
+// The largest number is white: depths fill no more than a part of 16 bits.
+TEST(PeekAtFiles, DrawsNumbersOf16Bits) {
+  std::string bytes;
+  for (int i = 0; i < 64; ++i) bytes += std::string(i == 0 ? "\xE8\x03" : "\xF4\x01", 2);
+  const TempFile file("depths.bin", bytes);
+  const std::string png = TempName("sheet.png");
+  const ChildResult result = RunChild(
+      {"tools/peek", "--slots=uint16[1,8,8,1]", "--png=" + png, "fixed:" + file.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, png + ": images of 1 element\n");
+  const std::string rows = ReadPng(ReadFile(png)).rows;
+  EXPECT_NE(rows.find(std::string(4 * 3, '\xFF') + std::string(4 * 3, '\x80')),
+            std::string::npos);
+}
+
 TEST(PeekAtFiles, ShowsTextAsText) {
   const std::string umlauts(63, 'u');
   const TempFile file("lines.txt", "to be\tor\n\n\x01\n\xff\n" + umlauts + "\xc3\xbc!\n");

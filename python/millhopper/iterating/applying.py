@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from millhopper.base.texts import checked_text
 from millhopper.errors import Error
 from millhopper.iterating.chain import Chain
-from millhopper.iterating.steps import Slots, Step, append_steps, make_step
+from millhopper.iterating.steps import (
+    Slots,
+    Step,
+    append_steps,
+    default_name,
+    make_step,
+    taken_names,
+)
 from millhopper.programs.program import Program
 from millhopper.programs.var_type import convert_dtype
 
@@ -48,15 +55,18 @@ class ApplyingMethods(Chain):
                 place it takes, or a new one behind the others; or such slots by output: ``{"Out":
                 "tokens", "Length": "length"}``. By default it takes the place of the first slot
                 that is read.
-            name: of the new reader, which random choices of the operator depend on.
+            name: of the new reader, which random choices of the operator depend on. Without it
+                they depend on the name of the reader that the chain begins with (``files``) and of
+                the operator, and if it is applied again, how often it has been; so they stay when
+                other steps or readers are added.
             attributes: those of the operator; None leaves one at its default.
 
         Raises:
             TypeError: an argument is of another type.
-            Error: there is no such operator, slot or attribute, or the operator cannot work with
-                what is known of the slot; at an element: it cannot work with its values. If the
-                names of the slots are not known, files are opened to learn how many there are, and
-                missing ones are an error.
+            Error: there is no such operator, slot or attribute, the name is taken, or the operator
+                cannot work with what is known of the slot; at an element: it cannot work with its
+                values. If the names of the slots are not known, files are opened to learn how many
+                there are, and missing ones are an error.
 
         Source: Millhopper's own.
         """
@@ -64,12 +74,18 @@ class ApplyingMethods(Chain):
         variable = checked_text("name", name) or f"{self._variable}.{operator}"
         below, steps = self._applied or (self, ())
         slot = self._default_slot() if slot is None else slot
+        program = Program.parse_from_string(below._program, below._settings)
+        taken = taken_names(program, steps)
+        own = name or default_name(program, below._variable, variable, operator, taken)
+        if own in taken:
+            raise Error(
+                f"{self._name}: apply: another step or reader has the name {own!r}; give another"
+            )
         try:
-            step = make_step(operator, variable, slot, output, attributes)
+            step = make_step(operator, own, slot, output, attributes)
         except ValueError as error:
             raise Error(f"{self._name}: {error}") from None
         steps = (*steps, step)
-        program = Program.parse_from_string(below._program, below._settings)
         try:
             names, block = append_steps(program, below._variable, below._slot_names(), steps)
         except (TypeError, ValueError) as error:

@@ -20,6 +20,10 @@ class CombiningMethods(Chain):
     them reads these. Readers of chains that have the same name get another one (``files_2``). If
     the names of slots are those that a function of ``map`` returns, files are opened to learn them.
 
+    Readers whose sources have one name draw equal numbers for records of one number: images and
+    their masks that are cropped at random and then joined by ``zip`` fit each other. Sources that
+    are mixed or chained get another ``name`` each where they are opened, so that they draw others.
+
     Source: Millhopper's own.
     """
 

@@ -86,8 +86,12 @@ class FileSources(Chain):
                 ``readers/formats/README.md`` tells the notation.
             names: names of the slots if neither ``slots`` nor ``fields`` is given, or the slots
                 are inferred; by default those that are stored with RecordIO files.
-            seed: seed of all random choices in this chain.
-            name: the reader's name in error messages and programs.
+            seed: seed of all random choices in this chain. What is drawn for a record depends on it
+                and on the number of the record, not on its file. So ranks that open files of their
+                own need a seed each (``seed=1000 * seed + rank``), or record ``n`` of every rank is
+                cropped and flipped alike; ranks that open all files and take a ``shard`` need none.
+            name: the reader's name in error messages and programs; it tells apart what sources that
+                are combined draw for records of one number.
             attributes: those of ``open_files`` and of the format; ``python -m millhopper ops
                 open_files`` and ``executor --list_ops open_files`` list them. With
                 ``shuffle_chunks=True`` the chunks of all files are read in a random order, another

@@ -27,11 +27,19 @@ class ImageMethods(ApplyingMethods):
     """What Reader can do with images. Each method returns a new reader, as ``apply`` does.
 
     Images are uint8 or float32 ``[N, height, width, channels]``, with N = 1 before ``batch``.
-    ``slot`` is by default the slot that the method before it wrote, or the only slot. Methods one
-    after another are one block of operators; from ``decode_image`` to ``to_chw`` they are run as
-    one, which decodes only what is needed and writes straight into the batch. Random methods draw
-    from the seeds, the pass and the record's name: an image gets other numbers in each pass, and
-    the same ones whatever the threads are.
+    ``slot`` is by default the slot that the method before it wrote, or the only slot, ``name`` that
+    of the new reader. Methods one after another are one block of operators; from ``decode_image``
+    to ``to_chw`` they are run as one, which decodes only what is needed and writes straight into
+    the batch.
+
+    Random methods draw by the reader's seed, their own ``seed``, their ``name``, the pass, and the
+    number of the record in it: an image gets other numbers in each pass, and the same ones whatever
+    the threads are, in any shard, and after any ``shuffle`` or other method that is added or taken
+    away. Without ``name`` they draw by that of the files' reader (``files``) and of the operator,
+    and if the operator is used again, how often it has been: ``files.flip``, ``files.flip_2``. So
+    readers of different files draw equal numbers for equal records unless something tells them
+    apart: give ranks that open files of their own, instead of ``shard`` of all files, a ``seed``
+    each where they open them (``seed=1000 * seed + rank``), and sources that are mixed a ``name``.
 
     Source: names and distributions of torchvision.transforms; ``executor --list_ops TYPE`` says of
     each operator whose arithmetic it follows.
@@ -41,23 +49,38 @@ class ImageMethods(ApplyingMethods):
         self,
         slot: str | None = None,
         *,
-        channels: int = 3,
+        channels: int | None = None,
+        mode: str = "pixels",
         orientation: bool = True,
         partial: bool = False,
         exact: bool = False,
         max_pixels: int | None = None,
         output: str | None = None,
+        name: str = "",
     ) -> Reader:
         """Decodes JPEG, PNG and WebP images, uint8 ``[n]``, to uint8 ``[1, h, w, channels]``.
 
+        Images in other formats are errors that name the format; ``map`` with a function that calls
+        Pillow decodes them. A mask whose palette numbers the classes, and depths of 16 bits::
+
+            masks.decode_image("mask", mode="P").resize(256, interpolation="nearest")
+            depths.decode_image("depth", mode="I;16", channels=1).cast("float32")
+
         Args:
             slot: the encoded bytes.
-            channels: 1, 3 or 4; 0 for those of each image.
+            channels: 1, 3 or 4; 0 for those of each image; by default 3, and with another mode than
+                ``"pixels"`` those of each image.
+            mode: ``"pixels"``: gray, colours and alpha from 0 to 255, of any image. By Pillow's
+                names, of PNG images only: ``"P"``: the numbers of a palette, or of a gray image of
+                at most 8 bits its values as stored, one channel; ``"I;16"``: the values of an image
+                of 16 bits, as uint16.
             orientation: whether images are turned as their EXIF data asks.
             partial: whether of a damaged image what can be read of it is taken; otherwise it is an
                 error.
-            exact: whether large images are decoded at full size even where much smaller ones are
-                made of them.
+            exact: whether large JPEG images are decoded at full size even where images of less than
+                a quarter of their sides are made of them; otherwise values differ from the exact
+                ones, by less than 1 on average, at hard edges by up to 41, and by more with
+                ``interpolation`` ``"area"`` or ``"nearest"`` (``operators/README.md``).
             max_pixels: more pixels are an error, before memory is taken for them; by default 2^26.
             output: the slot for the pixels; by default that of the bytes.
 
@@ -67,11 +90,13 @@ class ImageMethods(ApplyingMethods):
             "decode_image",
             slot,
             output,
-            channels=channels,
+            channels=(3 if mode == "pixels" else 0) if channels is None else channels,
+            mode=None if mode == "pixels" else mode,  # states saved by older versions go on
             orientation=orientation,
             partial=partial,
             exact=exact,
             max_pixels=max_pixels,
+            name=name,
         )
 
     def resize(
@@ -82,26 +107,38 @@ class ImageMethods(ApplyingMethods):
         antialias: bool = True,
         side: str = "short",
         slot: str | None = None,
+        name: str = "",
     ) -> Reader:
         """Resizes images to [height, width], or so that the short (or long) ``side`` is ``size``.
 
-        Source: operator resize; Pillow's arithmetic.
+        Colours and gray with alpha are weighed by it, as Pillow does. Masks need
+        ``interpolation="nearest"``, which makes no new values.
+
+        Source: operator resize; the arithmetic of Pillow up to 12.
         """
         sizes = [size] if isinstance(size, int) else list(size)
         return self.apply(
-            "resize", slot, size=sizes, interpolation=interpolation, antialias=antialias, side=side
+            "resize",
+            slot,
+            size=sizes,
+            interpolation=interpolation,
+            antialias=antialias,
+            side=side,
+            name=name,
         )
 
-    def crop(self, size: Size, *, top: int = 0, left: int = 0, slot: str | None = None) -> Reader:
+    def crop(
+        self, size: Size, *, top: int = 0, left: int = 0, slot: str | None = None, name: str = ""
+    ) -> Reader:
         """Keeps [height, width] pixels from row top, column left on. Source: operator crop."""
-        return self.apply("crop", slot, size=_sides(size), top=top, left=left)
+        return self.apply("crop", slot, size=_sides(size), top=top, left=left, name=name)
 
-    def center_crop(self, size: Size, *, slot: str | None = None) -> Reader:
+    def center_crop(self, size: Size, *, slot: str | None = None, name: str = "") -> Reader:
         """Keeps the middle, [height, width]; smaller images are an error (``pad`` them first).
 
         Source: operator center_crop.
         """
-        return self.apply("center_crop", slot, size=_sides(size))
+        return self.apply("center_crop", slot, size=_sides(size), name=name)
 
     def random_crop(
         self,
@@ -112,6 +149,7 @@ class ImageMethods(ApplyingMethods):
         padding_mode: str = "constant",
         slot: str | None = None,
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Keeps a random part, [height, width], of images that ``pad`` first gives ``padding``.
 
@@ -120,7 +158,7 @@ class ImageMethods(ApplyingMethods):
         whole = self
         if padding is not None:
             whole = self.pad(padding, fill=fill, padding_mode=padding_mode, slot=slot)
-        return whole.apply("random_crop", slot, size=_sides(size), seed=seed)
+        return whole.apply("random_crop", slot, size=_sides(size), seed=seed, name=name)
 
     def random_resized_crop(
         self,
@@ -132,6 +170,7 @@ class ImageMethods(ApplyingMethods):
         antialias: bool = True,
         slot: str | None = None,
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Resizes a part of random area and ratio to [height, width].
 
@@ -146,19 +185,20 @@ class ImageMethods(ApplyingMethods):
             interpolation=interpolation,
             antialias=antialias,
             seed=seed,
+            name=name,
         )
 
     def random_horizontal_flip(
-        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None
+        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None, name: str = ""
     ) -> Reader:
         """Mirrors left and right with probability p. Source: operator flip."""
-        return self.apply("flip", slot, axis="horizontal", p=float(p), seed=seed)
+        return self.apply("flip", slot, axis="horizontal", p=float(p), seed=seed, name=name)
 
     def random_vertical_flip(
-        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None
+        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None, name: str = ""
     ) -> Reader:
         """Mirrors top and bottom with probability p. Source: operator flip."""
-        return self.apply("flip", slot, axis="vertical", p=float(p), seed=seed)
+        return self.apply("flip", slot, axis="vertical", p=float(p), seed=seed, name=name)
 
     def pad(
         self,
@@ -167,13 +207,16 @@ class ImageMethods(ApplyingMethods):
         fill: float = 0,
         padding_mode: str = "constant",
         slot: str | None = None,
+        name: str = "",
     ) -> Reader:
         """Puts pixels around images: all, [left and right, top and bottom], or one for each side.
 
         Source: operator pad.
         """
         around = [padding] if isinstance(padding, int) else list(padding)
-        return self.apply("pad", slot, padding=around, fill=float(fill), mode=padding_mode)
+        return self.apply(
+            "pad", slot, padding=around, fill=float(fill), mode=padding_mode, name=name
+        )
 
     def normalize(
         self,
@@ -182,23 +225,26 @@ class ImageMethods(ApplyingMethods):
         *,
         scale: float = 1 / 255,
         slot: str | None = None,
+        name: str = "",
     ) -> Reader:
         """Makes float32 (value * scale - mean) / std, for all channels or for each.
 
         Source: operator normalize.
         """
-        return self.apply("normalize", slot, mean=floats(mean), std=floats(std), scale=float(scale))
+        return self.apply(
+            "normalize", slot, mean=floats(mean), std=floats(std), scale=float(scale), name=name
+        )
 
-    def to_chw(self, *, slot: str | None = None) -> Reader:
+    def to_chw(self, *, slot: str | None = None, name: str = "") -> Reader:
         """Turns [N, height, width, channels] into [N, channels, height, width].
 
         Source: operator transpose.
         """
-        return self.apply("transpose", slot, axis=[0, 3, 1, 2])
+        return self.apply("transpose", slot, axis=[0, 3, 1, 2], name=name)
 
-    def grayscale(self, channels: int = 1, *, slot: str | None = None) -> Reader:
+    def grayscale(self, channels: int = 1, *, slot: str | None = None, name: str = "") -> Reader:
         """Makes images gray, of one channel or of three equal ones. Source: operator grayscale."""
-        return self.apply("grayscale", slot, num_output_channels=channels)
+        return self.apply("grayscale", slot, num_output_channels=channels, name=name)
 
     def color_jitter(
         self,
@@ -209,6 +255,7 @@ class ImageMethods(ApplyingMethods):
         *,
         slot: str | None = None,
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Changes colours at random: d, or (low, high), for each of the four.
 
@@ -222,6 +269,7 @@ class ImageMethods(ApplyingMethods):
             saturation=None if saturation is None else floats(saturation),
             hue=None if hue is None else floats(hue),
             seed=seed,
+            name=name,
         )
 
     def random_rotation(
@@ -231,13 +279,19 @@ class ImageMethods(ApplyingMethods):
         interpolation: str = "nearest",
         slot: str | None = None,
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Turns images by a random angle, from -degrees to degrees, or (low, high).
 
         Source: operator rotate.
         """
         return self.apply(
-            "rotate", slot, degrees=floats(degrees), interpolation=interpolation, seed=seed
+            "rotate",
+            slot,
+            degrees=floats(degrees),
+            interpolation=interpolation,
+            seed=seed,
+            name=name,
         )
 
     def random_affine(
@@ -250,6 +304,7 @@ class ImageMethods(ApplyingMethods):
         interpolation: str = "nearest",
         slot: str | None = None,
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Turns, moves, scales and shears images at random. Source: operator affine."""
         return self.apply(
@@ -261,6 +316,7 @@ class ImageMethods(ApplyingMethods):
             shear=None if shear is None else floats(shear),
             interpolation=interpolation,
             seed=seed,
+            name=name,
         )
 
     def random_erasing(
@@ -271,10 +327,17 @@ class ImageMethods(ApplyingMethods):
         *,
         slot: str | None = None,
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Covers a random rectangle with probability p. Source: operator cutout."""
         return self.apply(
-            "cutout", slot, p=float(p), scale=floats(scale), ratio=floats(ratio), seed=seed
+            "cutout",
+            slot,
+            p=float(p),
+            scale=floats(scale),
+            ratio=floats(ratio),
+            seed=seed,
+            name=name,
         )
 
     def gaussian_blur(
@@ -284,6 +347,7 @@ class ImageMethods(ApplyingMethods):
         *,
         slot: str | None = None,
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Makes images soft, by a sigma or by one that is drawn from (low, high).
 
@@ -294,14 +358,25 @@ class ImageMethods(ApplyingMethods):
         Source: operator gaussian_blur; torchvision's GaussianBlur.
         """
         return self.apply(
-            "gaussian_blur", slot, kernel_size=_sides(kernel_size), sigma=floats(sigma), seed=seed
+            "gaussian_blur",
+            slot,
+            kernel_size=_sides(kernel_size),
+            sigma=floats(sigma),
+            seed=seed,
+            name=name,
         )
 
     def random_posterize(
-        self, bits: int, p: float = 0.5, *, slot: str | None = None, seed: int | None = None
+        self,
+        bits: int,
+        p: float = 0.5,
+        *,
+        slot: str | None = None,
+        seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Keeps the upper bits of values with probability p. Source: operator posterize."""
-        return self.apply("posterize", slot, bits=bits, p=float(p), seed=seed)
+        return self.apply("posterize", slot, bits=bits, p=float(p), seed=seed, name=name)
 
     def random_solarize(
         self,
@@ -310,21 +385,24 @@ class ImageMethods(ApplyingMethods):
         *,
         slot: str | None = None,
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Turns values from threshold on over with probability p. Source: operator solarize."""
-        return self.apply("solarize", slot, threshold=float(threshold), p=float(p), seed=seed)
+        return self.apply(
+            "solarize", slot, threshold=float(threshold), p=float(p), seed=seed, name=name
+        )
 
     def random_autocontrast(
-        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None
+        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None, name: str = ""
     ) -> Reader:
         """Spreads values over the whole range with probability p. Source: operator autocontrast."""
-        return self.apply("autocontrast", slot, p=float(p), seed=seed)
+        return self.apply("autocontrast", slot, p=float(p), seed=seed, name=name)
 
     def random_equalize(
-        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None
+        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None, name: str = ""
     ) -> Reader:
         """Makes values about equally frequent with probability p. Source: operator equalize."""
-        return self.apply("equalize", slot, p=float(p), seed=seed)
+        return self.apply("equalize", slot, p=float(p), seed=seed, name=name)
 
     def random_adjust_sharpness(
         self,
@@ -333,13 +411,19 @@ class ImageMethods(ApplyingMethods):
         *,
         slot: str | None = None,
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Makes images softer (below 1) or sharper (above 1) with probability p.
 
         Source: operator adjust_sharpness; torchvision's RandomAdjustSharpness.
         """
         return self.apply(
-            "adjust_sharpness", slot, factor=float(sharpness_factor), p=float(p), seed=seed
+            "adjust_sharpness",
+            slot,
+            factor=float(sharpness_factor),
+            p=float(p),
+            seed=seed,
+            name=name,
         )
 
     def rand_augment(
@@ -352,6 +436,7 @@ class ImageMethods(ApplyingMethods):
         *,
         slot: str | None = None,
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Changes images num_ops times, each time in one of 14 ways that is drawn.
 
@@ -367,6 +452,7 @@ class ImageMethods(ApplyingMethods):
             interpolation=interpolation,
             fill=None if fills is None else list(fills),
             seed=seed,
+            name=name,
         )
 
     def mixup(
@@ -377,6 +463,7 @@ class ImageMethods(ApplyingMethods):
         slot: str | None = None,
         label: str = "label",
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Mixes each image of a batch, which is float32, with the one before it.
 
@@ -389,7 +476,7 @@ class ImageMethods(ApplyingMethods):
 
         Source: operator mixup; torchvision's MixUp.
         """
-        return self._mixed("mixup", slot, label, num_classes, alpha, seed)
+        return self._mixed("mixup", slot, label, num_classes, alpha, seed, name)
 
     def cutmix(
         self,
@@ -399,12 +486,13 @@ class ImageMethods(ApplyingMethods):
         slot: str | None = None,
         label: str = "label",
         seed: int | None = None,
+        name: str = "",
     ) -> Reader:
         """Puts a rectangle of the image before it into each image ``[N, h, w, c]`` of a batch.
 
         The arguments are those of ``mixup``. Source: operator cutmix; torchvision's CutMix.
         """
-        return self._mixed("cutmix", slot, label, num_classes, alpha, seed)
+        return self._mixed("cutmix", slot, label, num_classes, alpha, seed, name)
 
     def _mixed(
         self,
@@ -414,6 +502,7 @@ class ImageMethods(ApplyingMethods):
         num_classes: int,
         alpha: float,
         seed: int | None,
+        name: str,
     ) -> Reader:
         images = self._default_slot() if slot is None else slot
         return self.apply(
@@ -423,4 +512,5 @@ class ImageMethods(ApplyingMethods):
             num_classes=num_classes,
             alpha=float(alpha),
             seed=seed,
+            name=name,
         )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from millhopper.base.zipped import zip_strict
 from millhopper.programs.block import Block
 from millhopper.programs.program import Program
-from millhopper.programs.schemas import ArgumentSchema, did_you_mean, schema_of
+from millhopper.programs.schemas import ArgumentSchema, did_you_mean, find_schema, schema_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -25,7 +26,8 @@ class Step:
 
     Attributes:
         operator: its type.
-        reader: the name of the reader whose elements it makes; it names the operator's variables.
+        name: of the step, which no other one of the chain has. It names the operator's variables,
+            and what the operator draws depends on it.
         inputs: by the operator's input, the slots that it reads.
         outputs: by the operator's output, the slot that it writes: one of the element, whose place
             it takes, or a new one behind the others.
@@ -33,7 +35,7 @@ class Step:
     """
 
     operator: str
-    reader: str
+    name: str
     inputs: Mapping[str, Sequence[str]]
     outputs: Mapping[str, str]
     attributes: Mapping[str, object]
@@ -41,7 +43,7 @@ class Step:
 
 def make_step(
     operator: str,
-    reader: str,
+    name: str,
     slot: Slots,
     output: Slots | None,
     attributes: Mapping[str, object],
@@ -76,7 +78,44 @@ def make_step(
     written = {name: names[0] for name, names in outputs.items()}
     if len(set(written.values())) < len(written):
         raise ValueError(f"apply: output is {output!r}, in which two outputs are one slot")
-    return Step(operator, reader, inputs, written, attributes)
+    return Step(operator, name, inputs, written, attributes)
+
+
+def taken_names(program: Program, steps: Iterable[Step]) -> set[str]:
+    """The names of the variables of a startup program, of its steps, and of steps that follow."""
+    readers = set(program.global_block().vars)
+    names = {variable.name.rpartition(":")[0] for variable in program.list_vars()}
+    return readers | names | {step.name for step in steps}
+
+
+def default_name(program: Program, below: str, reader: str, operator: str, taken: set[str]) -> str:
+    """The name of a step that is given none.
+
+    A step that draws is named by the source of the chain and by its operator, so that it draws the
+    same numbers whatever other readers the chain has; one more of the same operator gets a number.
+
+    Args:
+        program: the startup program that creates the reader below.
+        below: the name of the reader below.
+        reader: the name of the reader that the step makes.
+        operator: of the step.
+        taken: the names that it cannot have.
+    """
+    schema = find_schema(operator)
+    if schema is None or schema.attribute("seed") is None:
+        return reader
+    name = f"{_source_of(program, below)}.{operator}"
+    numbered = (f"{name}_{i}" for i in itertools.count(2))
+    return name if name not in taken else next(new for new in numbered if new not in taken)
+
+
+def _source_of(program: Program, reader: str) -> str:
+    """The reader of files, arrays ... that a chain begins with; of several the first."""
+    creators = {name: op for op in program.global_block().ops for name in op.output_arg_names}
+    while (creator := creators.pop(reader, None)) is not None:
+        below = creator.input("UnderlyingReader") or creator.input("UnderlyingReaders")
+        reader = next(iter(below), reader)
+    return reader
 
 
 def _by_argument(
@@ -149,7 +188,7 @@ def _append(block: Block, step: Step, held: dict[str, str]) -> None:
             hint = did_you_mean(name, list(held)) or f"; there are {', '.join(map(repr, held))}"
             raise ValueError(f"operator {step.operator!r}: there is no slot {name!r}{hint}")
     written = {
-        argument.name: block.create_var(f"{step.reader}:{argument.name}").name
+        argument.name: block.create_var(f"{step.name}:{argument.name}").name
         for argument in schema_of(step.operator).outputs
         if argument.name in step.outputs or not (argument.optional or argument.list)
     }
