@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "framework/base/stop.h"
 #include "framework/io/file_system.h"
 
 namespace millhopper {
@@ -150,7 +151,7 @@ const void* FindLoaded(const OpContext& context) {
 const void* Load(const OpContext& context, const FilesToLoad<void>& files) {
   std::shared_ptr<Loaded> loaded = AllLoadedFiles().FindOrAdd(KeyOf(context, files.paths));
   {
-    const std::lock_guard<std::mutex> lock(loaded->mutex);
+    const std::unique_lock<std::mutex> lock = LockOrStop(&loaded->mutex);
     if (loaded->value == nullptr) loaded->value = files.load();
   }
   return AllLoadedFiles().SetUser(context, std::move(loaded));

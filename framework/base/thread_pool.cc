@@ -16,12 +16,18 @@
 namespace millhopper {
 namespace {
 
-// The call of Work that the thread runs: its epoch, and the job's.
-struct RunningCall {
-  const std::atomic<uint64_t>* now = nullptr;
-  uint64_t epoch = 0;
+// A call of Work. It is over once the job is cancelled.
+class WorkCall final : public CancelScope {
+ public:
+  WorkCall(const std::atomic<uint64_t>& now, uint64_t epoch)
+      : CancelScope(Of::kWork), now_(now), epoch_(epoch) {}
+
+ private:
+  bool IsOver() const override { return now_.load() != epoch_; }
+
+  const std::atomic<uint64_t>& now_;
+  const uint64_t epoch_;
 };
-thread_local RunningCall running_call;
 
 thread_local bool is_worker = false;
 thread_local int forks_at_once = 0;
@@ -57,20 +63,12 @@ void Job::Cancel() {
 void Job::RunQueued(uint64_t epoch) {
   running_.fetch_add(1);
   if (epoch_.load() == epoch) {
-    running_call = {&epoch_, epoch};
+    const WorkCall call(epoch_, epoch);
+    const auto is_held = [&pool = ThreadPool::Get()] { return pool.forking_.load() > 0; };
+    const HelpScope until_held(is_held);
     Work();
-    running_call = {};
   }
   running_.fetch_sub(1);
-}
-
-bool Job::IsCancelled() {
-  return running_call.now != nullptr && running_call.now->load() != running_call.epoch;
-}
-
-void Job::CheckGoesOn() {
-  CheckStop();
-  if (IsCancelled()) ThrowStopped();
 }
 
 ThreadPool& ThreadPool::Get() {
@@ -193,7 +191,7 @@ void ThreadPool::AfterForkInChild() {
   looking_.store(0);
   queued_.store(0);
   working_.store(is_worker ? 1 : 0);
-  forking_ = 0;
+  forking_.store(0);
   Ring dropped;  // destroyed after the unlock, because that may dispose of jobs
   std::swap(dropped, queue_);
   mutex_.unlock();
@@ -242,6 +240,7 @@ void ParallelJob::Start(size_t n, Function function, const void* context) {
   n_ = n;
   function_ = function;
   context_ = context;
+  scopes_ = CancelScope::Current();
   done_.store(0, std::memory_order_relaxed);
   next_.store(0, std::memory_order_release);
 }
@@ -249,6 +248,7 @@ void ParallelJob::Start(size_t n, Function function, const void* context) {
 void ParallelJob::TakePart() {
   for (size_t i; (i = next_.fetch_add(1, std::memory_order_acq_rel)) < n_;) {
     try {
+      const ShareScopes share(scopes_);
       function_(context_, i);
     } catch (...) {
       std::lock_guard<std::mutex> lock(mutex_);

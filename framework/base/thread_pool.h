@@ -15,6 +15,7 @@
 
 #include "framework/base/forks.h"
 #include "framework/base/kept.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 
@@ -31,16 +32,10 @@ class Job : public Kept {
   // none, while it is given another size and while Cancel waits, so a job must be work that its
   // owner can also do. Never throws. Any thread, Work included.
   bool Submit() noexcept;
-  // Makes queued calls void and waits for running ones (a forked child has none). Submit may be
-  // called again afterwards. Work must not call Cancel on its own job.
+  // Makes queued calls void and waits for running ones (a forked child has none), whose work is
+  // over then (CancelScope): it leaves all loops and waits. Submit may be called again afterwards.
+  // Work must not call Cancel on its own job.
   void Cancel();
-  // Whether this thread runs a call of Work whose job is being cancelled. Then nobody wants what it
-  // is doing, and Cancel waits for it. Any thread.
-  static bool IsCancelled();
-  // For what may wait long, such as for another process: throws kCancelled if IsCancelled, and on a
-  // request to stop (stop.h).
-  static void CheckGoesOn();
-
  protected:
   // Called on a worker thread, perhaps on several at once. Must not throw.
   virtual void Work() = 0;
@@ -59,7 +54,8 @@ class Job : public Kept {
 // Submit, and end with the process or at SetSize.
 //
 // The process may fork. The fork waits until no worker has a job, so that the child inherits no
-// lock that a worker holds; the child's pool starts without threads. The thread that forks must
+// lock that a worker holds; workers leave their waits for it (CancelScope). The child's pool starts
+// without threads. The thread that forks must
 // make sure that no other thread is in a call of a reader. A fork from within a job does not wait,
 // because another thread may wait for that job: its child must run another program or exit.
 class ThreadPool {
@@ -118,7 +114,7 @@ class ThreadPool {
   Ring queue_;
   int sleeping_ = 0;
   bool stopping_ = false;
-  int forking_ = 0;  // threads that are about to fork: no job is begun
+  std::atomic<int> forking_{0};  // threads that are about to fork: no job is begun
   std::vector<std::thread> threads_;
   std::atomic<int> queued_{0};
   std::atomic<int> looking_{0};  // workers that are about to look into the queue
@@ -158,6 +154,7 @@ class ParallelJob final : public Job {
   size_t n_ = 0;
   Function function_ = nullptr;
   const void* context_ = nullptr;
+  CancelScopes scopes_;  // of the thread that waits for the parts
   std::mutex mutex_;
   size_t failed_ = SIZE_MAX;
   std::exception_ptr error_;

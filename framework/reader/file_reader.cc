@@ -238,7 +238,7 @@ Ref<ChunkQueue> FileReader::EnqueueAt(std::unique_ptr<FileSource> source, size_t
                                       uint64_t pass, const ChunkShare& share, Where where) {
   Ref<ChunkQueue> queue(new ChunkQueue(std::move(source),
                                        {static_cast<uint32_t>(index), pass, files_[index].path,
-                                        library_, share, counters(), once_.Has(files_[index].path)},
+                                        library_, share, counters()},
                                        std::move(where)));
   prefetcher_->Add(queue);
   return queue;

@@ -42,16 +42,16 @@ bool Prefetcher::Ready(ChunkQueue* queue) {
 
 bool Prefetcher::FillSlowly(ChunkQueue* queue) {
   for (Backoff backoff; !Ready(queue);) {
-    CheckGoesOn();
+    CheckWait();
     // The waiting thread works itself: on this file if no thread fetches its next chunk, else on
     // any file.
     const Result result = Fetch(queue, MemoryScope::Need::kNow);
     if (result == Result::kFetched) continue;
-    if (result == Result::kNoMemory) {
-      Job::CheckGoesOn();
+    if (result == Result::kLeft) {
+      CheckWait();
       MemoryScope::ThrowRefused();  // the caller is ahead of need
     }
-    if (!Help()) backoff.Pause();
+    if (!HelpUntil([queue] { return !queue->IsNextUnderWay(); })) backoff.Pause();
   }
   return queue->available() > 0;
 }
@@ -91,18 +91,18 @@ Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) 
     const MemoryScope scope(account_, need);
     chunk = queue->Claim(need);
   } catch (const Error&) {
-    return Result::kNoMemory;
+    return Result::kLeft;
   }
   if (!chunk) return Result::kNothing;
   Wake();  // another worker can claim the next chunk
-  return queue->Fetch(std::move(chunk), account_, need) ? Result::kFetched : Result::kNoMemory;
+  return queue->Fetch(std::move(chunk), account_, need) ? Result::kFetched : Result::kLeft;
 }
 
 void Prefetcher::Work() {
   const Ref<ChunkQueue> queue = Choose(true);
   if (!queue) return;
   try {
-    if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kNoMemory && Submit()) return;
+    if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kLeft && Submit()) return;
   } catch (const std::bad_alloc&) {  // nothing was claimed; the planning thread will report a lack
                                      // of memory
   }
@@ -123,9 +123,7 @@ Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
     chunks += load.chunks;
     records += load.records;
     bytes += load.bytes;
-    // The planning thread waits for a chunk that is being fetched. It would deliver that late if a
-    // command or a FIFO did not let it go.
-    if (!load.claimable || (!worker && queue->may_wait())) continue;
+    if (!load.claimable) continue;
     if (best == nullptr || load.chunks < least.chunks ||
         (load.chunks == least.chunks && load.records < least.records)) {
       best = &queue;

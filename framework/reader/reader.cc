@@ -42,7 +42,7 @@ class ReaderBase::Hold {
   }
 
   std::set<const void*> planners_;
-  std::vector<ReaderBase*> readers_;  // each behind those below it
+  std::vector<ReaderBase*> readers_;  // each after those below it
 };
 
 ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth, int readers)
@@ -203,7 +203,7 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
     // A thread that stops because its work is not wanted any more leaves the reader to others as it
     // is.
     const bool goes_on = (MemoryScope::IsAhead() && MemoryScope::WasRefused()) ||
-                         (Job::IsCancelled() && CurrentError().code() == ErrorCode::kCancelled);
+                         CancelScope::WasLeft();
     if (!goes_on) KeepError("while planning what is read from ");
     if (run->tickets.size() == before) {
       if (goes_on) throw;

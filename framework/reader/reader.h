@@ -61,8 +61,8 @@ class ReaderBase {
   // what this one will still yield. Called between two reads, at any point: before the first
   // element, in the middle of a pass, at its end, after HasNext, after a Restore. After an error
   // the position is that of the element with the error, which will be thrown in its place again.
-  // Changes nothing that can be seen and waits for no element that is being loaded, but may wait
-  // for one that is being planned. Throws kInvalidArgument, and changes nothing, if a reader of the
+  // Changes nothing that can be seen and waits for no element that is being loaded, nor for what one
+  // that is being planned waits for. Throws kInvalidArgument, and changes nothing, if a reader of the
   // chain cannot say where it stands (SaveState), or if others read it that are not in the chain.
   // Throws kIo if a list of files cannot be read.
   Position Save();
@@ -155,7 +155,7 @@ class ReaderBase {
   virtual std::vector<ReaderBase*> Below() const { return {}; }
   // For saving: no other thread plans here from HoldPlanning to LetPlan, which are called once for
   // each `planner`: this reader, or what a handle stands for. A reader's comes before those of the
-  // readers below it, as in a thread that plans.
+  // readers below it, as in a thread that plans. Whoever plans leaves its waits for HoldPlanning.
   virtual void HoldPlanning() {}
   virtual void LetPlan() {}
   virtual const void* planner() const { return this; }
