@@ -19,8 +19,8 @@ class CopyToPlace final : public Stage {
     for (LoDTensor& tensor : element->tensors) {
       Ref<Buffer> copy = BufferPool::At(place_).Take(tensor.bytes());
       if (tensor.bytes() > 0) {
-        std::shared_ptr<DeviceEvent> event = place_.device()->CopyFromHost(
-            copy->data(), tensor.buffer()->data(), tensor.bytes());
+        std::shared_ptr<DeviceEvent> event =
+            place_.device()->CopyFromHost(copy->data(), tensor.buffer()->data(), tensor.bytes());
         copy->set_busy_until(event);
         element->copies.push_back({std::move(event), tensor.buffer()});
       }

@@ -78,9 +78,8 @@ size_t StreamSource::Read(char* out, size_t size) {
     got = mutable_stream()->ReadSome(out, size);
     char next;
     // Nobody waits for the end of what can be read once only, while there are records.
-    ended_ = stream().can_be_read_once_only()
-                 ? got == 0
-                 : got < size && mutable_stream()->Read(&next, 1) == 0;
+    ended_ = stream().can_be_read_once_only() ? got == 0
+                                              : got < size && mutable_stream()->Read(&next, 1) == 0;
   } catch (const Error&) {
     if (CancelScope::WasLeft()) {
       stop_ = std::current_exception();

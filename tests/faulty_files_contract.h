@@ -161,9 +161,8 @@ class FaultyFilesContract : public ::testing::TestWithParam<ContractParam> {
     while (!done && !leaves) {
       WaitUntil([&] { return done || leaves || MemoryFiles::Get().stalls(); });
       const auto since = std::chrono::steady_clock::now();
-      WaitUntil([&] {
-        return done || leaves || std::chrono::steady_clock::now() - since > kNeeded;
-      });
+      WaitUntil(
+          [&] { return done || leaves || std::chrono::steady_clock::now() - since > kNeeded; });
       if (!done && !leaves) MemoryFiles::Get().Release();
     }
     reading.join();

@@ -47,8 +47,8 @@ class CudaEvent final : public DeviceEvent {
   bool Done() override { return cudaEventQuery(event_) != cudaErrorNotReady; }
 
  private:
-  // Looks again and again: cudaEventSynchronize, which does so as well, could not be left. A copy of
-  // a batch takes less than `kBusy`, after which the processor is left to others.
+  // Looks again and again: cudaEventSynchronize, which does so as well, could not be left. A copy
+  // of a batch takes less than `kBusy`, after which the processor is left to others.
   bool WaitFor(std::chrono::milliseconds moment) override {
     constexpr std::chrono::milliseconds kBusy{2};
     constexpr std::chrono::microseconds kPause{50};

@@ -15,8 +15,8 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kSmallest = 64;
-// Of buffers of a size with which a device is busy although nobody holds them. A consumer that queues
-// work further ahead waits for the device, instead of taking more and more of its memory.
+// Of buffers of a size with which a device is busy although nobody holds them. A consumer that
+// queues work further ahead waits for the device, instead of taking more and more of its memory.
 constexpr size_t kMostBusy = 4;
 
 // Pools live as long as the process: buffers may come back while it exits.

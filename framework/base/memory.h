@@ -68,8 +68,8 @@ class BufferPool {
   void* Allocate(size_t bytes);
   // Does not touch memory that a device is busy with: then there is no memory even to note that.
   void Free(Buffer* buffer) noexcept;
-  // Frees idle buffers that no device is busy with, large ones first, until no more than `bytes` are
-  // idle; returns how many bytes it has freed.
+  // Frees idle buffers that no device is busy with, large ones first, until no more than `bytes`
+  // are idle; returns how many bytes it has freed.
   size_t Trim(size_t bytes);
 
   const Place place_;

@@ -19,7 +19,8 @@ class DeviceEvent {
   virtual ~DeviceEvent() = default;
   // True once the work before the event is done (or has failed).
   virtual bool Done() = 0;
-  // Waits until Done. Throws what the work failed with, and as CheckWait (stop.h) before it is done.
+  // Waits until Done. Throws what the work failed with, and as CheckWait (stop.h) before it is
+  // done.
   void Wait();
 
  protected:

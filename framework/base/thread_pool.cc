@@ -64,8 +64,8 @@ void Job::RunQueued(uint64_t epoch) {
   running_.fetch_add(1);
   if (epoch_.load() == epoch) {
     const WorkCall call(epoch_, epoch);
-    const auto is_held = [&pool = ThreadPool::Get()] { return pool.forking_.load() > 0; };
-    const HelpScope until_held(is_held);
+    const auto is_wanted = [&pool = ThreadPool::Get()] { return pool.WantsWorkersToLeave(); };
+    const HelpScope until_wanted(is_wanted);
     Work();
   }
   running_.fetch_sub(1);

@@ -36,6 +36,7 @@ class Job : public Kept {
   // over then (CancelScope): it leaves all loops and waits. Submit may be called again afterwards.
   // Work must not call Cancel on its own job.
   void Cancel();
+
  protected:
   // Called on a worker thread, perhaps on several at once. Must not throw.
   virtual void Work() = 0;
@@ -66,9 +67,9 @@ class ThreadPool {
   // processors.
   static int DefaultSize();
 
-  // Ends the present workers, when they have done what was submitted, and sets how many the next
-  // Submit starts; 0 means that callers do all work. Throws kInvalidArgument for a number below 0
-  // or above 1024. Call it only while no reader is at work.
+  // Ends the present workers, when they have done what was submitted or left its waits, and sets
+  // how many the next Submit starts; 0 means that callers do all work. Throws kInvalidArgument for
+  // a number below 0 or above 1024. Call it only while no reader is at work.
   void SetSize(int workers);
   int size() const { return size_.load(std::memory_order_relaxed); }
   // Threads that have been started: 0 before the first Submit. For tests.
@@ -82,6 +83,8 @@ class ThreadPool {
 
  private:
   friend class Job;
+  // Whether somebody waits for the workers, who leave their waits then.
+  bool WantsWorkersToLeave() const { return forking_.load() > 0 || stopping_.load(); }
   struct Entry {
     Ref<Job> job;
     uint64_t epoch;
@@ -113,7 +116,7 @@ class ThreadPool {
   std::condition_variable wake_;
   Ring queue_;
   int sleeping_ = 0;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_{false};
   std::atomic<int> forking_{0};  // threads that are about to fork: no job is begun
   std::vector<std::thread> threads_;
   std::atomic<int> queued_{0};

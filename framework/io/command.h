@@ -35,9 +35,9 @@ class Command final : public OnePassInput {
   // Ends it, if it has not ended: SIGTERM to its process group and, 50 ms later, SIGKILL.
   ~Command() override;
 
-  // The end is that of its output, which all that it has started may write, and of the command. What
-  // it has started and is still running then is ended by SIGKILL. Throws kIo, with the last line of
-  // its standard error, if it ended with another status than 0 or by a signal.
+  // The end is that of its output, which all that it has started may write, and of the command.
+  // What it has started and is still running then is ended by SIGKILL. Throws kIo, with the last
+  // line of its standard error, if it ended with another status than 0 or by a signal.
   size_t Read(char* out, size_t size) override;
   bool IsReady(std::chrono::steady_clock::time_point until) override;
 

@@ -52,8 +52,8 @@ class Prefetcher final : public Job {
   size_t RecordsInStore();
   // Fetches a chunk of some file, if one is wanted; false if not.
   bool Help();
-  // The same for a caller that has to wait for another thread: it leaves the chunk to others, rather
-  // than wait for its bytes, once `is_there()` says that what it needs has come.
+  // The same for a caller that has to wait for another thread: it leaves the chunk to others,
+  // rather than wait for its bytes, once `is_there()` says that what it needs has come.
   template <typename Function>
   bool HelpUntil(const Function& is_there) {
     const HelpScope<Function> scope(is_there);

@@ -202,8 +202,8 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
   } catch (...) {
     // A thread that stops because its work is not wanted any more leaves the reader to others as it
     // is.
-    const bool goes_on = (MemoryScope::IsAhead() && MemoryScope::WasRefused()) ||
-                         CancelScope::WasLeft();
+    const bool goes_on =
+        (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft();
     if (!goes_on) KeepError("while planning what is read from ");
     if (run->tickets.size() == before) {
       if (goes_on) throw;

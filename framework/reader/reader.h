@@ -61,10 +61,10 @@ class ReaderBase {
   // what this one will still yield. Called between two reads, at any point: before the first
   // element, in the middle of a pass, at its end, after HasNext, after a Restore. After an error
   // the position is that of the element with the error, which will be thrown in its place again.
-  // Changes nothing that can be seen and waits for no element that is being loaded, nor for what one
-  // that is being planned waits for. Throws kInvalidArgument, and changes nothing, if a reader of the
-  // chain cannot say where it stands (SaveState), or if others read it that are not in the chain.
-  // Throws kIo if a list of files cannot be read.
+  // Changes nothing that can be seen and waits for no element that is being loaded, nor for what
+  // one that is being planned waits for. Throws kInvalidArgument, and changes nothing, if a reader
+  // of the chain cannot say where it stands (SaveState), or if others read it that are not in the
+  // chain. Throws kIo if a list of files cannot be read.
   Position Save();
   // Goes to a position that a chain like this one has saved, in this process or another one. Called
   // before anything of the chain is read; implies ExpectSave. Fetches the chunks of the elements

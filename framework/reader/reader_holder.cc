@@ -113,7 +113,7 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
   }
 
   const std::unique_ptr<ReaderBase> reader;
-  YieldingMutex planning;      // guards Plan and Restart of the reader and what is below
+  YieldingMutex planning;   // guards Plan and Restart of the reader and what is below
   uint64_t generation = 0;  // how often the reader was restarted
   bool begun = false;       // whether a consumer has begun the reader's pass (BeginPass)
   bool due = false;         // whether the next handle that is restarted must restart the reader

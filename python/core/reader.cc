@@ -317,6 +317,7 @@ uint64_t PythonReader::ReadThrough(uint64_t pass) {
 std::optional<std::string> PythonReader::Save() {
   const std::shared_ptr<Pass> pass = last_;
   if (pass == nullptr || pass->was_read()) return std::nullopt;
+  WatchInterrupts();
   std::string position;
   Work(pass->chain().get(), [&] { position = pass->Save(); });
   return position;
@@ -329,6 +330,7 @@ void PythonReader::SetNames(const std::vector<std::string>& names) {
 
 std::optional<uint64_t> PythonReader::Length() {
   std::optional<uint64_t> length;
+  WatchInterrupts();
   Work(chain_.get(), [&] {
     Open(chain_.get());
     length = chain_->reader->PassLength();
@@ -346,6 +348,7 @@ ChainStats PythonReader::Stats() {
     const std::lock_guard<std::mutex> lock(totals_->mutex);
     stats = totals_->stats;
   }
+  WatchInterrupts();
   for (const std::shared_ptr<Chain>& chain : chains) {
     Work(chain.get(), [&] {
       if (chain->reader == nullptr) return;
@@ -359,6 +362,7 @@ ChainStats PythonReader::Stats() {
 
 std::vector<SlotSpec> PythonReader::Slots() {
   std::vector<SlotSpec> slots;
+  WatchInterrupts();
   Work(chain_.get(), [&] {
     Open(chain_.get());
     slots = chain_->reader->slots();

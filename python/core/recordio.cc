@@ -55,8 +55,7 @@ class TensorWriter {
  public:
   TensorWriter(const std::string& path, RecordIOCompressor compressor, int64_t max_num_records,
                bool overwrite, std::vector<std::string> names)
-      : path_(path),
-        names_(std::move(names)) {
+      : path_(path), names_(std::move(names)) {
     Waiting([&] {
       writer_ = std::make_unique<RecordIOWriter>(path, OptionsFor(compressor, max_num_records),
                                                  RulesFor(overwrite));
