@@ -134,7 +134,12 @@ void FixedSizeSource::ListPieces(Chunk* chunk, size_t records) const {
 size_t FixedSizeSource::ReadColumn(char* out) {
   const Column& column = columns_[reading_.column];
   if (column.bytes == record_bytes_) {
-    return column.stream->Read(out, reading_.records * column.bytes) / column.bytes;
+    // A writer may fall silent after some records. The last of them is waited for.
+    size_t& got = reading_.bytes_read;
+    if (got == 0) got = column.stream->ReadSome(out, reading_.records * column.bytes);
+    const size_t rest = (column.bytes - got % column.bytes) % column.bytes;
+    got += column.stream->Read(out + got, rest);
+    return got / column.bytes;
   }
   try {
     for (size_t& whole = reading_.whole; whole < reading_.records; ++whole) {
@@ -156,8 +161,8 @@ void FixedSizeSource::ReadInOrder(Chunk* chunk) {
         records = std::min<uint64_t>(records, column.stream->most_left() / column.bytes);
       }
     }
-    reading_ = {BufferPool::At(Place()).Take(chunk->lead() + records * record_bytes_), records, 0,
-                0};
+    reading_.bytes = BufferPool::At(Place()).Take(chunk->lead() + records * record_bytes_);
+    reading_.records = records;
   }
   chunk->length = reading_.records * record_bytes_;
   chunk->pieces.reserve(reading_.records);  // all memory is taken before anything is read

@@ -68,7 +68,8 @@ class FixedSizeSource final : public FileSource {
     Ref<Buffer> bytes;  // null if there is none
     size_t records;     // that the columns read so far have
     size_t column;      // that is read next,
-    size_t whole;       // from this record on
+    size_t whole;       // from this record on, of several columns
+    size_t bytes_read;  // of the only column
   } reading_ = {};
 };
 

@@ -16,23 +16,26 @@
 namespace millhopper {
 namespace {
 
-// A call of Work. It is over once the job is cancelled.
-class WorkCall final : public CancelScope {
- public:
-  WorkCall(const std::atomic<uint64_t>& now, uint64_t epoch)
-      : CancelScope(Of::kWork), now_(now), epoch_(epoch) {}
-
- private:
-  bool IsOver() const override { return now_.load() != epoch_; }
-
-  const std::atomic<uint64_t>& now_;
-  const uint64_t epoch_;
-};
-
 thread_local bool is_worker = false;
 thread_local int forks_at_once = 0;
 
 }  // namespace
+
+// A call of Work, and when what it is at is over.
+class Job::Call final : public CancelScope {
+ public:
+  Call(Of of, const Job& job, uint64_t epoch)
+      : CancelScope(of), all_(of == Of::kWork), job_(job), epoch_(epoch) {}
+
+ private:
+  bool IsOver() const override {
+    return job_.epoch_.load() != epoch_ && (!all_ || job_.leaving_all_.load() > 0);
+  }
+
+  const bool all_;
+  const Job& job_;
+  const uint64_t epoch_;
+};
 
 Job::Job() { ThreadPool::Get(); }  // installs the fork handlers
 
@@ -50,12 +53,14 @@ bool Job::Submit() noexcept {
   }
 }
 
-void Job::Cancel() {
+void Job::Cancel(Leave leave) {
   cancelling_.fetch_add(1);
+  if (leave == Leave::kAll) leaving_all_.fetch_add(1);
   epoch_.fetch_add(1);
   if (process_.IsThis()) {
     for (Backoff backoff; running_.load() > 0;) backoff.Pause();
   }
+  if (leave == Leave::kAll) leaving_all_.fetch_sub(1);
   cancelling_.fetch_sub(1);
 }
 
@@ -63,7 +68,8 @@ void Job::Cancel() {
 void Job::RunQueued(uint64_t epoch) {
   running_.fetch_add(1);
   if (epoch_.load() == epoch) {
-    const WorkCall call(epoch_, epoch);
+    const Call call(CancelScope::Of::kWork, *this, epoch);
+    const Call waits(CancelScope::Of::kWaits, *this, epoch);
     const auto is_wanted = [&pool = ThreadPool::Get()] { return pool.WantsWorkersToLeave(); };
     const HelpScope until_wanted(is_wanted);
     Work();

@@ -32,10 +32,13 @@ class Job : public Kept {
   // none, while it is given another size and while Cancel waits, so a job must be work that its
   // owner can also do. Never throws. Any thread, Work included.
   bool Submit() noexcept;
-  // Makes queued calls void and waits for running ones (a forked child has none), whose work is
-  // over then (CancelScope): it leaves all loops and waits. Submit may be called again afterwards.
-  // Work must not call Cancel on its own job.
-  void Cancel();
+  enum class Leave {
+    kAll,    // the work is over (CancelScope): loops and waits are left
+    kWaits,  // what has begun may still be used, so only waits are left
+  };
+  // Makes queued calls void and waits for running ones (a forked child has none), which leave what
+  // they are at. Submit may be called again afterwards. Work must not call Cancel on its own job.
+  void Cancel(Leave leave = Leave::kAll);
 
  protected:
   // Called on a worker thread, perhaps on several at once. Must not throw.
@@ -43,11 +46,13 @@ class Job : public Kept {
 
  private:
   friend class ThreadPool;
+  class Call;
   void RunQueued(uint64_t epoch);
 
   std::atomic<uint64_t> epoch_{0};
   std::atomic<int> running_{0};
-  std::atomic<int> cancelling_{0};  // calls of Cancel that wait
+  std::atomic<int> cancelling_{0};   // calls of Cancel that wait,
+  std::atomic<int> leaving_all_{0};  // and those of them with kAll
   const OwnProcess process_;
 };
 
@@ -56,8 +61,8 @@ class Job : public Kept {
 //
 // The process may fork. The fork waits until no worker has a job, so that the child inherits no
 // lock that a worker holds; workers leave their waits for it (CancelScope). The child's pool starts
-// without threads. The thread that forks must
-// make sure that no other thread is in a call of a reader. A fork from within a job does not wait,
+// without threads. The thread that forks must make sure that no other thread is in a call of a
+// reader. A fork from within a job does not wait,
 // because another thread may wait for that job: its child must run another program or exit.
 class ThreadPool {
  public:

@@ -197,6 +197,7 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
   if (end_) return 0;
   planned_ = true;
   const size_t before = run->tickets.size();
+  const TicketsStay stay;
   try {
     PlanNext(n, run);
   } catch (...) {

@@ -32,6 +32,22 @@ class Place;
 
 struct ChunkShare;
 
+// While it lives on a thread, readers that this thread restarts must expect that tickets which they
+// have planned are still held: a reader above begins another pass by itself, or not everybody who
+// reads them does. Without it whoever restarts has dropped all.
+class TicketsStay {
+ public:
+  TicketsStay() { ++depth_; }
+  ~TicketsStay() { --depth_; }
+  TicketsStay(const TicketsStay&) = delete;
+  TicketsStay& operator=(const TicketsStay&) = delete;
+
+  static bool OnThisThread() { return depth_ > 0; }
+
+ private:
+  static inline thread_local int depth_ = 0;
+};
+
 class ReaderBase {
  public:
   virtual ~ReaderBase();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -233,6 +234,8 @@ class ReaderHolder::Handle final : public ReaderBase {
     generation_ = held_->generation;
     if (!first && !held_->due) return;
     held_->due = held_->begun = false;
+    std::optional<TicketsStay> stay;
+    if (held_->handles > 1) stay.emplace();
     held_->reader->Restart(held_->handles == 1 ? pass : held_->generation);
   }
 

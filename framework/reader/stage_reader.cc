@@ -533,7 +533,7 @@ void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
 
 void StageReader::Stop() {
   end_.store(true);
-  ahead_->Cancel();
+  ahead_->Cancel(TicketsStay::OnThisThread() ? Job::Leave::kWaits : Job::Leave::kAll);
 }
 
 void StageReader::Rewind(uint64_t pass) {
