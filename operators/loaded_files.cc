@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "framework/base/memory_limit.h"
+#include "framework/base/stop.h"
 #include "framework/io/file_system.h"
 
 namespace millhopper {
@@ -153,7 +154,7 @@ const void* Load(const OpContext& context, const FilesToLoad<void>& files) {
   if (MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
   std::shared_ptr<Loaded> loaded = AllLoadedFiles().FindOrAdd(KeyOf(context, files.paths));
   {
-    const std::lock_guard<std::mutex> lock(loaded->mutex);
+    const std::unique_lock<std::mutex> lock = LockOrStop(&loaded->mutex);
     if (loaded->value == nullptr) loaded->value = files.load();
   }
   return AllLoadedFiles().SetUser(context, std::move(loaded));

@@ -15,13 +15,14 @@ class CopyToPlace final : public Stage {
 
   size_t Work(StagedElement* element) const override {
     if (place_.is_cpu()) return 1;
+    element->copies.reserve(element->tensors.size());  // so that no copy that runs is lost
     for (LoDTensor& tensor : element->tensors) {
-      element->copied_from.push_back(tensor.buffer());
       Ref<Buffer> copy = BufferPool::At(place_).Take(tensor.bytes());
       if (tensor.bytes() > 0) {
-        element->copies.push_back(place_.device()->CopyFromHost(
-            copy->data(), element->copied_from.back()->data(), tensor.bytes()));
-        copy->set_busy_until(element->copies.back());
+        std::shared_ptr<DeviceEvent> event =
+            place_.device()->CopyFromHost(copy->data(), tensor.buffer()->data(), tensor.bytes());
+        copy->set_busy_until(event);
+        element->copies.push_back({std::move(event), tensor.buffer()});
       }
       Lod lod = std::move(*tensor.mutable_lod_unchecked());
       tensor.Share(std::move(copy), tensor.dtype(), tensor.dims());

@@ -163,7 +163,7 @@ bool ElementQueue::Take(Element* element) {
     Require(attached_ || missing_.empty(), missing_);
     lock.unlock();
     backoff.Pause();
-    CheckStop();
+    CheckWait();
     lock.lock();
   }
   std::swap(*element, elements_.front());

@@ -8,6 +8,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/memory_limit.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 
@@ -19,13 +20,15 @@ class FakeReader::Element final : public Kept {
   // Any thread. Loads the element for the first caller. An error of loading is the error of every
   // call.
   const std::vector<LoDTensor>& Tensors(const ReaderBase& reader) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::unique_lock<std::mutex> lock = LockOrStop(&mutex_);
     if (error_ != nullptr) std::rethrow_exception(error_);
     if (tensors_.empty()) {
       try {
         Load(reader);
       } catch (...) {
-        if (!MemoryScope::WasRefused()) error_ = std::current_exception();
+        if (!MemoryScope::WasRefused() && !CancelScope::WasLeft()) {
+          error_ = std::current_exception();
+        }
         throw;
       }
     }

@@ -131,42 +131,50 @@ void FixedSizeSource::ListPieces(Chunk* chunk, size_t records) const {
   }
 }
 
-size_t FixedSizeSource::ReadColumn(const Column& column, size_t records, char* out) {
+size_t FixedSizeSource::ReadColumn(char* out) {
+  const Column& column = columns_[reading_.column];
+  if (column.bytes == record_bytes_) {
+    // A writer may fall silent after some records. The last of them is waited for.
+    size_t& got = reading_.bytes_read;
+    if (got == 0) got = column.stream->ReadSome(out, reading_.records * column.bytes);
+    const size_t rest = (column.bytes - got % column.bytes) % column.bytes;
+    got += column.stream->Read(out + got, rest);
+    return got / column.bytes;
+  }
   try {
-    size_t whole = 0;
-    for (; whole < records; ++whole, out += record_bytes_) {
-      if (column.stream->Read(out, column.bytes) < column.bytes) break;
+    for (size_t& whole = reading_.whole; whole < reading_.records; ++whole) {
+      const size_t got = column.stream->Read(out + whole * record_bytes_, column.bytes);
+      if (got < column.bytes) break;
     }
-    return whole;
-  } catch (const Error&) {
-    error_ = std::current_exception();
+    return std::exchange(reading_.whole, 0);
+  } catch (const Error& error) {
+    if (!error.interrupts()) error_ = std::current_exception();
     throw;
   }
 }
 
 void FixedSizeSource::ReadInOrder(Chunk* chunk) {
-  size_t records = RecordsFrom(next_);
-  for (const Column& column : columns_) {  // a header may promise what no file can hold
-    if (column.bytes > 0) {
-      records = std::min<uint64_t>(records, column.stream->most_left() / column.bytes);
+  if (!reading_.bytes) {
+    size_t records = RecordsFrom(next_);
+    for (const Column& column : columns_) {  // a header may promise what no file can hold
+      if (column.bytes > 0) {
+        records = std::min<uint64_t>(records, column.stream->most_left() / column.bytes);
+      }
     }
+    reading_.bytes = BufferPool::At(Place()).Take(chunk->lead() + records * record_bytes_);
+    reading_.records = records;
   }
-  chunk->length = records * record_bytes_;
-  // All memory is taken before anything is read.
-  chunk->bytes = BufferPool::At(Place()).Take(chunk->lead() + chunk->length);
-  chunk->pieces.reserve(records);
-  char* out = chunk->bytes->data() + chunk->lead();
-  for (const Column& column : columns_) {
-    const size_t bytes = column.bytes;
-    if (bytes == 0) continue;
-    if (bytes == record_bytes_) {
-      records = column.stream->Read(out, records * bytes) / bytes;
-    } else {
-      records = ReadColumn(column, records, out);
-    }
-    out += bytes;
+  chunk->length = reading_.records * record_bytes_;
+  chunk->pieces.reserve(reading_.records);  // all memory is taken before anything is read
+  char* out = reading_.bytes->data() + chunk->lead();
+  for (size_t i = 0; i < columns_.size(); out += columns_[i++].bytes) {
+    if (i < reading_.column) continue;
+    if (columns_[i].bytes > 0) reading_.records = ReadColumn(out);
+    ++reading_.column;
   }
-  ListPieces(chunk, records);
+  chunk->bytes = std::move(reading_.bytes);
+  ListPieces(chunk, reading_.records);
+  reading_ = {};
 }
 
 uint64_t FixedSizeSource::BytesOf(size_t column, uint64_t enough) const {

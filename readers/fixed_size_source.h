@@ -45,8 +45,8 @@ class FixedSizeSource final : public FileSource {
   size_t RecordsFrom(uint64_t first) const;
   void ListPieces(Chunk* chunk, size_t records) const;
   void ReadInOrder(Chunk* chunk);
-  // Reads the next records' pieces of one column of several; returns how many are whole.
-  size_t ReadColumn(const Column& column, size_t records, char* out);
+  // Reads the column that reading_ has come to; returns how many of its records are whole.
+  size_t ReadColumn(char* out);
   // Throws unless the columns end with the last record.
   void CheckEnd() const;
   // The length of a column. A compressed column is read to find it, and only until the length is
@@ -63,6 +63,14 @@ class FixedSizeSource final : public FileSource {
   bool plain_ = true;
   uint64_t next_ = 0;         // record to be claimed
   std::exception_ptr error_;  // of a read that has moved some columns on, and others not
+  // A chunk that is being read in order; if its thread leaves that, the next call goes on.
+  struct {
+    Ref<Buffer> bytes;  // null if there is none
+    size_t records;     // that the columns read so far have
+    size_t column;      // that is read next,
+    size_t whole;       // from this record on, of several columns
+    size_t bytes_read;  // of the only column
+  } reading_ = {};
 };
 
 }  // namespace millhopper

@@ -66,9 +66,10 @@ void MapReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   RecordPlace place;
   for (size_t i = 0; i < n; ++i) {
     CheckStop();  // the function may take long
-    place.Clear();
+    place.Restart();
     work->rows.Reset(reader().row_slots());
     reader().Load(tickets + i, 1, &work->rows);
+    place.Stop();
     work->rows.MoveTo(&work->in);
     try {
       work->steps.resize(rows->size());

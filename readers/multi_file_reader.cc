@@ -189,8 +189,12 @@ void MultiFileReader::FindReadyPlace() {
     }
     // No thread works on this place's next chunk: stop here, and the caller's Fill fetches it.
     if ((*cursor_)->backlog().idle) return;
-    Job::CheckGoesOn();
-    if (!prefetcher().Help()) backoff.Pause();
+    CheckWait();
+    const auto any_is_there = [this] {
+      return std::any_of(places_.begin(), places_.end(),
+                         [](const Ref<ChunkQueue>& one) { return !one || !one->IsNextUnderWay(); });
+    };
+    if (!prefetcher().HelpUntil(any_is_there)) backoff.Pause();
   }
 }
 

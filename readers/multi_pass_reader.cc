@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 
@@ -21,6 +22,7 @@ std::optional<uint64_t> MultiPassReader::PassLength() const {
 void MultiPassReader::PlanNext(size_t n, TicketRun* run) {
   const size_t wanted = run->tickets.size() + n;
   while (run->tickets.size() < wanted) {
+    CheckStop();  // very many passes may have no element
     if (reader().Plan(wanted - run->tickets.size(), run) > 0) continue;
     if (done_ + 1 == pass_num_) return;
     ++done_;

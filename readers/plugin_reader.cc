@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -21,6 +22,7 @@ namespace {
 constexpr size_t kErrorBytes = 1024;  // that a parser may write
 constexpr size_t kGuardBytes = 64;    // behind that, and behind the tensors: nobody may write them
 constexpr char kGuard = '\x5a';
+constexpr std::chrono::milliseconds kStopCheck{10};
 constexpr char kGone = '\x7f';  // overwrites a record whose call has ended
 
 template <typename... Parts>
@@ -252,7 +254,10 @@ class ParserStates {
   // may be are in use.
   std::unique_ptr<ParserState> Take() {
     std::unique_lock<std::mutex> lock(mutex_);
-    free_.wait(lock, [this] { return most_ == 0 || in_use_ < most_; });
+    while (most_ > 0 && in_use_ >= most_) {
+      CheckWait();
+      free_.wait_for(lock, kStopCheck);
+    }
     idle_.reserve(idle_.size() + in_use_ + 1);  // so that Give cannot fail
     ++in_use_;
     if (idle_.empty()) return nullptr;

@@ -87,7 +87,7 @@ class RecordIOCommit::FolderLock {
     for (Backoff backoff; descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0;
          backoff.Pause()) {
       if (errno != EWOULDBLOCK) return;
-      CheckStop();
+      CheckWait();
     }
   }
 

@@ -10,7 +10,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
-#include "framework/base/thread_pool.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 
@@ -75,11 +75,13 @@ void StreamSource::Enlarge(Chunk* chunk, size_t used, size_t at_least) const {
 size_t StreamSource::Read(char* out, size_t size) {
   size_t got = 0;
   try {
-    got = mutable_stream()->Read(out, size);
+    got = mutable_stream()->ReadSome(out, size);
     char next;
-    ended_ = got < size && mutable_stream()->Read(&next, 1) == 0;
-  } catch (const Error& error) {
-    if (error.interrupts() && Job::IsCancelled()) {
+    // Nobody waits for the end of what can be read once only, while there are records.
+    ended_ = stream().can_be_read_once_only() ? got == 0
+                                              : got < size && mutable_stream()->Read(&next, 1) == 0;
+  } catch (const Error&) {
+    if (CancelScope::WasLeft()) {
       stop_ = std::current_exception();
       return got;
     }

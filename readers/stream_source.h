@@ -42,8 +42,8 @@ class StreamSource : public IndexableSource {
 
  private:
   void Enlarge(Chunk* chunk, size_t used, size_t at_least) const;
-  // Sets ended_ at the end, and after an error also error_; or stop_ if this call is not wanted any
-  // more (Job::IsCancelled) and another may be made.
+  // Sets ended_ at the end, and after an error also error_; or stop_ if the thread leaves its work
+  // (CancelScope) and another call may be made.
   size_t Read(char* out, size_t size);
 
   std::string rest_;      // the beginning of a record whose end is not read yet

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/memory.h"
 #include "framework/base/random.h"
 
 namespace millhopper {
@@ -34,11 +35,6 @@ class FakeDevice::Event final : public DeviceEvent {
     std::lock_guard<std::mutex> lock(mutex_);
     return done_;
   }
-  void Wait() override {
-    std::unique_lock<std::mutex> lock(mutex_);
-    finished_.wait(lock, [this] { return done_; });
-    if (failed_) Throw(ErrorCode::kIo, "the fake device failed to copy");
-  }
   void Finish(bool failed) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -49,6 +45,13 @@ class FakeDevice::Event final : public DeviceEvent {
   }
 
  private:
+  bool WaitFor(std::chrono::milliseconds moment) override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!finished_.wait_for(lock, moment, [this] { return done_; })) return false;
+    if (failed_) Throw(ErrorCode::kIo, "the fake device failed to copy");
+    return true;
+  }
+
   std::mutex mutex_;
   std::condition_variable finished_;
   bool done_ = false;
@@ -183,6 +186,11 @@ void FakeDevice::FinishEvents() {
   });
   for (auto one = rest; one != behind_.end(); ++one) one->event->Finish(false);
   behind_.erase(rest, behind_.end());
+}
+
+void FakeDevice::Settle() {
+  Drain();
+  BufferPool::At(Place()).Take(1);
 }
 
 void FakeDevice::BeginRead(const void* memory) {

@@ -51,6 +51,8 @@ class FakeDevice final : public Device {
   void Resume();
   // Waits until no copy is queued.
   void Drain();
+  // The same, and has what was kept for the copies given back to its pools (KeepUntilDone).
+  void Settle();
   // Has the device read a block of its memory, as work that a consumer has queued does, until
   // EndReads.
   void BeginRead(const void* memory);

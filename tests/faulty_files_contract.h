@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -21,6 +23,7 @@
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
 #include "tests/gate.h"
+#include "tests/left_waits.h"
 #include "tests/memory_files.h"
 #include "tests/outcome.h"
 #include "tests/reader_contract.h"
@@ -137,6 +140,35 @@ class FaultyFilesContract : public ::testing::TestWithParam<ContractParam> {
     return outcome;
   }
 
+  // Reads the first element of a new reader, and leaves the pass and the reader while a call may
+  // stall. A stall is ended only if the element may need it.
+  Outcome LeaveEarly() const {
+    constexpr std::chrono::milliseconds kNeeded{3};
+    std::optional<Error> error;
+    std::atomic<bool> leaves{false}, done{false};
+    std::thread reading([&] {
+      try {
+        const std::unique_ptr<ReaderBase> reader = contract_.make(Fault::kNone);
+        std::vector<LoDTensor> element;
+        if (reader->HasNext()) reader->ReadNext(&element);
+        leaves = true;
+        reader->ReInit();
+      } catch (const Error& caught) {
+        error = caught;
+      }
+      done = true;
+    });
+    while (!done && !leaves) {
+      WaitUntil([&] { return done || leaves || MemoryFiles::Get().stalls(); });
+      const auto since = std::chrono::steady_clock::now();
+      WaitUntil(
+          [&] { return done || leaves || std::chrono::steady_clock::now() - since > kNeeded; });
+      if (!done && !leaves) MemoryFiles::Get().Release();
+    }
+    reading.join();
+    return {whole_.elements, error};
+  }
+
   const ContractCase contract_ = std::get<0>(GetParam());
   const PoolSize pool_{std::get<1>(GetParam())};
   Outcome whole_;
@@ -199,6 +231,23 @@ TEST_P(FaultyFilesContract, AStallEndsWithARequestToStop) {
       [](const Outcome& outcome) {
         if (!outcome.error.has_value()) return;  // the stalled call read ahead of need
         EXPECT_EQ(outcome.error->code(), ErrorCode::kCancelled) << outcome.error->what();
+      });
+}
+
+TEST_P(FaultyFilesContract, AStallIsLeftByWhoeverGoes) {
+  AtEveryCall(
+      FileTrouble::kStall, [&] { return LeaveEarly(); },
+      [](const Outcome& outcome) {
+        EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
+      });
+}
+
+TEST_P(FaultyFilesContract, AThreadThatLeavesAStallLosesNothing) {
+  AtEveryCall(
+      FileTrouble::kStall,
+      [&] { return ReadLeavingWaits([this] { return contract_.make(Fault::kNone); }); },
+      [](const Outcome& outcome) {
+        EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
       });
 }
 

@@ -3,6 +3,7 @@
 #ifndef MILLHOPPER_TESTS_GATE_H_
 #define MILLHOPPER_TESTS_GATE_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -21,6 +22,14 @@ class Gate {
   void Wait() {
     std::unique_lock<std::mutex> lock(mutex_);
     opened_.wait(lock, [this] { return open_; });
+  }
+  // As threads wait that can be made to leave. Throws as CheckWait.
+  void WaitOrLeave() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!open_) {
+      CheckWait();
+      opened_.wait_for(lock, std::chrono::milliseconds(1));
+    }
   }
 
  private:

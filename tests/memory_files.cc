@@ -103,11 +103,14 @@ FileTrouble MemoryFiles::Call(const std::string& path, int64_t offset, bool* fir
   for (Backoff backoff; !released_;) {
     lock.unlock();
     backoff.Pause();
-    const bool stop = StopRequested();
+    try {
+      CheckWait();
+    } catch (const Error&) {
+      lock.lock();
+      stalls_ = false;
+      throw;
+    }
     lock.lock();
-    if (!stop) continue;
-    stalls_ = false;
-    ThrowStopped();
   }
   stalls_ = false;
   return FileTrouble::kNone;

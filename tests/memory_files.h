@@ -19,7 +19,7 @@ enum class FileTrouble {
   kNone,
   kFail,     // this call and all later ones fail
   kShort,    // from this call on, a read gives one byte
-  kStall,    // this call waits until Release or a request to stop
+  kStall,    // this call waits until Release, or until the thread is to leave it (CheckWait)
   kShrink,   // files that are open now end in the middle
   kReplace,  // each path now names another file with the same content; open files cannot be read
   kLonger,   // if this call is Open, the file claims to have one byte more

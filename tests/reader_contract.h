@@ -112,9 +112,10 @@ class ReaderContract : public ::testing::TestWithParam<ContractParam> {
   }
 
   void TearDown() override {
+    FakeDevice* device = FakeDevice::Get();
+    device->Settle();
     EXPECT_TRUE(HoldingsReturnTo(held_));
     EXPECT_EQ(LiveSourceBlocks(), 0);
-    FakeDevice* device = FakeDevice::Get();
     EXPECT_EQ(device->TakeViolations(), std::vector<std::string>{});
     EXPECT_EQ(BufferPool::At(Place(device)).in_use_bytes(), 0u);
     EXPECT_EQ(BufferPool::PinnedFor(Place(device)).in_use_bytes(), 0u);

@@ -24,6 +24,7 @@ struct ScriptedChunk {
   Gate* claim_gate = nullptr;    // which then waits here
   Gate* fetch_begun = nullptr;   // the same for Fetch
   Gate* fetch_gate = nullptr;
+  Gate* fetch_stalls = nullptr;  // the same, but a thread may leave (CancelScope)
   uint64_t length = 8;
   bool tells = true;     // Claim says how many records the chunk has
   bool goes_on = false;  // it is a part of what the next chunk gives out
@@ -75,6 +76,7 @@ class ScriptedFile final : public FileSource {
     const ScriptedChunk& scripted = chunks_[chunk->offset];
     Tell("fetch", std::to_string(chunk->offset));
     Meet(scripted.fetch_begun, scripted.fetch_gate);
+    if (scripted.fetch_stalls != nullptr) scripted.fetch_stalls->WaitOrLeave();
     List(chunk);
     if (!scripted.fetch_error.empty()) throw Error(ErrorCode::kDataLoss, scripted.fetch_error);
   }

@@ -4,9 +4,11 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -43,9 +45,30 @@ class CudaEvent final : public DeviceEvent {
   ~CudaEvent() override { cudaEventDestroy(event_); }
   cudaEvent_t get() const { return event_; }
   bool Done() override { return cudaEventQuery(event_) != cudaErrorNotReady; }
-  void Wait() override { CheckCuda(cudaEventSynchronize(event_), "work of the device"); }
 
  private:
+  // Looks again and again: cudaEventSynchronize, which does so as well, could not be left. A copy
+  // of a batch takes less than `kBusy`, after which the processor is left to others.
+  bool WaitFor(std::chrono::milliseconds moment) override {
+    constexpr std::chrono::milliseconds kBusy{2};
+    constexpr std::chrono::microseconds kPause{50};
+    const auto begin = std::chrono::steady_clock::now();
+    for (;;) {
+      const cudaError_t result = cudaEventQuery(event_);
+      if (result != cudaErrorNotReady) {
+        CheckCuda(result, "work of the device");
+        return true;
+      }
+      const auto waited = std::chrono::steady_clock::now() - begin;
+      if (waited >= moment) return false;
+      if (waited < kBusy) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(kPause);
+      }
+    }
+  }
+
   cudaEvent_t event_ = nullptr;
 };
 
@@ -78,18 +101,20 @@ class ContextEvents {
   int (*record_)(void* context, cudaEvent_t event) = nullptr;
 };
 
-// For older drivers: they can only be waited for, until they have nothing left to do.
+// For older drivers: they can only be waited for, until they have nothing left to do. Nobody can
+// leave that wait.
 class IdleDevice final : public DeviceEvent {
  public:
   explicit IdleDevice(int device) : device_(device) {}
   bool Done() override { return done_; }
-  void Wait() override {
-    const CurrentDevice current(device_);
-    CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    done_ = true;
-  }
 
  private:
+  bool WaitFor(std::chrono::milliseconds) override {
+    const CurrentDevice current(device_);
+    CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    return done_ = true;
+  }
+
   const int device_;
   std::atomic<bool> done_{false};
 };

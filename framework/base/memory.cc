@@ -2,6 +2,7 @@
 #include "framework/base/memory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <iterator>
@@ -14,8 +15,8 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kSmallest = 64;
-// Of buffers on a device with which it is busy although nobody holds them. A consumer that queues
-// work further ahead waits for the device, instead of taking more and more of its memory.
+// Of buffers of a size with which a device is busy although nobody holds them. A consumer that
+// queues work further ahead waits for the device, instead of taking more and more of its memory.
 constexpr size_t kMostBusy = 4;
 
 // Pools live as long as the process: buffers may come back while it exits.
@@ -37,7 +38,43 @@ BufferPool& FindPool(Place place, bool pinned,
   return *pool;
 }
 
+// What devices are busy with and nobody else holds.
+struct KeptBuffers {
+  struct One {
+    Ref<Buffer> buffer;
+    std::shared_ptr<DeviceEvent> event;
+  };
+  std::mutex mutex;
+  std::vector<One> all;
+  std::atomic<bool> some{false};
+
+  static KeptBuffers& Get() {
+    static auto* kept = new KeptBuffers;  // never destroyed, as the pools
+    return *kept;
+  }
+  // Gives back what is done. The buffers go without the mutex: they may be Python's.
+  void LetGoOfDone() {
+    if (!some.load(std::memory_order_relaxed)) return;
+    std::vector<One> done;
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto is_pending = [](const One& one) { return !one.event->Done(); };
+    const auto first = std::stable_partition(all.begin(), all.end(), is_pending);
+    done.assign(std::make_move_iterator(first), std::make_move_iterator(all.end()));
+    all.erase(first, all.end());
+    some.store(!all.empty(), std::memory_order_relaxed);
+  }
+};
+
 }  // namespace
+
+void KeepUntilDone(Ref<Buffer> buffer, std::shared_ptr<DeviceEvent> event) {
+  KeptBuffers& kept = KeptBuffers::Get();
+  kept.LetGoOfDone();
+  if (event->Done()) return;
+  const std::lock_guard<std::mutex> lock(kept.mutex);
+  kept.all.push_back({std::move(buffer), std::move(event)});
+  kept.some.store(true, std::memory_order_relaxed);
+}
 
 // Streams are cut into chunks by it, so with other classes indexes are of another version (kVersion
 // in readers/chunk_index.cc).
@@ -76,6 +113,7 @@ Ref<Buffer> BufferPool::Take(size_t bytes) {
   if (bytes > (size_t{1} << 46)) {
     Throw(ErrorCode::kResourceLimit, "a buffer of ", bytes, " bytes is out of reach");
   }
+  KeptBuffers::Get().LetGoOfDone();
   const size_t capacity = SizeClass(bytes);
   MemoryCharge charge;
   if (on_host()) charge = MemoryLimit::Use(capacity);
@@ -93,35 +131,50 @@ Ref<Buffer> BufferPool::Take(size_t bytes) {
 }
 
 Buffer* BufferPool::TakeIdle(size_t capacity) {
-  Buffer* buffer = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    auto found = free_.find(capacity);
-    if (found == free_.end() || found->second.empty()) return nullptr;
-    std::vector<Buffer*>& idle = found->second;
-    auto last = std::find_if(idle.rbegin(), idle.rend(), [](const Buffer* one) {
-      return one->busy_until_ == nullptr || one->IsDone();
-    });
-    if (last == idle.rend()) {
+  for (;;) {
+    std::shared_ptr<DeviceEvent> first;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      auto found = free_.find(capacity);
+      if (found == free_.end() || found->second.empty()) return nullptr;
+      std::vector<Buffer*>& idle = found->second;
+      const auto last =
+          std::find_if(idle.rbegin(), idle.rend(), [](const Buffer* one) { return !IsBusy(*one); });
+      if (last != idle.rend()) {
+        Buffer* const buffer = *last;
+        idle.erase(std::next(last).base());
+        idle_bytes_ -= capacity;
+        in_use_bytes_ += capacity;
+        buffer->busy_until_.reset();
+        return buffer;
+      }
       if (idle.size() < kMostBusy) return nullptr;
-      --last;  // the one that came first is done first
+      first = idle.front()->busy_until_;  // the one that came first is done first
     }
-    buffer = *last;
-    idle.erase(std::next(last).base());
-    idle_bytes_ -= capacity;
-    in_use_bytes_ += capacity;
+    WaitUntilDone(first.get());
   }
-  WaitUntilDone(buffer);
-  return buffer;
 }
 
-void BufferPool::WaitUntilDone(Buffer* buffer) noexcept {
-  if (buffer->busy_until_ == nullptr) return;
-  try {
-    buffer->busy_until_->Wait();
-  } catch (...) {  // whose work it was gets this error; the memory is idle either way
+bool BufferPool::IsBusy(const Buffer& buffer) {
+  return buffer.busy_until_ != nullptr && !buffer.IsDone();
+}
+
+std::shared_ptr<DeviceEvent> BufferPool::FirstBusy() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& size : free_) {
+    for (const Buffer* const buffer : size.second) {
+      if (IsBusy(*buffer)) return buffer->busy_until_;
+    }
   }
-  buffer->busy_until_.reset();
+  return nullptr;
+}
+
+void BufferPool::WaitUntilDone(DeviceEvent* event) {
+  try {
+    event->Wait();
+  } catch (const Error&) {  // whose work it was gets this error; the memory is idle either way
+    if (!event->Done()) throw;
+  }
 }
 
 bool BufferPool::SetBusy(Buffer* buffer) noexcept {
@@ -139,7 +192,13 @@ Buffer* BufferPool::NewBuffer(size_t capacity) {
     try {
       buffer->data_ = static_cast<char*>(Allocate(capacity));
     } catch (const Error&) {
-      if (Trim(0) == 0) throw;  // else idle memory was freed, which may suffice
+      if (Trim(0) == 0) {
+        const std::shared_ptr<DeviceEvent> busy = FirstBusy();
+        if (busy == nullptr) throw;
+        WaitUntilDone(busy.get());
+        Trim(0);
+      }
+      // Idle memory was freed, which may suffice.
       buffer->data_ = static_cast<char*>(Allocate(capacity));
     }
   } catch (...) {
@@ -155,9 +214,7 @@ Buffer* BufferPool::NewBuffer(size_t capacity) {
 }
 
 void BufferPool::Give(Buffer* buffer) {
-  if (on_host()) {
-    WaitUntilDone(buffer);
-  } else if (!SetBusy(buffer)) {
+  if (!on_host() && !SetBusy(buffer)) {
     // The device is lost, or the process ends. The memory is not touched again.
     std::lock_guard<std::mutex> lock(mutex_);
     in_use_bytes_ -= buffer->capacity_;
@@ -175,7 +232,8 @@ void BufferPool::Give(Buffer* buffer) {
 bool BufferPool::Keep(Buffer* buffer) {
   std::lock_guard<std::mutex> lock(mutex_);
   in_use_bytes_ -= buffer->capacity_;
-  if (idle_bytes_ + buffer->capacity_ > idle_limit_) return false;
+  // What a device is busy with stays for now, and is freed when it, or the limit, is met again.
+  if (idle_bytes_ + buffer->capacity_ > idle_limit_ && !IsBusy(*buffer)) return false;
   try {
     free_[buffer->capacity_].push_back(buffer);
   } catch (const std::bad_alloc&) {  // no memory even for the list
@@ -191,6 +249,11 @@ void BufferPool::set_idle_limit(size_t bytes) {
     idle_limit_ = bytes;
   }
   Trim(bytes);
+  while (idle_bytes() > bytes) {
+    const std::shared_ptr<DeviceEvent> busy = FirstBusy();
+    if (busy != nullptr) WaitUntilDone(busy.get());
+    Trim(bytes);
+  }
 }
 
 size_t BufferPool::Trim(size_t bytes) {
@@ -199,9 +262,11 @@ size_t BufferPool::Trim(size_t bytes) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     for (auto size = free_.rbegin(); size != free_.rend(); ++size) {
-      while (idle_bytes_ > bytes && !size->second.empty()) {
-        surplus.push_back(size->second.back());
-        size->second.pop_back();
+      std::vector<Buffer*>& idle = size->second;
+      for (size_t i = idle.size(); i-- > 0 && idle_bytes_ > bytes;) {
+        if (IsBusy(*idle[i])) continue;
+        surplus.push_back(idle[i]);
+        idle.erase(idle.begin() + static_cast<std::ptrdiff_t>(i));
         idle_bytes_ -= size->first;
         freed += size->first;
       }
@@ -259,13 +324,14 @@ void* BufferPool::Allocate(size_t bytes) {
 }
 
 void BufferPool::Free(Buffer* buffer) noexcept {
-  WaitUntilDone(buffer);
-  if (place_.is_cpu()) {
-    std::free(buffer->data_);
-  } else if (kind_ == Kind::kPinned) {
-    place_.device()->FreeHost(buffer->data_);
-  } else {
-    place_.device()->Free(buffer->data_);
+  if (!IsBusy(*buffer)) {
+    if (place_.is_cpu()) {
+      std::free(buffer->data_);
+    } else if (kind_ == Kind::kPinned) {
+      place_.device()->FreeHost(buffer->data_);
+    } else {
+      place_.device()->Free(buffer->data_);
+    }
   }
   if (on_host()) MemoryLimit::Unhold(buffer->capacity_);
   delete buffer;

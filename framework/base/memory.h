@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -21,7 +22,8 @@ namespace millhopper {
 //
 // Memory on a device may come back while work is queued there that reads it: a framework queues the
 // steps of a training loop and lets go of their batches long before the device is done with them.
-// Such memory is not used again before all work is done that the device had been given by then.
+// Such memory is not used again before all work is done that the device had been given by then, nor
+// is host memory before the device has copied it. Nobody waits for that when memory comes back.
 class BufferPool {
  public:
   // Memory at a place.
@@ -30,13 +32,14 @@ class BufferPool {
   static BufferPool& PinnedFor(Place place);
 
   // A buffer of at least `bytes` (0 is fine) with undefined contents. Throws kResourceLimit if the
-  // system or MemoryLimit gives no memory.
+  // system or MemoryLimit gives no memory, and as CheckWait (stop.h) while it waits for a device.
   Ref<Buffer> Take(size_t bytes);
 
   // Frees idle memory of the host, at least `bytes` if there is that much; returns how much.
   static size_t FreeIdle(size_t bytes);
 
-  // How many idle bytes are kept; the rest is freed. Default 1 GiB.
+  // How many idle bytes are kept; the rest is freed, when no device is busy with it any more, which
+  // this waits for. Default 1 GiB.
   void set_idle_limit(size_t bytes);
   size_t idle_bytes() const;
   size_t in_use_bytes() const;
@@ -49,8 +52,11 @@ class BufferPool {
 
   BufferPool(Place place, Kind kind) : place_(place), kind_(kind) {}
   void Give(Buffer* buffer);
-  // Waits for the event of a buffer that nobody holds, if it has one.
-  static void WaitUntilDone(Buffer* buffer) noexcept;
+  static bool IsBusy(const Buffer& buffer);
+  // What the idle buffer waits for that came first of those that devices are busy with; or null.
+  std::shared_ptr<DeviceEvent> FirstBusy() const;
+  // Waits for the end of work whose error, if it has one, is somebody else's.
+  static void WaitUntilDone(DeviceEvent* event);
   // Notes that the device may be busy with a buffer that nobody holds; false if it cannot tell.
   bool SetBusy(Buffer* buffer) noexcept;
   // Puts a buffer among the idle ones; false if there is no room for more of them.
@@ -60,9 +66,10 @@ class BufferPool {
   Buffer* TakeIdle(size_t capacity);
   Buffer* NewBuffer(size_t capacity);
   void* Allocate(size_t bytes);
+  // Does not touch memory that a device is busy with: then there is no memory even to note that.
   void Free(Buffer* buffer) noexcept;
-  // Frees idle buffers, large ones first, until no more than `bytes` are idle; returns how many
-  // bytes it has freed.
+  // Frees idle buffers that no device is busy with, large ones first, until no more than `bytes`
+  // are idle; returns how many bytes it has freed.
   size_t Trim(size_t bytes);
 
   const Place place_;
@@ -73,6 +80,10 @@ class BufferPool {
   size_t in_use_bytes_ = 0;
   size_t idle_limit_ = size_t{1} << 30;
 };
+
+// Keeps a buffer until the device has done what it does with it, without waiting for that. Any
+// thread.
+void KeepUntilDone(Ref<Buffer> buffer, std::shared_ptr<DeviceEvent> event);
 
 // The capacity that a request for `bytes` gets: few classes, at most a quarter lost.
 size_t SizeClass(size_t bytes);

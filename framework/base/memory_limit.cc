@@ -217,6 +217,7 @@ void MemoryLimit::Hold(size_t bytes) {
     // If what is in use fits, the missing memory is on its way from a thread to its pool.
     const size_t used = needed_now.load() + ahead_of_need.load();
     if (used > most) Refuse(bytes, 2 * used);
+    CheckWait();
     backoff.Pause();
   }
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 namespace {
@@ -36,6 +37,11 @@ std::string Lower(std::string text) {
 }
 
 }  // namespace
+
+void DeviceEvent::Wait() {
+  constexpr std::chrono::milliseconds kStopCheck{10};
+  while (!WaitFor(kStopCheck)) CheckWait();
+}
 
 Place Place::Parse(const std::string& text) {
   const std::string name = Lower(text);

@@ -4,6 +4,7 @@
 #ifndef MILLHOPPER_FRAMEWORK_BASE_PLACE_H_
 #define MILLHOPPER_FRAMEWORK_BASE_PLACE_H_
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -18,8 +19,13 @@ class DeviceEvent {
   virtual ~DeviceEvent() = default;
   // True once the work before the event is done (or has failed).
   virtual bool Done() = 0;
-  // Blocks the calling thread until Done; throws what the work failed with.
-  virtual void Wait() = 0;
+  // Waits until Done. Throws what the work failed with, and as CheckWait (stop.h) before it is
+  // done.
+  void Wait();
+
+ protected:
+  // Waits until Done, but no longer than a moment; returns Done. Throws what the work failed with.
+  virtual bool WaitFor(std::chrono::milliseconds moment) = 0;
 };
 
 // One accelerator with memory of its own. Thread-safe.

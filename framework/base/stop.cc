@@ -12,6 +12,24 @@ namespace internal {
 std::atomic<bool> stop_requested{false};
 }  // namespace internal
 
+CancelScope::CancelScope(Of of)
+    : of_(of), around_(of == Of::kWork ? innermost.work : innermost.waits) {
+  (of_ == Of::kWork ? innermost.work : innermost.waits) = this;
+}
+
+CancelScope::~CancelScope() { (of_ == Of::kWork ? innermost.work : innermost.waits) = around_; }
+
+bool CancelScope::AnyIsOver(const CancelScope* scope) {
+  for (; scope != nullptr; scope = scope->around_) {
+    if (scope->IsOver()) return true;
+  }
+  return false;
+}
+
+bool CancelScope::WasLeft() {
+  return IsWaitOver() && CurrentError().code() == ErrorCode::kCancelled;
+}
+
 void RequestStop() { internal::stop_requested.store(true, std::memory_order_relaxed); }
 
 void ClearStop() { internal::stop_requested.store(false, std::memory_order_relaxed); }
@@ -34,6 +52,15 @@ void Backoff::Pause() {
   }
   std::this_thread::sleep_for(
       std::min<std::chrono::nanoseconds>((now - since_) / 8, std::chrono::milliseconds(4)));
+}
+
+std::unique_lock<std::mutex> LockOrStop(std::mutex* mutex) {
+  std::unique_lock<std::mutex> lock(*mutex, std::try_to_lock);
+  for (Backoff backoff; !lock.owns_lock() && !lock.try_lock();) {
+    CheckWait();
+    backoff.Pause();
+  }
+  return lock;
 }
 
 }  // namespace millhopper

@@ -1,27 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request to stop all work of the process. A signal, a time limit or another thread makes it;
-// threads check it between operators and wherever they wait.
+// When a thread has to leave what it is doing. Somebody asks the whole process to stop (a signal, a
+// time limit, another thread), or nobody wants what this thread does any more, because its reader
+// is reset or destroyed. Threads look for both between operators, in loops that may be long
+// (CheckStop) and wherever they wait (CheckWait), at least every ten milliseconds there, so that
+// whoever leaves is not held up.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_STOP_H_
 #define MILLHOPPER_FRAMEWORK_BASE_STOP_H_
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 
 namespace millhopper {
+
+class CancelScope;
+
+// The innermost scopes of a thread; null where there are none.
+struct CancelScopes {
+  const CancelScope* work = nullptr;
+  const CancelScope* waits = nullptr;
+};
+
+// Something that a thread does for somebody who may stop wanting it. Scopes nest: the work of a
+// thread is over as soon as one of the scopes around it is. A thread that takes over a part of
+// another thread's work shares that thread's scopes (ShareScopes).
+class CancelScope {
+ public:
+  enum class Of {
+    kWork,   // the thread leaves loops and waits: nobody will use what it does
+    kWaits,  // the thread leaves waits only: it helps others while it waits for something itself.
+             // What it has begun to compute will be used, so that it is not left half done.
+  };
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
+
+  // Whether the work of the calling thread is over; and whether its work or its waits are. An error
+  // kCancelled that comes while that is so says nothing about the data: whatever it left can go on.
+  static bool IsWorkOver() { return innermost.work != nullptr && AnyIsOver(innermost.work); }
+  static bool IsWaitOver() {
+    return IsWorkOver() || (innermost.waits != nullptr && AnyIsOver(innermost.waits));
+  }
+  // Those of the calling thread.
+  static const CancelScopes& Current() { return innermost; }
+  // Whether the exception that is being handled is kCancelled because IsWaitOver. Call it in a
+  // catch block only.
+  static bool WasLeft();
+
+ protected:
+  explicit CancelScope(Of of);
+  ~CancelScope();
+
+ private:
+  friend class ShareScopes;
+  friend class RunsToItsEnd;
+
+  // All threads that share in the work may ask at once.
+  virtual bool IsOver() const = 0;
+  static bool AnyIsOver(const CancelScope* scope);
+
+  static inline thread_local CancelScopes innermost;
+
+  const Of of_;
+  const CancelScope* const around_;  // of the same kind
+};
+
+// While it lives, the calling thread helps others and waits for nothing longer than until
+// `is_there()`: what it waits for itself has come.
+template <typename Function>
+class HelpScope final : public CancelScope {
+ public:
+  explicit HelpScope(const Function& is_there) : CancelScope(Of::kWaits), is_there_(is_there) {}
+
+ private:
+  bool IsOver() const override { return is_there_(); }
+
+  const Function& is_there_;
+};
+
+// While it lives, the calling thread has the scopes of another thread, which waits for it, instead
+// of its own.
+class ShareScopes {
+ public:
+  explicit ShareScopes(const CancelScopes& scopes) : before_(CancelScope::innermost) {
+    CancelScope::innermost = scopes;
+  }
+  ~ShareScopes() { CancelScope::innermost = before_; }
+  ShareScopes(const ShareScopes&) = delete;
+  ShareScopes& operator=(const ShareScopes&) = delete;
+
+ private:
+  const CancelScopes before_;
+};
+
+// While it lives, the calling thread does something that must not be begun again only because
+// something else has come, such as a function of Python: what only helps waits there, too.
+class RunsToItsEnd {
+ public:
+  RunsToItsEnd() : share_({CancelScope::innermost.work, nullptr}) {}
+
+ private:
+  const ShareScopes share_;
+};
 
 namespace internal {
 extern std::atomic<bool> stop_requested;
 }  // namespace internal
 
-// Safe to call from a signal handler and from any thread.
+// Asks the process to stop. Safe to call from a signal handler and from any thread.
 void RequestStop();
 // Forgets the request, so that work can begin again.
 void ClearStop();
 inline bool StopRequested() { return internal::stop_requested.load(std::memory_order_relaxed); }
 [[noreturn]] void ThrowStopped();
-// Throws kCancelled once a stop was requested.
+// Throws kCancelled once a stop was requested, or if the calling thread's work is over.
 inline void CheckStop() {
-  if (__builtin_expect(StopRequested(), 0)) ThrowStopped();
+  if (__builtin_expect(StopRequested() || CancelScope::IsWorkOver(), 0)) ThrowStopped();
+}
+// The same for a thread that waits: also if its waits are over.
+inline void CheckWait() {
+  if (__builtin_expect(StopRequested() || CancelScope::IsWaitOver(), 0)) ThrowStopped();
 }
 
 // How a thread waits for another thread that is at work: it looks often at first and less and less
@@ -35,6 +132,10 @@ class Backoff {
   int turns_ = 0;
   std::chrono::steady_clock::time_point since_;
 };
+
+// Locks a mutex that another thread may hold while it waits for something outside of the process.
+// Throws as CheckWait.
+std::unique_lock<std::mutex> LockOrStop(std::mutex* mutex);
 
 }  // namespace millhopper
 

@@ -16,17 +16,26 @@
 namespace millhopper {
 namespace {
 
-// The call of Work that the thread runs: its epoch, and the job's.
-struct RunningCall {
-  const std::atomic<uint64_t>* now = nullptr;
-  uint64_t epoch = 0;
-};
-thread_local RunningCall running_call;
-
 thread_local bool is_worker = false;
 thread_local int forks_at_once = 0;
 
 }  // namespace
+
+// A call of Work, and when what it is at is over.
+class Job::Call final : public CancelScope {
+ public:
+  Call(Of of, const Job& job, uint64_t epoch)
+      : CancelScope(of), all_(of == Of::kWork), job_(job), epoch_(epoch) {}
+
+ private:
+  bool IsOver() const override {
+    return job_.epoch_.load() != epoch_ && (!all_ || job_.leaving_all_.load() > 0);
+  }
+
+  const bool all_;
+  const Job& job_;
+  const uint64_t epoch_;
+};
 
 Job::Job() { ThreadPool::Get(); }  // installs the fork handlers
 
@@ -44,12 +53,14 @@ bool Job::Submit() noexcept {
   }
 }
 
-void Job::Cancel() {
+void Job::Cancel(Leave leave) {
   cancelling_.fetch_add(1);
+  if (leave == Leave::kAll) leaving_all_.fetch_add(1);
   epoch_.fetch_add(1);
   if (process_.IsThis()) {
     for (Backoff backoff; running_.load() > 0;) backoff.Pause();
   }
+  if (leave == Leave::kAll) leaving_all_.fetch_sub(1);
   cancelling_.fetch_sub(1);
 }
 
@@ -57,20 +68,13 @@ void Job::Cancel() {
 void Job::RunQueued(uint64_t epoch) {
   running_.fetch_add(1);
   if (epoch_.load() == epoch) {
-    running_call = {&epoch_, epoch};
+    const Call call(CancelScope::Of::kWork, *this, epoch);
+    const Call waits(CancelScope::Of::kWaits, *this, epoch);
+    const auto is_wanted = [&pool = ThreadPool::Get()] { return pool.WantsWorkersToLeave(); };
+    const HelpScope until_wanted(is_wanted);
     Work();
-    running_call = {};
   }
   running_.fetch_sub(1);
-}
-
-bool Job::IsCancelled() {
-  return running_call.now != nullptr && running_call.now->load() != running_call.epoch;
-}
-
-void Job::CheckGoesOn() {
-  CheckStop();
-  if (IsCancelled()) ThrowStopped();
 }
 
 ThreadPool& ThreadPool::Get() {
@@ -193,7 +197,7 @@ void ThreadPool::AfterForkInChild() {
   looking_.store(0);
   queued_.store(0);
   working_.store(is_worker ? 1 : 0);
-  forking_ = 0;
+  forking_.store(0);
   Ring dropped;  // destroyed after the unlock, because that may dispose of jobs
   std::swap(dropped, queue_);
   mutex_.unlock();
@@ -242,6 +246,7 @@ void ParallelJob::Start(size_t n, Function function, const void* context) {
   n_ = n;
   function_ = function;
   context_ = context;
+  scopes_ = CancelScope::Current();
   done_.store(0, std::memory_order_relaxed);
   next_.store(0, std::memory_order_release);
 }
@@ -249,6 +254,7 @@ void ParallelJob::Start(size_t n, Function function, const void* context) {
 void ParallelJob::TakePart() {
   for (size_t i; (i = next_.fetch_add(1, std::memory_order_acq_rel)) < n_;) {
     try {
+      const ShareScopes share(scopes_);
       function_(context_, i);
     } catch (...) {
       std::lock_guard<std::mutex> lock(mutex_);

@@ -15,6 +15,7 @@
 
 #include "framework/base/forks.h"
 #include "framework/base/kept.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 
@@ -31,15 +32,13 @@ class Job : public Kept {
   // none, while it is given another size and while Cancel waits, so a job must be work that its
   // owner can also do. Never throws. Any thread, Work included.
   bool Submit() noexcept;
-  // Makes queued calls void and waits for running ones (a forked child has none). Submit may be
-  // called again afterwards. Work must not call Cancel on its own job.
-  void Cancel();
-  // Whether this thread runs a call of Work whose job is being cancelled. Then nobody wants what it
-  // is doing, and Cancel waits for it. Any thread.
-  static bool IsCancelled();
-  // For what may wait long, such as for another process: throws kCancelled if IsCancelled, and on a
-  // request to stop (stop.h).
-  static void CheckGoesOn();
+  enum class Leave {
+    kAll,    // the work is over (CancelScope): loops and waits are left
+    kWaits,  // what has begun may still be used, so only waits are left
+  };
+  // Makes queued calls void and waits for running ones (a forked child has none), which leave what
+  // they are at. Submit may be called again afterwards. Work must not call Cancel on its own job.
+  void Cancel(Leave leave = Leave::kAll);
 
  protected:
   // Called on a worker thread, perhaps on several at once. Must not throw.
@@ -47,11 +46,13 @@ class Job : public Kept {
 
  private:
   friend class ThreadPool;
+  class Call;
   void RunQueued(uint64_t epoch);
 
   std::atomic<uint64_t> epoch_{0};
   std::atomic<int> running_{0};
-  std::atomic<int> cancelling_{0};  // calls of Cancel that wait
+  std::atomic<int> cancelling_{0};   // calls of Cancel that wait,
+  std::atomic<int> leaving_all_{0};  // and those of them with kAll
   const OwnProcess process_;
 };
 
@@ -59,8 +60,9 @@ class Job : public Kept {
 // Submit, and end with the process or at SetSize.
 //
 // The process may fork. The fork waits until no worker has a job, so that the child inherits no
-// lock that a worker holds; the child's pool starts without threads. The thread that forks must
-// make sure that no other thread is in a call of a reader. A fork from within a job does not wait,
+// lock that a worker holds; workers leave their waits for it (CancelScope). The child's pool starts
+// without threads. The thread that forks must make sure that no other thread is in a call of a
+// reader. A fork from within a job does not wait,
 // because another thread may wait for that job: its child must run another program or exit.
 class ThreadPool {
  public:
@@ -70,9 +72,9 @@ class ThreadPool {
   // processors.
   static int DefaultSize();
 
-  // Ends the present workers, when they have done what was submitted, and sets how many the next
-  // Submit starts; 0 means that callers do all work. Throws kInvalidArgument for a number below 0
-  // or above 1024. Call it only while no reader is at work.
+  // Ends the present workers, when they have done what was submitted or left its waits, and sets
+  // how many the next Submit starts; 0 means that callers do all work. Throws kInvalidArgument for
+  // a number below 0 or above 1024. Call it only while no reader is at work.
   void SetSize(int workers);
   int size() const { return size_.load(std::memory_order_relaxed); }
   // Threads that have been started: 0 before the first Submit. For tests.
@@ -86,6 +88,8 @@ class ThreadPool {
 
  private:
   friend class Job;
+  // Whether somebody waits for the workers, who leave their waits then.
+  bool WantsWorkersToLeave() const { return forking_.load() > 0 || stopping_.load(); }
   struct Entry {
     Ref<Job> job;
     uint64_t epoch;
@@ -117,8 +121,8 @@ class ThreadPool {
   std::condition_variable wake_;
   Ring queue_;
   int sleeping_ = 0;
-  bool stopping_ = false;
-  int forking_ = 0;  // threads that are about to fork: no job is begun
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> forking_{0};  // threads that are about to fork: no job is begun
   std::vector<std::thread> threads_;
   std::atomic<int> queued_{0};
   std::atomic<int> looking_{0};  // workers that are about to look into the queue
@@ -158,6 +162,7 @@ class ParallelJob final : public Job {
   size_t n_ = 0;
   Function function_ = nullptr;
   const void* context_ = nullptr;
+  CancelScopes scopes_;  // of the thread that waits for the parts
   std::mutex mutex_;
   size_t failed_ = SIZE_MAX;
   std::exception_ptr error_;

@@ -271,6 +271,13 @@ size_t ByteStream::Read(char* out, size_t size) {
   return got;
 }
 
+size_t ByteStream::ReadSome(char* out, size_t size) {
+  if (once_ == nullptr || compressed()) return Read(out, size);
+  const size_t got = once_->ReadSome(position_, out, size);
+  position_ += got;
+  return got;
+}
+
 size_t ByteStream::ReadDecompressed(char* out, size_t size) {
   size_t got = given_back_.copy(out, size);
   given_back_.erase(0, got);

@@ -42,6 +42,10 @@ class ByteStream {
   // right, with one exception: whether a frame of kReadBlockBytes or more is right is known only at
   // its end.
   size_t Read(char* out, size_t size);
+  // The same, but of a plain file that can be read once only at least one byte is enough: what its
+  // writer, which may fall silent, has written within a moment (OnePassStream::ReadSome). 0 is the
+  // end.
+  size_t ReadSome(char* out, size_t size);
   // How many bytes were read so far.
   uint64_t position() const { return position_; }
   // The most bytes that can follow, whatever the file declares.

@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "framework/base/error.h"
-#include "framework/base/thread_pool.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 namespace {
@@ -192,7 +192,6 @@ Command::~Command() {
         std::this_thread::sleep_for(kLook);
       }
     };
-    // Until it is reaped, no other group can have its id.
     ::kill(-id_, SIGTERM);
     wait(kUntilKill, [this] { return HasEnded() && HasHungUp(); });
     ::kill(-id_, SIGKILL);
@@ -212,21 +211,21 @@ void Command::Close(int* descriptor) {
   if (*descriptor >= 0) ::close(std::exchange(*descriptor, -1));
 }
 
-size_t Command::Read(char* out, size_t size) {
-  for (;;) {
-    Job::CheckGoesOn();
-    if (output_ < 0 && HasEnded()) {
-      ReadErrors();
-      Close(&errors_);  // which what it has started may still hold
-      Reap();
-      CheckStatus();
-      return 0;
-    }
+bool Command::IsReady(std::chrono::steady_clock::time_point until) {
+  while (output_ >= 0) {
+    CheckWait();
     pollfd waited[] = {{output_, POLLIN, 0}, {errors_, POLLIN, 0}};
-    const bool closed = output_ < 0;
-    ::poll(waited, 2, closed ? static_cast<int>(kLook.count()) : kPatienceMs);
+    ::poll(waited, 2, kPatienceMs);
     if (waited[1].revents != 0) ReadErrors();
-    if (closed || waited[0].revents == 0) continue;
+    if (waited[0].revents != 0) return true;
+    if (std::chrono::steady_clock::now() >= until) return false;
+  }
+  return true;
+}
+
+size_t Command::Read(char* out, size_t size) {
+  while (output_ >= 0) {
+    if (!IsReady(std::chrono::steady_clock::time_point::max())) continue;
     const ssize_t got = ::read(output_, out, size);
     if (got > 0) return static_cast<size_t>(got);
     if (got == 0) {
@@ -235,6 +234,18 @@ size_t Command::Read(char* out, size_t size) {
       Throw(ErrorCode::kIo, "cannot read from '", Escaped(name_), "': ", std::strerror(errno));
     }
   }
+  while (!HasEnded()) {
+    CheckWait();
+    pollfd waited = {errors_, POLLIN, 0};
+    ::poll(&waited, 1, static_cast<int>(kLook.count()));
+    if (waited.revents != 0) ReadErrors();
+  }
+  ReadErrors();
+  Close(&errors_);  // which what it has started may still hold
+  if (!reaped_) ::kill(-id_, SIGKILL);
+  Reap();
+  CheckStatus();
+  return 0;
 }
 
 void Command::ReadErrors() {

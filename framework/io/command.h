@@ -35,9 +35,11 @@ class Command final : public OnePassInput {
   // Ends it, if it has not ended: SIGTERM to its process group and, 50 ms later, SIGKILL.
   ~Command() override;
 
-  // The end is that of its output and of the command. Throws kIo, with the last line of its
-  // standard error, if it ended with another status than 0 or by a signal.
+  // The end is that of its output, which all that it has started may write, and of the command.
+  // What it has started and is still running then is ended by SIGKILL. Throws kIo, with the last
+  // line of its standard error, if it ended with another status than 0 or by a signal.
   size_t Read(char* out, size_t size) override;
+  bool IsReady(std::chrono::steady_clock::time_point until) override;
 
   pid_t id() const { return id_; }  // for tests
 
@@ -49,7 +51,7 @@ class Command final : public OnePassInput {
   // Looks whether it, and all that it has started, have let go of its output.
   bool HasHungUp() const;
   void Close(int* descriptor);
-  // Takes the status of a command that has ended.
+  // Takes the status of a command that has ended. Until then no other group can have its id.
   void Reap();
   void CheckStatus() const;
 

@@ -17,6 +17,21 @@ const Compression* const kCompressions[] = {&kGzip, &kZstd, &kLz4};
 // A magic number and the size of what follows.
 constexpr size_t kSkippableHeadBytes = 8;
 
+// Reads the bytes at which a frame may begin: no more than it takes to know that none does, since
+// the writer of a pipe may have fallen silent after these.
+size_t ReadHead(uint64_t place, const ReadAt& read, char* head) {
+  const auto may_begin = [head](size_t size) {
+    return std::any_of(std::begin(kCompressions), std::end(kCompressions),
+                       [=](const Compression* one) { return one->begins(head, size); });
+  };
+  size_t size = 0;
+  for (const size_t wanted : {size_t{1}, size_t{2}, kSkippableHeadBytes}) {
+    size += read(place + size, head + size, wanted - size);
+    if (size < wanted || !may_begin(size)) break;
+  }
+  return size;
+}
+
 }  // namespace
 
 bool HasMagic(const char* head, size_t size, uint32_t magic) {
@@ -35,7 +50,7 @@ bool IsSkippableFrame(const char* head, size_t size) {
 const Compression* CompressionOf(const std::string& path, const ReadAt& read) {
   for (uint64_t place = 0;;) {
     char head[kSkippableHeadBytes];
-    const size_t size = read(place, head, sizeof(head));
+    const size_t size = ReadHead(place, read, head);
     if (size == 0 && place == 0) return nullptr;
     if (size < sizeof(uint32_t) || !IsSkippableFrame(head, size)) {
       for (const Compression* compression : kCompressions) {

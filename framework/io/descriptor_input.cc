@@ -9,19 +9,26 @@
 #include <cstring>
 
 #include "framework/base/error.h"
-#include "framework/base/thread_pool.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 
 DescriptorInput::~DescriptorInput() { ::close(descriptor_); }
 
+// A read of what is not ready could wait for ever. And what has no writer yet reads as if it had
+// ended, but is not ready.
+bool DescriptorInput::IsReady(std::chrono::steady_clock::time_point until) {
+  for (;;) {
+    CheckWait();
+    pollfd waited = {descriptor_, POLLIN, 0};
+    if (::poll(&waited, 1, kPatienceMs) > 0) return true;
+    if (std::chrono::steady_clock::now() >= until) return false;
+  }
+}
+
 size_t DescriptorInput::Read(char* out, size_t size) {
   for (;;) {
-    Job::CheckGoesOn();
-    // A read of what is not ready could wait for ever. And what has no writer yet reads as if it
-    // had ended, but is not ready.
-    pollfd waited = {descriptor_, POLLIN, 0};
-    if (::poll(&waited, 1, kPatienceMs) <= 0) continue;
+    if (!IsReady(std::chrono::steady_clock::time_point::max())) continue;
     const ssize_t got = ::read(descriptor_, out, size);
     if (got >= 0) return static_cast<size_t>(got);
     if (errno != EINTR && errno != EAGAIN) {

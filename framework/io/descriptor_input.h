@@ -20,6 +20,7 @@ class DescriptorInput final : public OnePassInput {
   ~DescriptorInput() override;
 
   size_t Read(char* out, size_t size) override;
+  bool IsReady(std::chrono::steady_clock::time_point until) override;
 
  private:
   const int descriptor_;

@@ -66,7 +66,7 @@ class File {
   const Ref<Mapping>& mapping() const { return mapping_; }
   // Reads exactly `size` bytes from `offset` on. Throws kIo if they cannot be read, kDataLoss if
   // they are gone ("file is shorter than when it was opened") or the name means another file now.
-  // The errors have file and byte. Throws kCancelled if a stop is requested while it waits.
+  // The errors have file and byte. Throws as CheckWait (stop.h) while it waits.
   void Read(uint64_t offset, char* out, size_t size) const;
   // The same for `count` consecutive pieces of `size` bytes each, which go to memory `stride` bytes
   // apart.
@@ -79,7 +79,7 @@ class File {
 
   // Reads 1 to `size` bytes, or returns 0 if the file now ends at `offset`. Any thread, several
   // calls at once. Throws what Read throws. A file system that may fail for a moment, such as a
-  // network, tries again in here, and checks for a request to stop while it waits (stop.h).
+  // network, tries again in here, and asks CheckWait (stop.h) while it waits.
   virtual size_t ReadSome(uint64_t offset, char* out, size_t size) const = 0;
   [[noreturn]] void ThrowShorter(uint64_t offset) const;
 

@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStopCheck{10};  // how often a waiting thread looks for a request to stop
+constexpr milliseconds kStopCheck{10};  // how often a waiting thread looks whether it is to stop
 constexpr milliseconds kForkCheck{1};  // the same of the thread of transfers, for the end of a fork
 constexpr milliseconds kLongestPoll{1000};  // without anything to do
 
@@ -346,7 +346,7 @@ void HttpTransfer::Wait() const {
     lock.lock();
     if (ended_) break;
     when_ended_.wait_for(lock, kStopCheck);
-    if (!ended_) CheckStop();
+    if (!ended_) CheckWait();
   }
   if (has_waited) {
     HttpHostStats waited;

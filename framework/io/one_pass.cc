@@ -63,11 +63,13 @@ void OnePassStream::CheckNoError() const {
   if (error_ != nullptr) std::rethrow_exception(error_);
 }
 
-size_t OnePassStream::Fill(char* out, size_t size, std::exception_ptr* stop) {
+size_t OnePassStream::Fill(char* out, size_t size, std::exception_ptr* stop, bool some) {
   size_t got = 0;
+  std::chrono::steady_clock::time_point until;  // which some is enough
   while (got < size && !ended_) {
     size_t more = 0;
     try {
+      if (some && got > 0 && !input_->IsReady(until)) return got;
       more = input_->Read(out + got, size - got);
     } catch (const Error& error) {
       if (error.interrupts()) {
@@ -77,6 +79,7 @@ size_t OnePassStream::Fill(char* out, size_t size, std::exception_ptr* stop) {
       error_ = std::make_exception_ptr(error.InFile(path_, static_cast<int64_t>(taken_)));
     }
     ended_ = more == 0;
+    if (some && got == 0) until = std::chrono::steady_clock::now() + kMoment;
     CountedReads::Add(more);
     got += more;
     taken_ += more;
@@ -109,14 +112,22 @@ void OnePassStream::Forget(uint64_t offset) {
 }
 
 size_t OnePassStream::Read(uint64_t offset, char* out, size_t size) {
+  return ReadFrom(offset, out, size, false);
+}
+
+size_t OnePassStream::ReadSome(uint64_t offset, char* out, size_t size) {
+  return ReadFrom(offset, out, size, true);
+}
+
+size_t OnePassStream::ReadFrom(uint64_t offset, char* out, size_t size, bool some) {
   if (offset < begin_) {
     throw Error(ErrorCode::kInternal, StrCat("byte ", offset, " is read again")).InFile(path_, -1);
   }
-  if (keeps_) Has(offset, size);
+  if (keeps_) Has(offset, some ? 1 : size);
   size_t got = Look(offset, out, std::min<uint64_t>(size, end() - std::min(offset, end())));
-  if (!keeps_ && got < size) {  // the rest need not go through the window
+  if (!keeps_ && got < (some ? 1 : size)) {  // the rest need not go through the window
     std::exception_ptr stop;
-    got += Fill(out + got, size - got, &stop);
+    got += Fill(out + got, size - got, &stop, some);
     if (stop != nullptr) {
       window_.assign(out, got);
       begin_ = offset;

@@ -4,6 +4,7 @@
 #ifndef MILLHOPPER_FRAMEWORK_IO_ONE_PASS_H_
 #define MILLHOPPER_FRAMEWORK_IO_ONE_PASS_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -29,9 +30,11 @@ class OnePassInput {
   OnePassInput& operator=(const OnePassInput&) = delete;
 
   // Waits for bytes, and reads 1 to `size` of them; 0 at the end. Throws kIo with what is wrong,
-  // but not where, and kCancelled if the calling thread is to stop (Job::CheckGoesOn); after that
-  // it may be called again.
+  // but not where, and kCancelled as CheckWait (base/stop.h); after that it may
+  // be called again.
   virtual size_t Read(char* out, size_t size) = 0;
+  // Whether Read would have to wait for no byte, which this waits for until then.
+  virtual bool IsReady(std::chrono::steady_clock::time_point until) = 0;
 };
 
 // The bytes of one input by their place. What was looked at is kept until it is read. One thread at
@@ -45,6 +48,10 @@ class OnePassStream {
   // at the end or before an error, which the next call throws with file and byte. Throws kCancelled
   // as OnePassInput does, and has read nothing then.
   size_t Read(uint64_t offset, char* out, size_t size);
+  // The same, but at least one byte is enough: of a writer that falls silent it gives what has come
+  // within kMoment of the first one.
+  size_t ReadSome(uint64_t offset, char* out, size_t size);
+  static constexpr std::chrono::milliseconds kMoment{50};
   // Looks ahead: how many of the `size` bytes from `offset` on there are. Fewer are at the end or
   // before an error, which Read and CheckNoError throw. Throws kCancelled.
   size_t Has(uint64_t offset, size_t size);
@@ -60,8 +67,9 @@ class OnePassStream {
  private:
   uint64_t end() const { return begin_ + window_.size(); }
   // Reads `size` bytes of the input; fewer at its end or before its error, or before a request to
-  // stop, which it puts into *stop.
-  size_t Fill(char* out, size_t size, std::exception_ptr* stop);
+  // stop, which it puts into *stop; or what ReadSome reads.
+  size_t Fill(char* out, size_t size, std::exception_ptr* stop, bool some = false);
+  size_t ReadFrom(uint64_t offset, char* out, size_t size, bool some);
 
   const std::string path_;
   const std::unique_ptr<OnePassInput> input_;

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kMostLinks = 40;  // as the system itself follows
 constexpr std::chrono::seconds kPatience(1);
-constexpr int kPollMilliseconds = 100;
+constexpr int kPollMilliseconds = 10;
 constexpr mode_t kFile = 0666, kPrivateFile = 0600;
 
 // The partial files of this process, and of the processes that it was forked from.
@@ -215,7 +215,7 @@ void OutputFile::OpenStream() {
     if (descriptor_ < 0 && (::stat(path_.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode))) {
       FailWith("cannot open", ENXIO);
     }
-    CheckStop();
+    CheckWait();
   }
 }
 
@@ -242,7 +242,7 @@ void OutputFile::Write(const char* bytes, size_t size) {
       const ssize_t written = ::write(descriptor_, bytes, size);
       if (written < 0 && errno == EINTR) continue;
       if (written < 0 && errno == EAGAIN) {
-        CheckStop();
+        CheckWait();
         pollfd ready = {descriptor_, POLLOUT, 0};
         ::poll(&ready, 1, kPollMilliseconds);
         continue;

@@ -59,7 +59,7 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Throws kIo; waits for a reader of a FIFO, and throws kCancelled once a stop is requested. After
+  // Throws kIo; waits for a reader of a FIFO, and throws as CheckWait (stop.h) meanwhile. After
   // an error every later call of Write, Finish and Publish throws it again: the file is not whole.
   void Write(const char* bytes, size_t size);
   void Write(const std::string& bytes) { Write(bytes.data(), bytes.size()); }

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/base/stop.h"
 #include "framework/io/http_file.h"
 #include "framework/io/http_transfers.h"
 #include "framework/io/s3_bucket.h"
@@ -30,6 +32,7 @@ constexpr size_t kPartsOfASize = 2000;  // after which parts are twice as large
 constexpr size_t kMostParts = 10'000;   // that a store takes
 constexpr size_t kMostAnswerBytes = size_t{1} << 16;
 constexpr int kTriesToGiveUp = 2;
+constexpr std::chrono::milliseconds kMomentToGiveUp{150};
 
 // Tells bytes from others, piece by piece.
 class ContentHash {
@@ -150,9 +153,8 @@ class S3Upload final : public Upload {
                       "</ETag></Part>");
     }
     *list += "</CompleteMultipartUpload>";
-    const auto transfer =
-        HttpTransfer::Start(Request(HttpMethod::kPost, "uploadId=" + S3Encoded(id_, false),
-                                    std::move(list), kMostAnswerBytes));
+    const auto transfer = HttpTransfer::Start(Request(
+        HttpMethod::kPost, "uploadId=" + S3Encoded(id_, false), std::move(list), kMostAnswerBytes));
     try {
       transfer->Wait();
       bool done = false;
@@ -203,15 +205,19 @@ class S3Upload final : public Upload {
     return xml;
   }
 
-  // Parts of what is never put together cost money until somebody removes them.
+  // Parts of what is never put together cost money until somebody removes them. Whoever gives up
+  // waits a moment only; the request goes on, unless the process ends.
   void Abort() const {
+    const auto until = std::chrono::steady_clock::now() + kMomentToGiveUp;
+    const auto is_over = [until] { return std::chrono::steady_clock::now() >= until; };
     try {
+      const HelpScope moment(is_over);
       HttpRequest request = Request(HttpMethod::kDelete, "uploadId=" + S3Encoded(id_, false));
       HttpLimits limits = HttpLimits::Get();
       limits.tries = std::min(limits.tries, kTriesToGiveUp);
       request.limits = limits;
       HttpTransfer::Start(std::move(request))->Wait();
-    } catch (const Error&) {  // whoever gives up has said why; if it is a stop, the request goes on
+    } catch (const Error&) {  // whoever gives up has said why
     }
   }
 

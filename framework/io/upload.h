@@ -19,8 +19,8 @@ class Upload {
   Upload(const Upload&) = delete;
   Upload& operator=(const Upload&) = delete;
 
-  // It may keep the bytes, or send them. All three throw kIo with the path, and kCancelled once a
-  // stop is requested; after that the file cannot be published.
+  // It may keep the bytes, or send them. All three throw kIo with the path, and as CheckWait
+  // (stop.h) while they wait; after that the file cannot be published.
   virtual void Write(const char* bytes, size_t size) = 0;
   // Nothing will be written any more. What can be sent before the file has its name is sent.
   virtual void Finish() {}

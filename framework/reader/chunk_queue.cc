@@ -218,6 +218,12 @@ bool ChunkQueue::IsNextIdle() const {
   return chunks_.empty() || !chunks_.front() || chunks_.front()->deferred_;
 }
 
+bool ChunkQueue::IsNextUnderWay() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (chunks_.empty() || !chunks_.front()) return claiming_;
+  return !chunks_.front()->ready_ && !chunks_.front()->deferred_;
+}
+
 Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
   Ref<Chunk> chunk;
   {
@@ -234,21 +240,15 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
     claiming_ = true;
   }
   bool found = false;
-  bool stopped = false;  // because nobody wants this call any more; an error of the file stays one
   try {
     const CountedFetch counted(file_.counters);
     AtWork at_work;
     at_work->library = file_.library;
     at_work->file = file_.path.c_str();
-    try {
-      found = ClaimShare(chunk.get());
-    } catch (const Error& error) {
-      stopped = error.code() == ErrorCode::kCancelled && Job::IsCancelled();
-      throw;
-    }
+    found = ClaimShare(chunk.get());
     chunk->claimed_pieces_ = chunk->pieces.size();
   } catch (...) {
-    if ((MemoryScope::IsAhead() && MemoryScope::WasRefused()) || stopped) {
+    if ((MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft()) {
       std::lock_guard<std::mutex> lock(mutex_);
       claiming_ = false;
       chunks_.pop_back();
@@ -276,8 +276,9 @@ void ChunkQueue::ClaimSought(Chunk* chunk) {
     seeking_ = arrived ? Seeking::kArrived : Seeking::kClaiming;
     if (arrived && sought_number_) claimed_ = *sought_number_;
   }
-  while (source_->Claim(chunk)) {
-    CheckStop();  // many chunks may be passed one after another
+  for (;;) {
+    CheckStop();  // many chunks may be passed one after another; here none is half counted
+    if (!source_->Claim(chunk)) break;
     chunk->number_ = claimed_;
     if (chunk->goes_on) {
       if (seeking_ == Seeking::kArrived) return;
@@ -318,7 +319,9 @@ bool ChunkQueue::ClaimShare(Chunk* chunk) {
     LeaveOut(chunk);
   }
   const ChunkShare& share = file_.share;
-  while (source_->Claim(chunk)) {
+  for (;;) {
+    CheckStop();  // many chunks may be left out one after another
+    if (!source_->Claim(chunk)) return false;
     const bool is_ours = (file_.index + claimed_) % share.count == share.index;
     chunk->number_ = claimed_;
     if (!chunk->goes_on) ++claimed_;
@@ -329,18 +332,16 @@ bool ChunkQueue::ClaimShare(Chunk* chunk) {
                   "the records of a shard cannot be told by its chunks; use by: \"record\"")
           .InFile(file_.path, static_cast<int64_t>(chunk->offset));
     }
-    CheckStop();  // many chunks may be left out one after another
     left_out_ += *chunk->records;
     LeaveOut(chunk);
   }
-  return false;
 }
 
 bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
                        MemoryScope::Need need) {
   Ref<Buffer> claimed = chunk->bytes;
   std::exception_ptr error;
-  bool refused = false;
+  bool left = false;
   {
     const MemoryScope scope(account, need);
     const CountedFetch counted(file_.counters);
@@ -352,11 +353,11 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
       source_->Fetch(chunk.get());
     } catch (...) {
       error = std::current_exception();
-      refused = MemoryScope::IsAhead() && MemoryScope::WasRefused();
+      left = (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft();
     }
   }
-  if (!refused && !IsUnchanged(*chunk, &error)) chunk->pieces.clear();
-  if (refused) {  // restores the chunk as Claim left it
+  if (!left && !IsUnchanged(*chunk, &error)) chunk->pieces.clear();
+  if (left) {  // restores the chunk as Claim left it
     chunk->pieces.resize(chunk->claimed_pieces_);
     chunk->bytes = claimed;
   }
@@ -364,11 +365,11 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
   // suspended after the unlock, and would keep the memory meanwhile.
   claimed = Ref<Buffer>();
   std::lock_guard<std::mutex> lock(mutex_);
-  chunk->deferred_ = refused;
-  chunk->ready_ = !refused;
-  if (!refused) chunk->error_ = error;
+  chunk->deferred_ = left;
+  chunk->ready_ = !left;
+  if (!left) chunk->error_ = error;
   chunk = Ref<Chunk>();
-  return !refused;
+  return !left;
 }
 
 }  // namespace millhopper

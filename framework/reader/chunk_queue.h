@@ -35,7 +35,6 @@ struct QueuedFile {
   const char* library = nullptr;  // of the source's code (LibraryOf)
   ChunkShare share;
   ReaderCounters* counters = nullptr;  // of the reader; may be null
-  bool once = false;  // can be read once only (one_pass.h): its next bytes may come much later
 };
 
 // One pass over one file. A run keeps the chunks that its tickets point into.
@@ -95,17 +94,17 @@ class ChunkQueue final : public Kept {
     size_t bytes = 0;        // of memory
   };
   Backlog backlog() const;
-  // Whether Claim may wait for as long as a writer is silent. Only a worker thread, or a consumer
-  // that has nothing else to wait for, should call it then.
-  bool may_wait() const { return file_.once; }
+  // Whether another thread claims or fetches the chunk that is planned next, so that the planning
+  // thread has to wait for it.
+  bool IsNextUnderWay() const;
   // A chunk for the caller to Fetch: the one that is planned next or, ahead of need, any later one
   // that no thread works on. Null if there is none or another thread is claiming. Throws only if
-  // the caller is refused memory ahead of need (MemoryScope) or its job is cancelled; then nothing
-  // is lost.
+  // the caller is refused memory ahead of need (MemoryScope) or leaves its work (CancelScope); then
+  // nothing is lost.
   Ref<Chunk> Claim(MemoryScope::Need need);
   // Fetches a claimed chunk; its memory counts for `account`. An error is kept in the chunk until
-  // Poll gets there. False if there was no memory ahead of need; then the chunk can be claimed
-  // again.
+  // Poll gets there. False if there was no memory ahead of need, or if the thread has left its work
+  // (CancelScope); then the chunk can be claimed again.
   bool Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account, MemoryScope::Need need);
 
  private:

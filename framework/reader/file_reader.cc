@@ -291,10 +291,10 @@ void FileReader::LearnSlots() {
 template <typename Where>
 Ref<ChunkQueue> FileReader::EnqueueAt(std::unique_ptr<FileSource> source, size_t index,
                                       uint64_t pass, const ChunkShare& share, Where where) {
-  Ref<ChunkQueue> queue(new ChunkQueue(std::move(source),
-                                       {static_cast<uint32_t>(index), pass, files_[index].path,
-                                        library_, share, counters(), once_.Has(files_[index].path)},
-                                       std::move(where)));
+  Ref<ChunkQueue> queue(new ChunkQueue(
+      std::move(source),
+      {static_cast<uint32_t>(index), pass, files_[index].path, library_, share, counters()},
+      std::move(where)));
   prefetcher_->Add(queue);
   return queue;
 }

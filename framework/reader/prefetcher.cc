@@ -90,16 +90,16 @@ bool Prefetcher::Ready(ChunkQueue* queue) {
 
 bool Prefetcher::FillSlowly(ChunkQueue* queue) {
   for (Backoff backoff; !Ready(queue);) {
-    CheckGoesOn();
+    CheckWait();
     // The waiting thread works itself: on this file if no thread fetches its next chunk, else on
     // any file.
     const Result result = Fetch(queue, MemoryScope::Need::kNow);
     if (result == Result::kFetched) continue;
-    if (result == Result::kNoMemory) {
-      Job::CheckGoesOn();
+    if (result == Result::kLeft) {
+      CheckWait();
       MemoryScope::ThrowRefused();  // the caller is ahead of need
     }
-    if (!Help()) backoff.Pause();
+    if (!HelpUntil([queue] { return !queue->IsNextUnderWay(); })) backoff.Pause();
   }
   return queue->available() > 0;
 }
@@ -145,7 +145,7 @@ Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) 
     chunk = queue->Claim(need);
   } catch (const Error&) {
     Note(queue);
-    return Result::kNoMemory;
+    return Result::kLeft;
   }
   Note(queue);
   if (!chunk) return Result::kNothing;
@@ -153,7 +153,7 @@ Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) 
   const bool fetched = queue->Fetch(std::move(chunk), account_, need);
   Note(queue);
   NoteTime(Clock::now() - begin);
-  return fetched ? Result::kFetched : Result::kNoMemory;
+  return fetched ? Result::kFetched : Result::kLeft;
 }
 
 void Prefetcher::Work() {
@@ -162,12 +162,12 @@ void Prefetcher::Work() {
     const Ref<ChunkQueue> queue = Choose(true);
     if (!queue) return;
     try {
-      if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kNoMemory) continue;
+      if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kLeft) continue;
     } catch (const std::bad_alloc&) {
       Note(queue.get());  // nothing was claimed; the planning thread will report a lack of memory
     }
     return Leave();  // the planning thread makes room and wakes a worker again
-  } while (!IsCancelled() && Clock::now() < until);
+  } while (Clock::now() < until);
   if (!Submit()) Leave();
 }
 
@@ -178,18 +178,13 @@ void Prefetcher::Leave() {
 
 Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
   std::lock_guard<std::mutex> lock(mutex_);
-  // The planning thread waits for a chunk that is being fetched. It would deliver that late if a
-  // command or a FIFO did not let it go.
-  const auto most_urgent = std::find_if(
-      claimable_.begin(), claimable_.end(),
-      [worker](const Urgency& urgency) { return worker || !urgency.entry->queue->may_wait(); });
-  const bool wanted = most_urgent != claimable_.end() && waiting_.bytes < kMaxReadAheadBytes &&
+  const bool wanted = !claimable_.empty() && waiting_.bytes < kMaxReadAheadBytes &&
                       MemoryLimit::HasRoomAhead(1) &&
-                      (most_urgent->chunks == 0 ||
+                      (claimable_.begin()->chunks == 0 ||
                        waiting_.chunks < limits_.chunks_per_thread * (most_workers() + 1) ||
                        waiting_.records < limits_.records);
   if (wanted) {
-    Entry* const file = most_urgent->entry;
+    Entry* const file = claimable_.begin()->entry;
     Withdraw(file);
     return file->queue;
   }

@@ -57,6 +57,13 @@ class Prefetcher final : public Job {
   size_t RecordsInStore();
   // Fetches a chunk of some file, if one is wanted; false if not.
   bool Help();
+  // The same for a caller that has to wait for another thread: it leaves the chunk to others,
+  // rather than wait for its bytes, once `is_there()` says that what it needs has come.
+  template <typename Function>
+  bool HelpUntil(const Function& is_there) {
+    const HelpScope<Function> scope(is_there);
+    return Help();
+  }
   // Ends the reading of all files; waits for the chunks that are being fetched. The owner calls it
   // before it is destroyed.
   void Stop();
@@ -73,8 +80,9 @@ class Prefetcher final : public Job {
   // Learns how long a chunk takes.
   void NoteTime(std::chrono::nanoseconds time);
   // What Fetch did.
-  enum class Result { kFetched, kNothing, kNoMemory };
-  // Claims and fetches a chunk of this file. kNoMemory is returned only ahead of need.
+  enum class Result { kFetched, kNothing, kLeft };
+  // Claims and fetches a chunk of this file. kLeft: there was no memory, which is only so ahead of
+  // need, or the thread has left its work (CancelScope).
   Result Fetch(ChunkQueue* queue, MemoryScope::Need need);
   // The file that should get another chunk, or null. Nobody else is given it before Note. A worker
   // that finds none leaves.

@@ -42,7 +42,7 @@ class ReaderBase::Hold {
   }
 
   std::set<const void*> planners_;
-  std::vector<ReaderBase*> readers_;  // each behind those below it
+  std::vector<ReaderBase*> readers_;  // each after those below it
 };
 
 ReaderBase::ReaderBase(std::vector<SlotSpec> slots, int depth, int readers)
@@ -198,13 +198,14 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
   if (end_) return 0;
   planned_ = true;
   const size_t before = run->tickets.size();
+  const TicketsStay stay;
   try {
     PlanNext(n, run);
   } catch (...) {
     // A thread that stops because its work is not wanted any more leaves the reader to others as it
     // is.
-    const bool goes_on = (MemoryScope::IsAhead() && MemoryScope::WasRefused()) ||
-                         (Job::IsCancelled() && CurrentError().code() == ErrorCode::kCancelled);
+    const bool goes_on =
+        (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft();
     if (!goes_on) KeepError("while planning what is read from ");
     if (run->tickets.size() == before) {
       if (goes_on) throw;

@@ -32,6 +32,22 @@ class Place;
 
 struct ChunkShare;
 
+// While it lives on a thread, readers that this thread restarts must expect that tickets which they
+// have planned are still held: a reader above begins another pass by itself, or not everybody who
+// reads them does. Without it whoever restarts has dropped all.
+class TicketsStay {
+ public:
+  TicketsStay() { ++depth_; }
+  ~TicketsStay() { --depth_; }
+  TicketsStay(const TicketsStay&) = delete;
+  TicketsStay& operator=(const TicketsStay&) = delete;
+
+  static bool OnThisThread() { return depth_ > 0; }
+
+ private:
+  static inline thread_local int depth_ = 0;
+};
+
 class ReaderBase {
  public:
   virtual ~ReaderBase();
@@ -61,10 +77,10 @@ class ReaderBase {
   // what this one will still yield. Called between two reads, at any point: before the first
   // element, in the middle of a pass, at its end, after HasNext, after a Restore. After an error
   // the position is that of the element with the error, which will be thrown in its place again.
-  // Changes nothing that can be seen and waits for no element that is being loaded, but may wait
-  // for one that is being planned. Throws kInvalidArgument, and changes nothing, if a reader of the
-  // chain cannot say where it stands (SaveState), or if others read it that are not in the chain.
-  // Throws kIo if a list of files cannot be read.
+  // Changes nothing that can be seen and waits for no element that is being loaded, nor for what
+  // one that is being planned waits for. Throws kInvalidArgument, and changes nothing, if a reader
+  // of the chain cannot say where it stands (SaveState), or if others read it that are not in the
+  // chain. Throws kIo if a list of files cannot be read.
   Position Save();
   // Goes to a position that a chain like this one has saved, in this process or another one. Called
   // before anything of the chain is read; implies ExpectSave. Fetches the chunks of the elements
@@ -165,7 +181,7 @@ class ReaderBase {
   virtual std::vector<ReaderBase*> Below() const { return {}; }
   // For saving: no other thread plans here from HoldPlanning to LetPlan, which are called once for
   // each `planner`: this reader, or what a handle stands for. A reader's comes before those of the
-  // readers below it, as in a thread that plans.
+  // readers below it, as in a thread that plans. Whoever plans leaves its waits for HoldPlanning.
   virtual void HoldPlanning() {}
   virtual void LetPlan() {}
   virtual const void* planner() const { return this; }

@@ -6,11 +6,14 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "framework/base/error.h"
 #include "framework/base/place.h"
+#include "framework/base/stop.h"
+#include "framework/base/yielding_mutex.h"
 #include "framework/reader/reader.h"
 
 namespace millhopper {
@@ -105,13 +108,13 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
 
   // Ends the pass for all handles; the first that is restarted begins the next one.
   void EndPass() {
-    std::lock_guard<std::mutex> lock(planning);
+    const YieldingMutex::Lock lock = planning.LockAtOnce();
     ++generation;
     due = true;
   }
 
   const std::unique_ptr<ReaderBase> reader;
-  std::mutex planning;      // guards Plan and Restart of the reader and what is below
+  YieldingMutex planning;   // guards Plan and Restart of the reader and what is below
   uint64_t generation = 0;  // how often the reader was restarted
   bool begun = false;       // whether a consumer has begun the reader's pass (BeginPass)
   bool due = false;         // whether the next handle that is restarted must restart the reader
@@ -131,23 +134,20 @@ class ReaderHolder::Handle final : public ReaderBase {
  public:
   explicit Handle(std::shared_ptr<Held> held)
       : ReaderBase(held->reader.get()), held_(std::move(held)) {
-    std::lock_guard<std::mutex> lock(held_->planning);
+    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
     Require(
         !held_->shared_out, origin(),
         " yields the chunks of one shard only, to create_shard_reader; nobody else can read it");
     ++held_->handles;
     generation_ = held_->generation;
   }
-  ~Handle() override {
-    std::lock_guard<std::mutex> lock(held_->planning);
-    --held_->handles;
-  }
+  ~Handle() override { --held_->handles; }  // without the mutex: another one may wait with it
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
     held_->reader->Load(tickets, n, rows);
   }
   void TakeShare(const ChunkShare& share) override {
-    std::lock_guard<std::mutex> lock(held_->planning);
+    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
     Require(held_->handles == 1, origin(),
             " is read by others, too, who would get the chunks of one shard only");
     held_->reader->TakeShare(share);
@@ -156,18 +156,18 @@ class ReaderHolder::Handle final : public ReaderBase {
   // Only the first of several consumers begins a pass: when another one comes, threads may be at
   // work ahead for the first.
   void BeginPass() override {
-    std::lock_guard<std::mutex> lock(held_->planning);
+    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
     if (generation_ != held_->generation || held_->begun) return;
     held_->reader->BeginPass();
     held_->begun = true;
   }
   void ExpectWindow() override {
-    std::lock_guard<std::mutex> lock(held_->planning);
+    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
     held_->reader->ExpectWindow();
   }
   std::vector<ReaderBase*> Below() const override { return {held_->reader.get()}; }
-  void HoldPlanning() override { held_->planning.lock(); }
-  void LetPlan() override { held_->planning.unlock(); }
+  void HoldPlanning() override { held_->planning.HoldAtOnce(); }
+  void LetPlan() override { held_->planning.LetGo(); }
   const void* planner() const override { return held_.get(); }
   // The only handle has no state: it is in the reader's generation.
   void SaveChain(Position* position, SharedReaders* shared) override {
@@ -176,7 +176,7 @@ class ReaderHolder::Handle final : public ReaderBase {
     if (handles == 1 || Meet(shared)) held_->reader->SaveChain(position, shared);
   }
   void RestoreChain(PositionCursor* position) override {
-    std::lock_guard<std::mutex> lock(held_->planning);
+    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
     if (held_->handles.load() == 1) {
       held_->reader->RestoreChain(position);
       return;
@@ -195,7 +195,7 @@ class ReaderHolder::Handle final : public ReaderBase {
     held_->reader->NameElements(tickets, n, names);
   }
   void PlanAgain(const ElementNames& names, const TakeElement& take) override {
-    std::lock_guard<std::mutex> lock(held_->planning);
+    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
     held_->reader->PlanAgain(names, take);
   }
   const std::vector<SlotSpec>& row_slots() const override { return held_->reader->row_slots(); }
@@ -224,19 +224,30 @@ class ReaderHolder::Handle final : public ReaderBase {
 
  private:
   void PlanNext(size_t n, TicketRun* run) override {
-    std::lock_guard<std::mutex> lock(held_->planning);
-    if (generation_ == held_->generation) held_->reader->Plan(n, run);
+    for (;;) {
+      const YieldingMutex::Lock lock = held_->planning.LockToWork();
+      if (generation_ != held_->generation) return;
+      const Yields yields(held_->planning);
+      try {
+        held_->reader->Plan(n, run);
+        return;
+      } catch (...) {
+        if (!held_->planning.IsWanted() || !CancelScope::WasLeft()) throw;
+      }
+    }
   }
 
   // A reader with one handle gets that handle's pass number. A shared one gets its number of
   // restarts, because its handles may count passes differently.
   void Rewind(uint64_t pass) override {
-    std::lock_guard<std::mutex> lock(held_->planning);
+    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
     const bool first = generation_ == held_->generation;
     if (first) ++held_->generation;
     generation_ = held_->generation;
     if (!first && !held_->due) return;
     held_->due = held_->begun = false;
+    std::optional<TicketsStay> stay;
+    if (held_->handles > 1) stay.emplace();
     held_->reader->Restart(held_->handles == 1 ? pass : held_->generation);
   }
 
@@ -355,7 +366,7 @@ void ReaderHolder::ExpectSaveOfAll(const ReadersByName& readers) {
     }
     // Handles that come learn it from the reader. One that was made here would stay, and a reader
     // that is put on top later would have to share with it.
-    std::lock_guard<std::mutex> lock(held.planning);
+    const YieldingMutex::Lock lock = held.planning.LockAtOnce();
     held.reader->ExpectSave();
   }
 }
@@ -396,7 +407,7 @@ void ReaderHolder::RestoreAll(const ReadersByName& readers, const PositionsByNam
 std::optional<uint64_t> ReaderHolder::PassLength() const {
   const std::shared_ptr<Held> held = this->held().shared_from_this();  // lives on after a Reset
   const auto is_shared = [&held] {
-    std::lock_guard<std::mutex> lock(held->use);
+    const std::unique_lock<std::mutex> lock = LockOrStop(&held->use);
     return held->handles.load() > (held->own == nullptr ? 0 : 1);
   };
   return is_shared() ? std::nullopt : held->reader->PassLength();

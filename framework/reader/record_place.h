@@ -10,7 +10,7 @@ namespace millhopper {
 
 class FileReader;
 
-// Notes which record of a file the calling thread loads while it lives. A reader that loads one
+// Notes which record of a file the calling thread loads, until Stop. A reader that loads one
 // element and then works on it names the file by this if the work fails. Of a batch it is the
 // record that the thread loads first, or none.
 class RecordPlace {
@@ -20,15 +20,21 @@ class RecordPlace {
   RecordPlace(const RecordPlace&) = delete;
   RecordPlace& operator=(const RecordPlace&) = delete;
 
-  // Forgets the record.
-  void Clear() { reader_ = nullptr; }
+  // Forgets the record, and notes the next one.
+  void Restart() {
+    reader_ = nullptr;
+    stopped_ = false;
+  }
+  // The element is loaded. What the thread loads while it works on it, by a function that reads
+  // other files, is nothing to those who asked for the element.
+  void Stop() { stopped_ = true; }
   // The error with file, byte and record, if a record was loaded. The run that holds its ticket
   // must live still.
   Error Named(const Error& error) const;
   // A reader of files calls it for what it loads. Tells all who ask: readers may work on an element
   // one after another.
   static void Note(const FileReader* reader, const Ticket& ticket) {
-    for (RecordPlace* place = now_; place != nullptr; place = place->before_) {
+    for (RecordPlace* place = now_; place != nullptr && !place->stopped_; place = place->before_) {
       if (place->reader_ != nullptr) continue;
       place->reader_ = reader;
       place->ticket_ = ticket;
@@ -38,6 +44,7 @@ class RecordPlace {
  private:
   static thread_local RecordPlace* now_;
   RecordPlace* const before_;
+  bool stopped_ = false;
   const FileReader* reader_ = nullptr;
   Ticket ticket_;
 };

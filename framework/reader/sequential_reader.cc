@@ -25,6 +25,7 @@ class SequentialReader::Element final : public Kept {
 
 Ref<SequentialReader::Element> SequentialReader::Make() {
   const MemoryScope scope(account());
+  const RunsToItsEnd whole;  // what ReadNextImpl has read by then could be lost
   try {
     Ref<Element> element = Pool<Element>::Take();
     end_ = !ReadNextImpl(&element->tensors);

@@ -94,14 +94,8 @@ class StageReader::Group final : public Kept {
 
  private:
   static void Clear(StagedElement* element) {
-    for (const auto& copy : element->copies) {
-      try {
-        copy->Wait();
-      } catch (...) {  // the element is dropped, so its error does not matter
-      }
-    }
+    for (auto& [copy, source] : element->copies) KeepUntilDone(std::move(source), std::move(copy));
     element->copies.clear();
-    element->copied_from.clear();
     ForgetValues(&element->tensors);
   }
 
@@ -225,7 +219,7 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
       if (!timer) timer.emplace(counters());
       if (Advance(MemoryScope::Need::kNow)) continue;
       backoff.Pause();
-      Job::CheckGoesOn();
+      CheckWait();
     }
   }
 }
@@ -290,8 +284,9 @@ bool StageReader::Advance(MemoryScope::Need need) {
   if (ahead && (!ahead_allowed_.load() || !MemoryLimit::HasRoomAhead(1))) return false;
   Ref<Group> group;
   {
-    std::unique_lock<std::mutex> planning(planning_, std::try_to_lock);
+    YieldingMutex::Lock planning = planning_.TryLockToWork();
     if (!planning || end_.load()) return false;
+    if (!ahead && Planned()) return true;  // another thread has just planned what is needed
     if (wanted_.load() <= 0) {
       planning.unlock();
       // A consumer that raised wanted_ meanwhile may have sent a worker that found the lock taken.
@@ -305,6 +300,7 @@ bool StageReader::Advance(MemoryScope::Need need) {
     const size_t together =
         std::clamp<size_t>(std::min(ready, reader().grain()), 1, stage_->most_together());
     group = Pool<Group>::Take();
+    const Yields yields(planning_);
     try {
       const MemoryScope scope(account(), need);
       if (reader().Plan(together, &group->run) == 0) {
@@ -318,9 +314,8 @@ bool StageReader::Advance(MemoryScope::Need need) {
       std::lock_guard<std::mutex> lock(mutex_);
       planned_.push_back(group);
     } catch (...) {
-      const bool stopped = Job::IsCancelled() && CurrentError().code() == ErrorCode::kCancelled;
-      if (MemoryScope::WasRefused() || stopped) {
-        if (ahead) return false;
+      if (MemoryScope::WasRefused() || CancelScope::WasLeft()) {
+        if (ahead || planning_.IsWanted()) return false;
         throw;  // the caller plans ahead of need and will call again, or leaves that to others
       }
       error_ = std::current_exception();
@@ -342,7 +337,7 @@ void StageReader::Name(const Ticket& below, Group* group) const {
 
 // Whoever finds the lock taken goes away, so a worker may be missing afterwards.
 void StageReader::LetPlan() {
-  planning_.unlock();
+  planning_.LetGo();
   if (started_ && wanted_.load() > 0) CallWorker();
 }
 
@@ -473,8 +468,7 @@ void StageReader::Work(Group* group, MemoryScope::Need need) const {
     group->WorkOn(reader(), *stage_, origin().empty() ? "a reader" : origin());
   } catch (...) {
     // The pass of the thread is over, but whoever has the ticket of an element may still want it.
-    const bool stopped = Job::IsCancelled() && CurrentError().code() == ErrorCode::kCancelled;
-    if (MemoryScope::MayGiveUp() && (stopped || MemoryScope::WasRefused())) {
+    if (MemoryScope::MayGiveUp() && (CancelScope::WasLeft() || MemoryScope::WasRefused())) {
       group->ForgetWork();
       group->state.store(State::kDeferred, std::memory_order_release);
       return;
@@ -490,12 +484,18 @@ StageReader::State StageReader::Wait(const Group& group) const {
   if (before != State::kWorking) return before;
   const WaitTimer timer(counters());
   const double begin = Now();
+  // Whoever helps waits for this group only, and not once the pass is over.
+  const auto is_there = [&] { return group.state.load() != State::kWorking || end_.load(); };
+  const auto help = [&] {
+    const HelpScope scope(is_there);
+    return ahead_->Step();
+  };
   for (Backoff backoff;;) {
     const State now = group.state.load(std::memory_order_acquire);
     if (now != State::kWorking) return now;
-    if (help_choice_.Helps(Now() - begin) && ahead_->Step()) continue;
+    if (help_choice_.Helps(Now() - begin) && help()) continue;
     backoff.Pause();
-    Job::CheckGoesOn();
+    CheckWait();
   }
 }
 
@@ -505,7 +505,7 @@ void StageReader::WorkIfDeferred(Group* group) const {
   Work(group, MemoryScope::Need::kNow);
   if (Wait(*group) != State::kDeferred) return;
   // The caller is loading ahead of need. It will call again, or leaves that to others.
-  Job::CheckGoesOn();
+  CheckWait();
   MemoryScope::ThrowRefused();
 }
 
@@ -522,7 +522,7 @@ void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
       stage_->LoadPart(element, tickets[i].id.part - FirstPart(element.id), rows);
       continue;
     }
-    for (const auto& copy : element.copies) copy->Wait();
+    for (const auto& copy : element.copies) copy.event->Wait();
     const bool first = rows->untouched();
     rows->Append(element.tensors);
     if (MemoryScope::MayGiveUp()) continue;  // the element may be loaded again
@@ -533,13 +533,13 @@ void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
 
 void StageReader::Stop() {
   end_.store(true);
-  ahead_->Cancel();
+  ahead_->Cancel(TicketsStay::OnThisThread() ? Job::Leave::kWaits : Job::Leave::kAll);
 }
 
 void StageReader::Rewind(uint64_t pass) {
   Stop();
   // A thread that waits for an element of the old pass may still be planning another group.
-  std::lock_guard<std::mutex> planning(planning_);
+  const YieldingMutex::Lock planning = planning_.LockAtOnce();
   {
     std::lock_guard<std::mutex> lock(mutex_);
     planned_.clear();

@@ -17,6 +17,7 @@
 #include "framework/base/memory_limit.h"
 #include "framework/base/place.h"
 #include "framework/base/thread_pool.h"
+#include "framework/base/yielding_mutex.h"
 #include "framework/reader/help_choice.h"
 #include "framework/reader/reader.h"
 
@@ -26,10 +27,12 @@ namespace millhopper {
 struct StagedElement {
   RecordId id;
   std::vector<LoDTensor> tensors;  // one per slot
-  // Copies to a device that may still be running, and the buffers that they read. Nobody may write
-  // into these buffers until the copies are done.
-  std::vector<std::shared_ptr<DeviceEvent>> copies;
-  std::vector<Ref<Buffer>> copied_from;
+  // Copies to a device that may still be running, and the buffer that each reads.
+  struct Copy {
+    std::shared_ptr<DeviceEvent> event;
+    Ref<Buffer> source;
+  };
+  std::vector<Copy> copies;
 };
 
 // Forgets the values of an element's tensors. Keeps their tables of levels of detail, so that the
@@ -100,7 +103,7 @@ class StageReader : public DecoratedReader {
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
   void ExpectWindow() override {}  // its elements are loaded, and keep nothing else
-  void HoldPlanning() override { planning_.lock(); }
+  void HoldPlanning() override { planning_.HoldAtOnce(); }
   void LetPlan() override;
   // Of each ticket: how many elements below come between it and the one that it was made of,
   // counted from the last of those named so far, from 1; 0 for the next one, which is named now.
@@ -164,7 +167,7 @@ class StageReader : public DecoratedReader {
   size_t next_part_ = 0;                    // and its next part
   std::atomic<bool> ahead_allowed_{false};  // whether workers may plan for this pass yet
 
-  std::mutex planning_;  // held by the thread that plans
+  YieldingMutex planning_;  // held by the thread that plans
   // Groups that may still be planned ahead. Fewer than none if more were restored than are wanted.
   std::atomic<int64_t> wanted_;
   std::atomic<bool> end_{false};

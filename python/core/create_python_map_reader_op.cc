@@ -37,6 +37,7 @@ ElementForm Learn(PythonFunction* function, ReaderBase* below) {
             " has no element from which to learn what the function yields; say it with slots=");
     Rows rows(below->row_slots());
     below->Load(run.tickets.data(), 1, &rows);
+    place.Stop();
     std::vector<LoDTensor> first;
     rows.MoveTo(&first);
     try {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/stop.h"
 #include "framework/checkpoint/scope_state.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
@@ -95,7 +96,7 @@ class Prepared {
     if (may_wait_) uses.emplace(scope_->number(), "a program");
     std::vector<LoDTensor> fetched;
     WithoutInterpreter([&] {
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const std::unique_lock<std::mutex> lock = LockOrStop(&mutex_);
       const RunsHere runs_here(&runs_on_);
       const OpensReader opens(scope_->number());
       std::optional<DeclaredAs> declared_as;

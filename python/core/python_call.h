@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
 
 namespace millhopper {
@@ -55,6 +56,7 @@ class PythonCall {
   const uint64_t reader_;
   const PythonCall* const outer_;
   const ForksAtOnce forks_at_once_;
+  const RunsToItsEnd runs_to_its_end_;  // it may have changed what it uses when it is left
   PyGILState_STATE state_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/yielding_mutex.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/reader/position.h"
@@ -80,7 +81,7 @@ struct PythonReader::Chain {
   }
 
   const std::shared_ptr<Totals> totals;
-  std::mutex mutex;  // taken without the interpreter
+  YieldingMutex mutex;  // taken without the interpreter
   std::unique_ptr<Scope> scope;
   std::unique_ptr<ReaderBase> reader;  // shares the one in scope
   uint64_t number = 0;                 // of the pass that the reader is in
@@ -153,7 +154,7 @@ PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string v
 
 PythonReader::~PythonReader() {
   CallOutside([chain = chain_] {
-    const std::lock_guard<std::mutex> lock(chain->mutex);
+    const YieldingMutex::Lock lock = chain->mutex.LockAtOnce();
     chain->Close();
   });
 }
@@ -185,7 +186,8 @@ void PythonReader::Work(Chain* chain, Function function) {
   RequireOutside();
   const UsesReader uses(number_, StrCat("reader '", Escaped(variable_), "'"));
   WithoutInterpreter([&] {
-    const std::lock_guard<std::mutex> lock(chain->mutex);
+    const YieldingMutex::Lock lock = chain->mutex.LockToWork();
+    const Yields yields(chain->mutex);
     function();
   });
 }
@@ -237,16 +239,22 @@ std::optional<py::dict> PythonReader::Next(Pass* pass) {
   spare_.clear();
   bool more = false;
   bool was_ended = false;  // by another thread, perhaps before its end
-  Work(&chain, [&] {
-    was_ended = chain.reader == nullptr || !pass->is_last();
-    if (was_ended) return;
-    const WaitTimer timer(chain.reader->counters());
-    more = chain.reader->HasNext();
-    if (more) chain.reader->ReadNext(&element);
-    for (LoDTensor& tensor : element) {
-      if (!tensor.place().is_cpu()) tensor = tensor.OnHost();
-    }
-  });
+  try {
+    Work(&chain, [&] {
+      was_ended = chain.reader == nullptr || !pass->is_last();
+      if (was_ended) return;
+      const WaitTimer timer(chain.reader->counters());
+      more = chain.reader->HasNext();
+      if (more) chain.reader->ReadNext(&element);
+      for (LoDTensor& tensor : element) {
+        if (!tensor.place().is_cpu()) tensor = tensor.OnHost();
+      }
+    });
+  } catch (const Error& error) {
+    was_ended = error.code() == ErrorCode::kCancelled && (chain.is_over || !pass->is_last());
+    if (!was_ended) throw;
+    more = false;
+  }
   std::optional<py::dict> batch;
   if (more) batch = ToDict(&element);
   for (LoDTensor& tensor : element) tensor.Clear();
@@ -277,12 +285,12 @@ py::dict PythonReader::ToDict(std::vector<LoDTensor>* element) {
 }
 
 void PythonReader::Release(Pass* pass) {
-  // This does not take the mutex to compare: a thread that reads now may hold it for as long as
-  // functions of map take.
+  // This does not take the mutex to compare: a thread that reads now may hold it for as long as a
+  // function of map takes.
   if (!pass->is_last()) return;
   pass->End();
   CallOutside([ended = *pass] {
-    const std::lock_guard<std::mutex> lock(ended.chain()->mutex);
+    const YieldingMutex::Lock lock = ended.chain()->mutex.LockAtOnce();
     if (!ended.is_last()) return;
     ended.Leave();
     ended.chain()->Close();
@@ -311,6 +319,7 @@ uint64_t PythonReader::ReadThrough(uint64_t pass) {
 std::optional<std::string> PythonReader::Save() {
   const std::shared_ptr<Pass> pass = last_;
   if (pass == nullptr || pass->was_read()) return std::nullopt;
+  WatchInterrupts();
   std::string position;
   Work(pass->chain().get(), [&] { position = pass->Save(); });
   return position;
@@ -335,6 +344,7 @@ void PythonReader::SetNames(const std::vector<std::string>& names) {
 
 std::optional<uint64_t> PythonReader::Length() {
   std::optional<uint64_t> length;
+  WatchInterrupts();
   Work(chain_.get(), [&] {
     Open(chain_.get());
     length = chain_->reader->PassLength();
@@ -352,6 +362,7 @@ ChainStats PythonReader::Stats() {
     const std::lock_guard<std::mutex> lock(totals_->mutex);
     stats = totals_->stats;
   }
+  WatchInterrupts();
   for (const std::shared_ptr<Chain>& chain : chains) {
     Work(chain.get(), [&] {
       if (chain->reader == nullptr) return;
@@ -365,6 +376,7 @@ ChainStats PythonReader::Stats() {
 
 std::vector<SlotSpec> PythonReader::Slots() {
   std::vector<SlotSpec> slots;
+  WatchInterrupts();
   Work(chain_.get(), [&] {
     Open(chain_.get());
     slots = chain_->reader->slots();

@@ -14,11 +14,13 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/stop.h"
 #include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor.h"
 #include "framework/tensor/tensor_stream.h"
 #include "python/core/interpreter_release.h"
+#include "python/core/interrupt.h"
 #include "readers/file_list.h"
 #include "readers/named_slots.h"
 #include "readers/open_files.h"
@@ -53,33 +55,41 @@ class TensorWriter {
  public:
   TensorWriter(const std::string& path, RecordIOCompressor compressor, int64_t max_num_records,
                bool overwrite, std::vector<std::string> names)
-      : path_(path),
-        names_(std::move(names)),
-        writer_(std::make_unique<RecordIOWriter>(path, OptionsFor(compressor, max_num_records),
-                                                 RulesFor(overwrite))) {
-    CheckListing({writer_.get()});  // reports a bad manifest now
+      : path_(path), names_(std::move(names)) {
+    Waiting([&] {
+      writer_ = std::make_unique<RecordIOWriter>(path, OptionsFor(compressor, max_num_records),
+                                                 RulesFor(overwrite));
+      CheckListing({writer_.get()});  // reports a bad manifest now
+    });
   }
+  ~TensorWriter() {
+    const InterpreterRelease released;
+    writer_.reset();
+  }
+  TensorWriter(const TensorWriter&) = delete;
+  TensorWriter& operator=(const TensorWriter&) = delete;
 
   // Closes finished files, all shards of a set, which get their names together.
   static void CloseSet(const std::vector<TensorWriter*>& writers) {
-    const InterpreterRelease released;
-    std::vector<std::unique_ptr<RecordIOWriter>> owned;
-    std::vector<RecordIOWriter*> files;
-    for (TensorWriter* writer : writers) {
-      const std::lock_guard<std::mutex> lock(writer->mutex_);
-      Require(writer->writer_ != nullptr && writer->finished_, Escaped(writer->path_),
-              ": this file has not been finished");
-      writer->SetSlots();
-      owned.push_back(std::move(writer->writer_));
-      files.push_back(owned.back().get());
-    }
-    if (!files.empty()) CommitRecordIO(files, true);
+    Waiting([&] {
+      std::vector<std::unique_ptr<RecordIOWriter>> owned;
+      std::vector<RecordIOWriter*> files;
+      for (TensorWriter* writer : writers) {
+        const std::unique_lock<std::mutex> lock = LockOrStop(&writer->mutex_);
+        Require(writer->writer_ != nullptr && writer->finished_, Escaped(writer->path_),
+                ": this file has not been finished");
+        writer->SetSlots();
+        owned.push_back(std::move(writer->writer_));
+        files.push_back(owned.back().get());
+      }
+      if (!files.empty()) CommitRecordIO(files, true);
+    });
   }
 
   // The tensor is passed by value, so that it shares the values even if the caller changes its own.
   void Append(LoDTensor tensor) {
     const InterpreterRelease released;
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::unique_lock<std::mutex> lock = LockOrStop(&mutex_);
     RequireOpen();
     tensor = tensor.OnHost();
     Require(tensor.initialized() && !tensor.dims().empty(), "tensor ", tensors_,
@@ -91,46 +101,57 @@ class TensorWriter {
   }
 
   void CompleteRecord() {
-    const InterpreterRelease released;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    RequireOpen();
-    Require(tensors_ > 0, "a record of no tensors; append_tensor comes first");
-    Require(names_.empty() || names_.size() == tensors_, Escaped(path_), ": a record of ", tensors_,
-            " tensors, but ", names_.size(), " names of slots");
-    std::memcpy(record_.data(), &tensors_, sizeof(tensors_));
-    writer_->Write(record_);
-    common_.Add(slots_);
-    record_.resize(sizeof(tensors_));
-    slots_.clear();
-    tensors_ = 0;
+    Locked([&] {
+      RequireOpen();
+      Require(tensors_ > 0, "a record of no tensors; append_tensor comes first");
+      Require(names_.empty() || names_.size() == tensors_, Escaped(path_), ": a record of ",
+              tensors_, " tensors, but ", names_.size(), " names of slots");
+      std::memcpy(record_.data(), &tensors_, sizeof(tensors_));
+      writer_->Write(record_);
+      common_.Add(slots_);
+      record_.resize(sizeof(tensors_));
+      slots_.clear();
+      tensors_ = 0;
+    });
   }
 
   void Close() {
-    const InterpreterRelease released;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (writer_ == nullptr) return;
-    RequireNoTensors();
-    SetSlots();
-    const std::unique_ptr<RecordIOWriter> writer = std::move(writer_);
-    CommitRecordIO({writer.get()}, false);
+    Locked([&] {
+      if (writer_ == nullptr) return;
+      RequireNoTensors();
+      SetSlots();
+      const std::unique_ptr<RecordIOWriter> writer = std::move(writer_);
+      CommitRecordIO({writer.get()}, false);
+    });
   }
 
   void Finish() {
-    const InterpreterRelease released;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    RequireOpen();
-    RequireNoTensors();
-    writer_->Finish();
-    finished_ = true;
+    Locked([&] {
+      RequireOpen();
+      RequireNoTensors();
+      writer_->Finish();
+      finished_ = true;
+    });
   }
 
   void Discard() {
-    const InterpreterRelease released;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    writer_.reset();
+    Locked([&] { writer_.reset(); });
   }
 
  private:
+  // What waits for disks and servers: a Ctrl-C ends it.
+  template <typename Step>
+  static void Waiting(const Step& step) {
+    WatchInterrupts();
+    WithoutInterpreter(step);
+  }
+  template <typename Step>
+  void Locked(const Step& step) {
+    Waiting([&] {
+      const std::unique_lock<std::mutex> lock = LockOrStop(&mutex_);
+      step();
+    });
+  }
   void RequireOpen() const {
     Require(writer_ != nullptr && !finished_, Escaped(path_), ": this file has been closed");
   }
@@ -183,17 +204,19 @@ std::optional<NamedSlots> Stored(const std::vector<std::string>& names) {
 
 // A file that is missing or damaged is an error of the first pass.
 std::optional<ToldSlots> SlotsStoredFor(const std::vector<std::string>& names) {
-  const InterpreterRelease released;
-  try {
-    if (const std::optional<NamedSlots> stored = Stored(names)) return ToldAs(*stored);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::kCancelled) throw;
-  }
-  return std::nullopt;
+  std::optional<ToldSlots> told;
+  WatchInterrupts();
+  WithoutInterpreter([&] {
+    try {
+      if (const std::optional<NamedSlots> stored = Stored(names)) told = ToldAs(*stored);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCancelled) throw;
+    }
+  });
+  return told;
 }
 
-ToldSlots SlotsOfFiles(const std::vector<std::string>& names) {
-  const InterpreterRelease released;
+ToldSlots SlotsIn(const std::vector<std::string>& names) {
   if (const std::optional<NamedSlots> stored = Stored(names)) return ToldAs(*stored);
   const std::string path = ChooseFormat(ExpandFileNames(names).front()).path;
   if (CanBeReadOnceOnly(path)) {
@@ -203,6 +226,13 @@ ToldSlots SlotsOfFiles(const std::vector<std::string>& names) {
   Require(found.has_value(), Escaped(path),
           ": its first records tell no slots: they are no lists of tensors of the same types");
   return ToldAs({*found, {}});
+}
+
+ToldSlots SlotsOfFiles(const std::vector<std::string>& names) {
+  ToldSlots told;
+  WatchInterrupts();
+  WithoutInterpreter([&] { told = SlotsIn(names); });
+  return told;
 }
 
 }  // namespace

@@ -499,7 +499,6 @@ class PlainArchive final : public FileSource {
       if (!AreZeros(bytes.data(), bytes.size())) archive_.HeadersCut(next_, member_, left);
     }
     EndGroup();
-    ended_ = true;
     for (uint64_t at = next_; at < file_->size();) {
       CheckStop();
       const std::string_view bytes =
@@ -507,6 +506,7 @@ class PlainArchive final : public FileSource {
       archive_.CheckFollowsEnd(at, bytes.data(), bytes.size());
       at += bytes.size();
     }
+    ended_ = true;
   }
 
   void EndGroup() {
@@ -528,9 +528,12 @@ class PlainArchive final : public FileSource {
     if (offset < window_offset_ || skipped > window_.size() || window_.size() - skipped < size) {
       const bool goes_on = offset >= window_offset_ && skipped <= window_.size();
       window_bytes_ = goes_on ? std::min(2 * window_bytes_, kMostWindowBytes) : kWindowBytes;
-      window_.resize(std::min<uint64_t>(std::max(2 * size, window_bytes_), file_->size() - offset));
+      std::string window;
+      window.swap(window_);  // it holds nothing if the read is left
+      window.resize(std::min<uint64_t>(std::max(2 * size, window_bytes_), file_->size() - offset));
+      file_->Read(offset, window.data(), window.size());
+      window_.swap(window);
       window_offset_ = offset;
-      file_->Read(offset, window_.data(), window_.size());
       return window_;
     }
     return std::string_view(window_).substr(skipped);

@@ -131,6 +131,7 @@ TEST_P(Leftovers, ResetAndDestructionLeaveNothingBehind) {
         }
       }
     }
+    device->Settle();
     ASSERT_TRUE(HoldingsReturnTo(before)) << text;
     ASSERT_EQ(BufferPool::At(Place(device)).in_use_bytes(), 0u) << text;
     ASSERT_EQ(BufferPool::PinnedFor(Place(device)).in_use_bytes(), 0u) << text;

@@ -52,6 +52,7 @@ class Script final : public OnePassInput {
     at_ += got;
     return got;
   }
+  bool IsReady(std::chrono::steady_clock::time_point) override { return true; }
 
  private:
   const std::string content_;

@@ -197,6 +197,15 @@ TEST_F(CommandTest, IsWaitedForBehindItsOutput) {
   ExpectError(ErrorCode::kIo, "the status 7", [&] { ReadAllOf(&command); });
 }
 
+// Also those that have nothing to do with its output.
+TEST_F(CommandTest, WhatItHasStartedEndsWithIt) {
+  Command command(Shell("sleep 1000 >/dev/null 2>&1 & echo $!"));
+  const pid_t child = std::stoi(ReadAllOf(&command));
+  WaitUntil([child] { return !IsRunning(child); });
+  // What it writes belongs to the output, whoever writes it.
+  EXPECT_EQ(OutputOf("sh -c '(sleep 0.2; echo later) & echo now'"), "now\nlater\n");
+}
+
 TEST_F(CommandTest, EndsWithItsReader) {
   pid_t id = 0;
   {

@@ -236,6 +236,38 @@ TEST(Prefetcher, WhoWaitsWorksOnOtherFiles) {
   EXPECT_EQ(TakeOne(reading, file), 0);
 }
 
+// A consumer that helps must not be held up by what it helps with.
+TEST(Prefetcher, WhoHelpsLeavesASilentFileWhenItsOwnChunkIsThere) {
+  const PoolSize pool(1);
+  Gate begun, go_on, silent;
+  const ScriptedChunk held = Held(&begun, &go_on);
+  ScriptedChunk stalls{1};
+  stalls.fetch_begun = &go_on;  // what the consumer needs comes while it helps
+  stalls.fetch_stalls = &silent;
+  Reading reading;
+  ChunkQueue* file = reading.Add("a", {held});
+  begun.Wait();
+  ChunkQueue* other = reading.Add("b", {stalls});
+  EXPECT_EQ(TakeOne(reading, file), 0);
+  silent.Open();
+  EXPECT_EQ(TakeOne(reading, other), 0);  // nothing was lost
+  const Strings events = reading.events();
+  EXPECT_EQ(std::count(events.begin(), events.end(), "claim b0"), 1);
+  EXPECT_GE(std::count(events.begin(), events.end(), "fetch b0"), 2);
+}
+
+TEST(Prefetcher, StopEndsWaitsOfItsWorkers) {
+  const PoolSize pool(2);
+  Gate begun, never;
+  ScriptedChunk stalls{1};
+  stalls.fetch_begun = &begun;
+  stalls.fetch_stalls = &never;
+  Reading reading;
+  reading.Add("a", {stalls});
+  begun.Wait();
+  reading->Stop();
+}
+
 TEST(Prefetcher, AFileThatIsRemovedIsReadNoFurther) {
   const PoolSize pool(0);
   Reading reading(ReadAhead{SIZE_MAX, 100});

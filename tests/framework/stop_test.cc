@@ -5,8 +5,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <thread>
 
+#include "framework/base/error.h"
+#include "framework/base/yielding_mutex.h"
+#include "tests/gate.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -20,6 +24,101 @@ TEST(Stop, ThrowsFromARequestUntilItIsForgotten) {
   ClearStop();
   EXPECT_FALSE(StopRequested());
   CheckStop();
+}
+
+TEST(CancelScope, OfWaitsEndsWaitsOnly) {
+  bool over = false;
+  const auto is_over = [&over] { return over; };
+  const HelpScope scope(is_over);
+  CheckWait();
+  over = true;
+  CheckStop();
+  EXPECT_FALSE(CancelScope::IsWorkOver());
+  ExpectError(ErrorCode::kCancelled, "stopped", [] { CheckWait(); });
+  try {
+    CheckWait();
+  } catch (...) {
+    EXPECT_TRUE(CancelScope::WasLeft());
+  }
+  try {
+    Throw(ErrorCode::kDataLoss, "damaged");
+  } catch (...) {
+    EXPECT_FALSE(CancelScope::WasLeft());
+  }
+}
+
+TEST(CancelScope, AnyOfThoseAroundEndsIt) {
+  bool outer = false, inner = false;
+  const auto outer_is_over = [&outer] { return outer; };
+  const auto inner_is_over = [&inner] { return inner; };
+  const HelpScope outer_scope(outer_is_over);
+  {
+    const HelpScope inner_scope(inner_is_over);
+    inner = true;
+    EXPECT_TRUE(CancelScope::IsWaitOver());
+    inner = false;
+    outer = true;
+    EXPECT_TRUE(CancelScope::IsWaitOver());
+    const RunsToItsEnd whole;
+    CheckWait();
+  }
+  inner = true;
+  outer = false;
+  CheckWait();
+}
+
+TEST(CancelScope, ThreadsThatTakePartShareIt) {
+  bool over = false;
+  const auto is_over = [&over] { return over; };
+  const HelpScope scope(is_over);
+  over = true;
+  std::thread other([scopes = CancelScope::Current()] {
+    CheckWait();
+    const ShareScopes share(scopes);
+    EXPECT_TRUE(CancelScope::IsWaitOver());
+  });
+  other.join();
+}
+
+TEST(YieldingMutex, WhoHasTheRightOfWayIsNotHeldUp) {
+  YieldingMutex mutex;
+  Gate holds, never;
+  std::atomic<int> left{0};
+  std::atomic<bool> done{false};
+  std::thread worker([&] {
+    while (!done) {
+      const YieldingMutex::Lock lock = mutex.LockToWork();
+      const Yields yields(mutex);
+      holds.Open();
+      try {
+        if (!done) never.WaitOrLeave();
+      } catch (const Error&) {
+        ++left;
+      }
+    }
+  });
+  holds.Wait();
+  for (int i = 0; i < 3; ++i) {
+    const YieldingMutex::Lock lock = mutex.LockAtOnce();
+    EXPECT_FALSE(mutex.TryLockToWork());
+  }
+  mutex.HoldAtOnce();
+  done = true;
+  mutex.LetGo();
+  never.Open();
+  worker.join();
+  EXPECT_GE(left, 1);
+}
+
+TEST(LockOrStop, EndsWithARequestToStop) {
+  std::mutex mutex;
+  const std::unique_lock<std::mutex> held(mutex);
+  std::thread other([&mutex] {
+    ExpectError(ErrorCode::kCancelled, "stopped", [&mutex] { LockOrStop(&mutex); });
+  });
+  RequestStop();
+  other.join();
+  ClearStop();
 }
 
 TEST(Backoff, NoticesWhatAnotherThreadDoes) {

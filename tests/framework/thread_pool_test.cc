@@ -141,6 +141,58 @@ TEST(Job, CancelWaitsForWhatRuns) {
   EXPECT_TRUE(finished);
 }
 
+TEST(Job, CancelEndsLoopsAndWaitsOfWhatRuns) {
+  const PoolSize pool(3);
+  Gate never;
+  std::atomic<int> begun{0}, left{0};
+  const auto leave = [&](const auto& step) {
+    try {
+      ++begun;
+      for (;;) step();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+      ++left;
+    }
+  };
+  // A part that another worker has taken belongs to the same work.
+  const auto loops = MakeJob([&] {
+    ParallelFor(2, [&](size_t) {
+      leave([&] {
+        if (begun >= 2) CheckStop();
+      });
+    });
+  });
+  loops->Submit();
+  WaitUntil([&] { return begun == 2; });
+  loops->Cancel();
+  EXPECT_EQ(left, 2);
+  const auto waits = MakeJob([&] { leave([&] { never.WaitOrLeave(); }); });
+  waits->Submit();
+  WaitUntil([&] { return begun == 3; });
+  waits->Cancel();
+  EXPECT_EQ(left, 3);
+}
+
+TEST(Job, LeavesItsWaitsForAFork) {
+  const PoolSize pool(1);
+  Gate begun, never;
+  std::atomic<bool> left{false};
+  const auto job = MakeJob([&] {
+    begun.Open();
+    try {
+      never.WaitOrLeave();
+    } catch (const Error&) {
+      left = true;
+    }
+  });
+  job->Submit();
+  begun.Wait();
+  ThreadPool::Get().Hold();
+  EXPECT_TRUE(left);
+  ThreadPool::Get().LetGo();
+  job->Cancel();
+}
+
 TEST(Job, CancelVoidsWhatIsQueued) {
   const PoolSize pool(1);
   Gate cancelled, done;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -105,6 +107,81 @@ TEST(DoubleBufferReader, WorksOnTheNextElementInsteadOfWaiting) {
   ReadSome(&reader, 1);
   begun.Wait();  // by the one worker there is
   EXPECT_EQ(ReadSome(&reader, 2).size(), 2u);
+}
+
+// A consumer that helps must not be held up by what it helps with.
+TEST(DoubleBufferReader, WhoHelpsLeavesASilentElementWhenItsOwnIsThere) {
+  const PoolSize pool(1);
+  Gate begun, next_begun, silent;
+  std::atomic<int> calls{0};
+  const auto meet = [&](int64_t number) {
+    if (number == 1) {
+      begun.Open();
+      next_begun.Wait();
+    }
+    if (number == 2) {
+      ++calls;
+      next_begun.Open();
+      silent.WaitOrLeave();
+    }
+  };
+  DoubleBufferReader reader(Map(Slow(Numbers()), meet), Place(), 2);
+  ReadSome(&reader, 1);
+  begun.Wait();                                // by the one worker there is
+  EXPECT_EQ(ReadSome(&reader, 1).size(), 1u);  // the consumer came to number 2 meanwhile
+  silent.Open();
+  EXPECT_EQ(ReadAll(&reader).size(), static_cast<size_t>(kRecords) - 2);
+  EXPECT_GE(calls, 2);
+}
+
+// Plans the first elements at once, and waits before the others.
+class StallsAfter final : public DecoratedReader {
+ public:
+  StallsAfter(std::unique_ptr<ReaderBase> reader, size_t most, Gate* begun, Gate* gate)
+      : DecoratedReader(std::move(reader)), most_(most), begun_(begun), gate_(gate) {}
+
+ private:
+  void PlanNext(size_t n, TicketRun* run) override {
+    if (planned_ == most_) {
+      begun_->Open();
+      gate_->WaitOrLeave();
+    }
+    planned_ += reader().Plan(std::min(n, std::max(most_, planned_ + 1) - planned_), run);
+  }
+  void Rewind(uint64_t pass) override {
+    planned_ = 0;
+    DecoratedReader::Rewind(pass);
+  }
+  void SaveState(ReaderState* state) const override { state->Set("planned", planned_); }
+  void RestoreState(const ReaderState& state) override { planned_ = state.Get("planned"); }
+
+  const size_t most_;
+  Gate* const begun_;
+  Gate* const gate_;
+  size_t planned_ = 0;
+};
+
+// To save, to begin again and to go away need no more of a worker that plans than that it leaves.
+TEST(DoubleBufferReader, WorkersThatWaitHoldUpNobody) {
+  for (const int workers : {1, 2, 7}) {
+    const PoolSize pool(workers);
+    Gate begun, never, open;
+    open.Open();
+    const auto make = [&](Gate* gate) {
+      return std::make_unique<DoubleBufferReader>(
+          Slow(std::make_unique<StallsAfter>(Numbers(), 8, &begun, gate)), Place(), 8);
+    };
+    const std::unique_ptr<ReaderBase> reader = make(&never);
+    reader->ExpectSave();
+    ReadSome(reader.get(), 3);
+    begun.Wait();
+    const Position position = reader->Save();
+    const std::unique_ptr<ReaderBase> again = make(&open);
+    again->Restore(position);
+    EXPECT_EQ(ReadAll(again.get()).size(), static_cast<size_t>(kRecords) - 3);
+    reader->ReInit();
+    EXPECT_EQ(ReadSome(reader.get(), 3).size(), 3u);
+  }
 }
 
 // A worker that waits for what another one makes, when its pass is over, gives up. Whoever has the
@@ -255,8 +332,18 @@ TEST_P(ToDevice, MissingMemoryIsAnErrorUntilThereIsSome) {
   EXPECT_EQ(ReadAll(&reader).size(), static_cast<size_t>(kRecords));
 }
 
-// F37
-TEST_P(ToDevice, ResetAndDestructionWaitForCopiesThatAreUnderWay) {
+// F37: they wait for no copy, and leave its memory alone until it is done.
+TEST_P(ToDevice, ResetAndDestructionLeaveCopiesThatAreUnderWay) {
+  device_->Pause();
+  {
+    DoubleBufferReader reader(
+        std::make_unique<BatchReader>(Numbers(), 7, false, BatchMode::kConcat), place_, 3);
+    for (int round = 0; round < 3; ++round) {
+      reader.HasNext();
+      reader.ReInit();
+    }
+  }
+  device_->Resume();
   for (int round = 0; round < 30; ++round) {
     DoubleBufferReader reader(
         std::make_unique<BatchReader>(Numbers(), 7, false, BatchMode::kConcat), place_, 3);
@@ -264,6 +351,7 @@ TEST_P(ToDevice, ResetAndDestructionWaitForCopiesThatAreUnderWay) {
     if (round % 2 == 0) reader.ReInit();
     if (round % 3 == 0) reader.HasNext();
   }
+  device_->Settle();
   EXPECT_EQ(BufferPool::At(place_).in_use_bytes(), 0u);
   EXPECT_EQ(BufferPool::PinnedFor(place_).in_use_bytes(), 0u);
 }

@@ -155,6 +155,39 @@ TEST_P(ReadOnceByPool, YieldsWhatAFileDoes) {
   }
 }
 
+// A writer that falls silent holds up only what it has not written, and nobody who goes away.
+TEST_P(ReadOnceByPool, YieldsWhatASilentWriterHasWritten) {
+  const PoolSize pool(GetParam());
+  for (const FormatSample& sample : Samples()) {
+    SCOPED_TRACE(NameOf(sample));
+    // Where a frame or a sample of an archive ends is known only with what follows it.
+    const std::string head = sample.content.substr(0, 2);
+    const bool compressed = head == "\x1f\x8b" || head == "\x28\xb5" || head == "\x04\x22";
+    if (compressed || sample.content.size() < 10) continue;
+    const TempFile file("sample", sample.content);
+    std::vector<ElementValue> expected = ReadAll(sample.Open(file.path()).get());
+    if (sample.format == "tar") expected.pop_back();
+    const Fifo fifo("fifo");
+    const auto reader = sample.Open(fifo.path());
+    std::ofstream writer;
+    std::thread writing([&] {
+      writer.open(fifo.path());
+      writer << sample.content;
+      writer.flush();
+    });
+    EXPECT_TRUE(ReadSome(reader.get(), expected.size()) == expected);
+    writing.join();
+  }
+}
+
+TEST_F(ReadOnce, TheFirstRecordOfACommandThatFallsSilentComes) {
+  for (const int workers : {0, 2}) {
+    const PoolSize pool(workers);
+    const auto reader = OpenFiles({"text:pipe:sh -c 'echo a; exec sleep 1000'"}, {}, {}, {});
+    EXPECT_EQ(ReadSome(reader.get(), 1).at(0).at(0).bytes, "a");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Pools, ReadOnceByPool, testing::Values(0, 1, 2, 7),
                          [](const auto& info) { return StrCat("in_pool_", info.param); });
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from itertools import islice
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from millhopper.iterating.memory_sources import Dataset
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
+
+# How many seconds whoever leaves waits for calls that have begun: such a call may take longer.
+_LONGEST_LEAVING = 0.15
 
 # What a sampler yields: the number of a sample, or those of the samples of a batch.
 Numbers: TypeAlias = "Any"
@@ -45,24 +49,35 @@ def samples_of(
         threads: call ``__getitem__`` and ``collate`` ahead of the consumer; 0: the consumer does.
         ahead: how many batches are kept ready, if there are threads.
 
-    Raises what ``__getitem__`` and ``collate`` raise, in place of the batch.
+    Raises what ``__getitem__`` and ``collate`` raise, in place of the batch. Whoever leaves the
+    iterator, by Ctrl-C or otherwise, ends the threads between two calls of ``__getitem__``.
     """
 
     at_once = getattr(dataset, "__getitems__", None) if in_batches else None
+    left = Event()  # nobody wants any more batches
+
+    def sample(i: Any) -> Any:
+        if left.is_set():
+            raise CancelledError
+        return dataset[i]
 
     def make(number: Numbers) -> Any:
         if at_once is not None:
             return collate(at_once(number))
-        return collate([dataset[i] for i in number] if in_batches else dataset[number])
+        return collate([sample(i) for i in number] if in_batches else dataset[number])
 
     if threads == 0:
         # map() is not used, because it ends without an error if make raises StopIteration.
         return (make(number) for number in numbers)
-    return _made_ahead(make, numbers, threads, ahead)
+    return _made_ahead(make, numbers, threads, ahead, left)
 
 
 def _made_ahead(
-    make: Callable[[Numbers], Any], numbers: Iterable[Numbers], threads: int, ahead: int
+    make: Callable[[Numbers], Any],
+    numbers: Iterable[Numbers],
+    threads: int,
+    ahead: int,
+    left: Event,
 ) -> Iterator[Any]:
     pool = ThreadPoolExecutor(threads, "millhopper.DataLoader")
     waiting: deque[Future[Any]] = deque()
@@ -74,4 +89,6 @@ def _made_ahead(
         while waiting:
             yield waiting.popleft().result()
     finally:
-        pool.shutdown(cancel_futures=True)
+        left.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait([one for one in waiting if not one.cancelled()], _LONGEST_LEAVING)

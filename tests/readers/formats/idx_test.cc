@@ -10,10 +10,14 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/random.h"
 #include "framework/reader/file_reader.h"
 #include "readers/batch_reader.h"
 #include "readers/open_files.h"
 #include "tests/bytes.h"
+#include "tests/compressed.h"
+#include "tests/left_waits.h"
+#include "tests/memory_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -406,6 +410,37 @@ TEST(Idx, ReadsMnist) {
   std::string first;
   for (size_t i = 0; i < 10; ++i) first += all[i][0].bytes;
   EXPECT_EQ(first, (std::string{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}));
+}
+
+// Images and labels are two streams, of which one may have been read further than the other.
+TEST(Idx, ThreadsThatLeaveCompressedFilesLoseNothing) {
+  constexpr uint32_t kImages = 300'000;
+  std::string images = Header(0x08, {kImages, 2}), labels = Header(0x08, {kImages});
+  for (uint32_t i = 0; i < kImages; ++i) {
+    const uint64_t bits = MixBits(i);
+    images += {static_cast<char>(bits), static_cast<char>(bits >> 8)};
+    labels += static_cast<char>(bits >> 16);
+  }
+  const std::string path = "memory://images.gz", labels_path = "memory://labels.gz";
+  MemoryFiles::Get().Write(path, Gzipped(images));
+  MemoryFiles::Get().Write(labels_path, Gzipped(labels));
+  const auto make = [&] {
+    return std::make_unique<BatchReader>(Reader(path, labels_path), 1000, false,
+                                         BatchMode::kConcat);
+  };
+  const std::vector<ElementValue> whole = ReadAll(make().get());
+  int calls = 0;
+  for (bool hit = true; hit; ++calls) {
+    SCOPED_TRACE(StrCat("at call ", calls));
+    MemoryFiles::Get().Break(FileTrouble::kStall, calls);
+    const PoolSize none(0);
+    const Outcome outcome = ReadLeavingWaits(make);
+    hit = MemoryFiles::Get().hit();
+    MemoryFiles::Get().Mend();
+    ASSERT_FALSE(outcome.error.has_value()) << outcome.error->what();
+    ASSERT_TRUE(outcome.elements == whole);
+  }
+  EXPECT_GT(calls, 8);
 }
 
 }  // namespace
