@@ -80,7 +80,9 @@ Strings WordsOf(const std::string& text) {
       size_t end = std::min(text.find_first_of(ends, begin), text.size());
       // A query may have what ends other words.
       const std::string_view word = std::string_view(text).substr(begin, end - begin);
-      if (FindUrl(word) < word.size()) end = std::min(text.find_first_of(" \t\"", begin), text.size());
+      if (FindUrl(word) < word.size()) {
+        end = std::min(text.find_first_of(" \t\"", begin), text.size());
+      }
       words.push_back(text.substr(begin, end - begin));
       begin = end + 1;
     }

@@ -56,8 +56,8 @@ std::optional<RecordIOManifest> WhileReplacing(const RecordIOManifest& manifest,
     // server has of an upload that fails nobody knows.
     if (IsLocal(path)) return std::nullopt;
     file.output().replaces() ? between.SetReplacing(path) : between.Set(path, PromiseOf(file));
-  } else if (listed->old) {  // an earlier replacement was interrupted, so the file may hold any of three
-                      // contents
+  } else if (listed->old) {
+    // An earlier replacement was interrupted, so the file may hold any of three contents.
     between.SetReplacing(path);
   } else {
     RecordIOPromise either = PromiseOf(file);

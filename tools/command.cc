@@ -247,8 +247,8 @@ std::map<std::string, std::string> ParseSettings(const std::vector<std::string>&
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
     // The text is not shown: it may be a value, and that a secret.
-    Require(equals != std::string::npos && equals > 0, "--set: ",
-            equals == 0 ? "there is nothing before the '='" : "there is no '='",
+    Require(equals != std::string::npos && equals > 0,
+            "--set: ", equals == 0 ? "there is nothing before the '='" : "there is no '='",
             " in one of them; a setting is NAME=VALUE, such as --set passes=3");
     settings[text.substr(0, equals)] = text.substr(equals + 1);
   }

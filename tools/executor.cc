@@ -104,7 +104,9 @@ CommandHelp Help() {
       "what --stats_json writes, --check prints {\"problems\": [...]}, --list_ops and\n"
       "--list_formats a line for each, --print protobuf's JSON.\n";
   help.groups = {
-      {"Programs", {"startup", "main", "set", "check", "explain", "plugin", "allow_exec", "allow_local_entries"}},
+      {"Programs",
+       {"startup", "main", "set", "check", "explain", "plugin", "allow_exec",
+        "allow_local_entries"}},
       {"Running", {"threads", "seed", "index", "memory_limit", "max_steps", "timeout"}},
       {"Servers",
        {"cache_dir", "cache_bytes", "requests", "connect_timeout", "silence_timeout",
@@ -356,8 +358,7 @@ std::unique_ptr<RunCheckpoints> CheckpointsOfFlags(const std::vector<ProgramFile
     std::vector<std::string> damaged;
     const bool found = checkpoints->Resume(&damaged);
     for (const std::string& text : damaged) std::cerr << "warning: " << text << "; passed over\n";
-    Require(found || !required, "--resume=required: no whole checkpoint is in ",
-            Escaped(folder));
+    Require(found || !required, "--resume=required: no whole checkpoint is in ", Escaped(folder));
   }
   Watcher::LetSave();
   if (!FLAGS_quiet) {

@@ -16,8 +16,8 @@
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
-#include "framework/base/stop.h"
 #include "framework/base/secrets.h"
+#include "framework/base/stop.h"
 #include "framework/base/url.h"
 #include "framework/io/byte_stream.h"
 #include "framework/io/file_system.h"

@@ -67,8 +67,8 @@ class OutOfMemory final : public ErrorCause {
 };
 
 // An error and the steps that led to it. No text of it holds a secret (secrets.h): names are to be
-// put into messages and steps by Escaped, and what is left there is taken out. what() is the message and one indented line a step,
-// innermost first:
+// put into messages and steps by Escaped, and what is left there is taken out. what() is the
+// message and one indented line a step, innermost first:
 //
 //   train-00002.recordio: chunk at byte 18350080: payload checksum 1f0a33c2, header says 77e1904b
 //     while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)

@@ -54,9 +54,9 @@ bool IsOfStore(std::string_view name) { return Begins(name, "X-Amz-") || Begins(
 
 // The names by which signatures and credentials go.
 bool NamesCredential(std::string_view name) {
-  constexpr std::string_view kNames[] = {"sig",  "sign",    "key-pair-id", "policy", "jwt",
-                                         "hmac", "expires", "expiry",      "exp",    "sas",
-                                         "auth", "authorization",          "GoogleAccessId"};
+  constexpr std::string_view kNames[] = {"sig",  "sign",          "key-pair-id",   "policy", "jwt",
+                                         "hmac", "expires",       "expiry",        "exp",    "sas",
+                                         "auth", "authorization", "GoogleAccessId"};
   constexpr std::string_view kParts[] = {"signature", "credential", "token",      "secret",
                                          "passw",     "api_key",    "apikey",     "api-key",
                                          "accesskey", "access_key", "access-key", "session"};
@@ -70,9 +70,9 @@ bool NamesCredential(std::string_view name) {
 
 // The names that go with `sig` in a shared access signature of Azure's.
 bool IsOfSharedAccess(std::string_view name) {
-  constexpr std::string_view kNames[] = {
-      "sv",   "ss",  "srt",  "sp",   "se",   "st",    "spr",  "sr",   "si",  "sip", "skoid",
-      "sktid", "skt", "ske",  "sks",  "skv",  "sdd",   "saoid", "suoid", "scid", "ses"};
+  constexpr std::string_view kNames[] = {"sv",  "ss",  "srt", "sp",    "se",    "st",   "spr",
+                                         "sr",  "si",  "sip", "skoid", "sktid", "skt",  "ske",
+                                         "sks", "skv", "sdd", "saoid", "suoid", "scid", "ses"};
   return IsOneOf(name, kNames);
 }
 
@@ -103,9 +103,7 @@ FoundUrl NextUrl(std::string_view text, size_t from) {
     } else if (slashes < (is_http ? 1 : 2) || before.empty() || !IsWordByte(before.back())) {
       continue;
     }
-    url.scheme = is_http                 ? Scheme::kHttp
-                 : EndsWithStore(before) ? Scheme::kStore
-                                         : Scheme::kOther;
+    url.scheme = is_http ? Scheme::kHttp : EndsWithStore(before) ? Scheme::kStore : Scheme::kOther;
     url.begin = at + slashes;
     url.name = before.size();
     while (url.name > from && (IsWordByte(text[url.name - 1]) || IsIn(text[url.name - 1], ":+"))) {
@@ -389,8 +387,8 @@ bool IsSignature(std::string_view part, std::string_view query) {
 }
 
 bool IsVersion(std::string_view part) {
-  constexpr std::string_view kNames[] = {"versionId", "version-id", "version_id", "version",
-                                         "generation", "snapshot",  "revision"};
+  constexpr std::string_view kNames[] = {"versionId",  "version-id", "version_id", "version",
+                                         "generation", "snapshot",   "revision"};
   constexpr size_t kMostBytes = 200;
   if (!IsOneOf(NameOf(part), kNames)) return false;
   std::string_view value = part.substr(NameOf(part).size());

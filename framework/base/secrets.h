@@ -24,8 +24,8 @@ enum class TextKind {
   // of its line, as far as there is anything secret behind it: names are to be put into texts
   // without their secrets, and whoever forgets it loses the rest of the line.
   kWords,
-  // As kName, but a name in another text that is not in quotes ends before a blank, as in the fields
-  // of programs.
+  // As kName, but a name in another text that is not in quotes ends before a blank, as in the
+  // fields of programs.
   kProgram,
 };
 

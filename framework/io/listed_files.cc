@@ -43,8 +43,8 @@ bool ListedFiles::Allows(std::string_view name, const std::string& path) const {
 
 const char* ListedFiles::Advice() {
   return "a list from a server names files beside it or on servers. If you trust whoever has "
-         "written it, allow others by --allow_local_entries, or millhopper.allow_local_entries() in "
-         "Python";
+         "written it, allow others by --allow_local_entries, or in Python by "
+         "millhopper.allow_local_entries()";
 }
 
 }  // namespace millhopper

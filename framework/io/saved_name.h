@@ -9,15 +9,16 @@
 
 namespace millhopper {
 
-// The name without its secrets (framework/base/secrets.h). Of a query there are what names a version
-// of the object and, behind "...=", 16 digits of a SHA-256 of what is left without signatures and
-// credentials, if anything is: "https://host/a?versionId=3&...=1f0a33c277e1904b". So a new signature
-// makes no other name, but another version or another ?id=7 does. The values of what is called like
-// a credential elsewhere are such digits, too. A name that was saved so stays as it is.
+// The name without its secrets (framework/base/secrets.h). Of a query there are what names a
+// version of the object and, behind "...=", 16 digits of a SHA-256 of what is left without
+// signatures and credentials, if anything is: "https://host/a?versionId=3&...=1f0a33c277e1904b". So
+// a new signature makes no other name, but another version or another ?id=7 does. The values of
+// what is called like a credential elsewhere are such digits, too. A name that was saved so stays
+// as it is.
 std::string SavedName(std::string_view name);
 
-// A text of a program, such as a block or one of its values, with the names in it as SavedName gives
-// them: all of it if it begins with a URL, those in quotes, and others up to a blank.
+// A text of a program, such as a block or one of its values, with the names in it as SavedName
+// gives them: all of it if it begins with a URL, those in quotes, and others up to a blank.
 std::string SavedText(std::string_view text);
 
 }  // namespace millhopper

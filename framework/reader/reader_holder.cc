@@ -204,11 +204,10 @@ class ReaderHolder::Handle final : public ReaderBase {
     if (held_->handles.load() == 1) held_->reader->EndReading();
   }
   void LearnSlots() override {
-    std::lock_guard<std::mutex> lock(held_->planning);
-    held_->reader->LearnSlots();
+    PlanYielding([this] { held_->reader->LearnSlots(); });
   }
   std::vector<SlotSpec> FoundSlots() const override {
-    std::lock_guard<std::mutex> lock(held_->planning);
+    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
     return held_->reader->FoundSlots();
   }
   Place place() const override { return held_->reader->place(); }
@@ -224,12 +223,19 @@ class ReaderHolder::Handle final : public ReaderBase {
 
  private:
   void PlanNext(size_t n, TicketRun* run) override {
+    PlanYielding([&] {
+      if (generation_ == held_->generation) held_->reader->Plan(n, run);
+    });
+  }
+
+  // Calls plan(), which may wait, with the lock; again if it was left for who needs the lock.
+  template <typename Function>
+  void PlanYielding(const Function& plan) {
     for (;;) {
       const YieldingMutex::Lock lock = held_->planning.LockToWork();
-      if (generation_ != held_->generation) return;
       const Yields yields(held_->planning);
       try {
-        held_->reader->Plan(n, run);
+        plan();
         return;
       } catch (...) {
         if (!held_->planning.IsWanted() || !CancelScope::WasLeft()) throw;

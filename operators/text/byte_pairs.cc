@@ -52,8 +52,8 @@ class BytePairEncoder::PieceCache {
   };
   static_assert(sizeof(Slot) == 64, "a slot is a cache line");
 
-  // That of the calling thread; it lives as long as the thread. Its memory counts towards the limit;
-  // that of a worker, which is ahead of need when it first takes it, as ahead of need.
+  // That of the calling thread; it lives as long as the thread. Its memory counts towards the
+  // limit; that of a worker, which is ahead of need when it first takes it, as ahead of need.
   static PieceCache* OfThread() {
     thread_local PieceCache cache;
     return &cache;

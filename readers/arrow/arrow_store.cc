@@ -156,8 +156,8 @@ std::string StorePath::With(const std::string& other_key) const {
 }
 
 std::string StorePath::Host() const {
-  return WithoutSecrets(
-      StrCat(scheme, kBehindScheme, authority.substr(authority.rfind('@') + 1)), TextKind::kName);
+  return WithoutSecrets(StrCat(scheme, kBehindScheme, authority.substr(authority.rfind('@') + 1)),
+                        TextKind::kName);
 }
 
 std::string ArrowStore::Environment() {

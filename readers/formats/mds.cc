@@ -100,8 +100,7 @@ struct Claimed {
 
 class MdsSource final : public FileSource {
  public:
-  MdsSource(const FileEntry& file, MdsIndex index)
-      : file_(file), index_(std::move(index)) {}
+  MdsSource(const FileEntry& file, MdsIndex index) : file_(file), index_(std::move(index)) {}
 
   bool Claim(Chunk* chunk) override {
     if (number_ < index_.shards.size() && next_ == index_.shards[number_].samples) {

@@ -89,16 +89,16 @@ TEST(CheckpointTest, HoldsNoSecretOfAName) {
   const Checkpoint read = ParseCheckpoint(bytes);
   const auto check = [&](const std::string& now) { CheckSameSetting("program", now, read); };
   check("strings: \"text:http://you:other@h/my file?X-Amz-Signature=other&id=7\" i: 3");
-  ExpectError(ErrorCode::kInvalidArgument, "it was 'strings: \"text:http://...@h/my file?...=", [&] {
-    check("strings: \"text:http://me:hidden@h/my file?id=8&X-Amz-Signature=hidden\" i: 3");
-  });
+  ExpectError(
+      ErrorCode::kInvalidArgument, "it was 'strings: \"text:http://...@h/my file?...=", [&] {
+        check("strings: \"text:http://me:hidden@h/my file?id=8&X-Amz-Signature=hidden\" i: 3");
+      });
   // Older checkpoints have the texts as they were.
-  CheckSameSetting("program", "strings: \"http://h/a?versionId=3&sig=2\"",
-                   [] {
-                     Checkpoint older;
-                     older.settings["program"] = "strings: \"http://h/a?versionId=3&sig=hidden\"";
-                     return older;
-                   }());
+  CheckSameSetting("program", "strings: \"http://h/a?versionId=3&sig=2\"", [] {
+    Checkpoint older;
+    older.settings["program"] = "strings: \"http://h/a?versionId=3&sig=hidden\"";
+    return older;
+  }());
 }
 
 TEST(CheckpointTest, RefusesTensorsWithoutValuesAndWritesNoFile) {

@@ -74,7 +74,8 @@ TEST(SecretsTest, NamesAreShownWithoutThem) {
       {"s3://KEY:WO/RD@bucket/a", "s3://..."},
       {"s3://bucket/a?X-Amz-Signature=s&b=c", "s3://bucket/a?X-Amz-Signature=...&b=c"},
       {"a.csv?token=s", "a.csv?token=..."},
-      {"http://proxy/https%3A%2F%2Fh%2Fa%3Fsig%3Ds", "http://proxy/https%3A%2F%2Fh%2Fa%3Fsig%3D..."},
+      {"http://proxy/https%3A%2F%2Fh%2Fa%3Fsig%3Ds",
+       "http://proxy/https%3A%2F%2Fh%2Fa%3Fsig%3D..."},
       // What names a version is no secret.
       {"https://h/a?versionId=3%2F4", "https://h/a?versionId=3%2F4"},
       {"https://h/a?x=1&generation=7&X-Goog-Date=2", "https://h/a?generation=7&..."},
@@ -147,9 +148,11 @@ TEST(SecretsTest, WhatIsSavedTellsVersionsAndNoSignatures) {
     EXPECT_EQ(SavedName(saved(query)), saved(query));
     EXPECT_EQ(Escaped(saved(query)), saved(query));
   }
-  EXPECT_EQ(SavedText("a: \"label int64[] vocab=http://h/v?sig=1 default=0\" b: \"http://h/a b?x\""),
-            SavedText("a: \"label int64[] vocab=http://h/v?sig=2 default=0\" b: \"http://h/a b?x\""));
-  EXPECT_NE(SavedText("vocab=http://h/v?sig=1 default=0"), SavedText("vocab=http://h/v?sig=1 default=1"));
+  EXPECT_EQ(
+      SavedText("a: \"label int64[] vocab=http://h/v?sig=1 default=0\" b: \"http://h/a b?x\""),
+      SavedText("a: \"label int64[] vocab=http://h/v?sig=2 default=0\" b: \"http://h/a b?x\""));
+  EXPECT_NE(SavedText("vocab=http://h/v?sig=1 default=0"),
+            SavedText("vocab=http://h/v?sig=1 default=1"));
   EXPECT_NE(SavedText("\"http://h/v?id=1\""), SavedText("\"http://h/v?id=2\""));
 }
 
@@ -195,7 +198,9 @@ class RandomNames {
   }
   std::string Noise(int most) {
     std::string text;
-    for (int i = Below(most + 1); i > 0; --i) text += Pick({"x", "-", "_", " ", "\t", "%41", ".", "~"});
+    for (int i = Below(most + 1); i > 0; --i) {
+      text += Pick({"x", "-", "_", " ", "\t", "%41", ".", "~"});
+    }
     return text;
   }
   // Of capital letters, which nothing else here has many of.
@@ -210,7 +215,9 @@ class RandomNames {
     std::string text;
     for (int i = 0; i < 1 + Below(3); ++i) {
       text += Letters();
-      if (Chance(2)) text += Pick({" ", "\t", "\n", "\r\n", "/", "%2F", "%20", "+", "=", "%3D", "?", "#", ":"});
+      if (Chance(2)) {
+        text += Pick({" ", "\t", "\n", "\r\n", "/", "%2F", "%20", "+", "=", "%3D", "?", "#", ":"});
+      }
     }
     return text;
   }
@@ -303,9 +310,9 @@ TEST(SecretsTest, OlderPositionsAreGoneOnFrom) {
   const auto restore = [&](const position_proto::ChainPosition& older) {
     position_proto::StoredPosition position = stored;
     position.set_chain(older.SerializeAsString());
-    position.set_checksum(static_cast<uint32_t>(
-        ::crc32(0, reinterpret_cast<const Bytef*>(position.chain().data()),
-                static_cast<uInt>(position.chain().size()))));
+    position.set_checksum(
+        static_cast<uint32_t>(::crc32(0, reinterpret_cast<const Bytef*>(position.chain().data()),
+                                      static_cast<uInt>(position.chain().size()))));
     const std::unique_ptr<ReaderBase> other = open();
     other->Restore(Position::Parse(position.SerializeAsString()));
     return ReadAll(other.get()).size();

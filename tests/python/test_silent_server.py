@@ -151,8 +151,9 @@ def interrupt(what: str, threads: int, after: float, tmp_path: Path) -> float:
         os.mkfifo(fifo)
     with serving(moment) as server:
         origin = server.url.rsplit("/", 1)[0]
+        script = f"{PROLOGUE}    {wait}\n{EPILOGUE}"
         child = subprocess.Popen(
-            [sys.executable, "-c", f"{PROLOGUE}    {wait}\n{EPILOGUE}", server.url, str(threads), fifo],
+            [sys.executable, "-c", script, server.url, str(threads), fifo],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -347,7 +347,9 @@ TEST(RecordIOCommit, ToAStoreThatFailsLeavesAManifestThatSaysSo) {
           const std::string set = StrCat("s3://bucket/", count, replaced, failures, "/", request);
           SCOPED_TRACE(set);
           std::vector<std::string> files;
-          for (size_t i = 0; i < count; ++i) files.push_back(StrCat(set, "/s-0000", i, ".recordio"));
+          for (size_t i = 0; i < count; ++i) {
+            files.push_back(StrCat(set, "/s-0000", i, ".recordio"));
+          }
           const auto write = [&](const std::string& text) {
             std::vector<std::unique_ptr<RecordIOWriter>> owned;
             std::vector<RecordIOWriter*> writers;

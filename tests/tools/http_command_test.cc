@@ -203,10 +203,11 @@ TEST_F(HttpCommand, GoesOnWithANewSignatureAndNotWithAnotherVersion) {
   EXPECT_EQ(run(version + "&id=7", {"--resume"}).exit_code, 2);
   const ChildResult rest = run("id=hidden&X-Amz-Signature=other&versionId=1", {"--resume"});
   EXPECT_EQ(rest.exit_code, 0) << rest.errors;
-  const std::string whole = RunChild({"tools/executor", StrCat("--startup=", folder, "/startup.pbtxt"),
-                                      StrCat("--main=", folder, "/main.pbtxt"), "--quiet",
-                                      "--set=file=text:" + server_.Url("/lines.txt")})
-                                .output;
+  const std::string whole =
+      RunChild({"tools/executor", StrCat("--startup=", folder, "/startup.pbtxt"),
+                StrCat("--main=", folder, "/main.pbtxt"), "--quiet",
+                "--set=file=text:" + server_.Url("/lines.txt")})
+          .output;
   ASSERT_GT(rest.output.size(), 0u);
   ASSERT_LT(rest.output.size(), whole.size());
   EXPECT_EQ(rest.output, whole.substr(whole.size() - rest.output.size()));

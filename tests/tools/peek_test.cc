@@ -210,13 +210,12 @@ TEST(PeekAtFiles, DrawsNumbersOf16Bits) {
   for (int i = 0; i < 64; ++i) bytes += std::string(i == 0 ? "\xE8\x03" : "\xF4\x01", 2);
   const TempFile file("depths.bin", bytes);
   const std::string png = TempName("sheet.png");
-  const ChildResult result = RunChild(
-      {"tools/peek", "--slots=uint16[1,8,8,1]", "--png=" + png, "fixed:" + file.path()});
+  const ChildResult result =
+      RunChild({"tools/peek", "--slots=uint16[1,8,8,1]", "--png=" + png, "fixed:" + file.path()});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(result.output, png + ": images of 1 element\n");
   const std::string rows = ReadPng(ReadFile(png)).rows;
-  EXPECT_NE(rows.find(std::string(4 * 3, '\xFF') + std::string(4 * 3, '\x80')),
-            std::string::npos);
+  EXPECT_NE(rows.find(std::string(4 * 3, '\xFF') + std::string(4 * 3, '\x80')), std::string::npos);
 }
 
 TEST(PeekAtFiles, ShowsTextAsText) {
