@@ -138,7 +138,12 @@ size_t FixedSizeSource::ReadColumn(char* out) {
     size_t& got = reading_.bytes_read;
     if (got == 0) got = column.stream->ReadSome(out, reading_.records * column.bytes);
     const size_t rest = (column.bytes - got % column.bytes) % column.bytes;
-    got += column.stream->Read(out + got, rest);
+    try {
+      got += column.stream->Read(out + got, rest);
+    } catch (const Error& error) {
+      if (error.interrupts() || got < column.bytes) throw;
+      error_ = std::current_exception();  // comes after the whole records
+    }
     return got / column.bytes;
   }
   try {

@@ -72,9 +72,10 @@ std::string Endpoint(std::string text) {
   if (text.empty()) return text;
   const bool is_url = (StartsWith(text, "http://") || StartsWith(text, "https://")) &&
                       text.find_first_of("@?# \t\r\n") == std::string::npos;
-  Require(is_url,
-          "AWS_ENDPOINT_URL is not http://HOST:PORT or https://HOST:PORT (without a user, a query, "
-          "or blanks)");
+  Require(
+      is_url,
+      "AWS_ENDPOINT_URL is no URL such as http://localhost:9000 or https://host, without a user, "
+      "a query and blanks");
   return text;
 }
 

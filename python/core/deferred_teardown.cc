@@ -13,13 +13,13 @@
 namespace millhopper {
 namespace {
 
-using Call = std::function<void()>;
+using Teardown = std::function<void()>;
 
 // The work that was left for later. As the rules of the pool demand, it waits only for work that
 // has already begun.
 class Left final : public Job {
  public:
-  void Add(Call call) {
+  void Add(Teardown call) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       calls_.push_back(std::move(call));
@@ -29,14 +29,14 @@ class Left final : public Job {
   }
   void CallAll() {
     if (!some_.load(std::memory_order_relaxed)) return;
-    std::vector<Call> calls;
+    std::vector<Teardown> calls;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       calls.swap(calls_);
       some_.store(false);
     }
     calling_ = true;
-    for (Call& call : calls) std::exchange(call, nullptr)();
+    for (Teardown& call : calls) std::exchange(call, nullptr)();
     calling_ = false;
   }
   // Whether this thread does the left work now, without the interpreter.
@@ -49,7 +49,7 @@ class Left final : public Job {
 
   std::atomic<bool> some_{false};
   std::mutex mutex_;  // guards calls_
-  std::vector<Call> calls_;
+  std::vector<Teardown> calls_;
 };
 
 thread_local bool Left::calling_ = false;
@@ -62,9 +62,9 @@ Left& AllLeft() {
 
 }  // namespace
 
-void CallOutside(Call work) {
+void CallOutside(Teardown work) {
   if (PythonCall::SomeOutlast()) {
-    new Call(std::move(work));
+    new Teardown(std::move(work));
   } else if (Left::calling()) {
     work();
   } else if (PythonCall::Within()) {

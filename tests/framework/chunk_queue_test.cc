@@ -248,7 +248,9 @@ TEST(ChunkQueue, IsClaimedByOneThreadAtATime) {
 }
 
 TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
-  const Ref<ChunkQueue> queue = QueueOf({{2}, {3, "", "", nullptr, nullptr, nullptr, nullptr, 99}});
+  ScriptedChunk longer{3};
+  longer.length = 99;
+  const Ref<ChunkQueue> queue = QueueOf({{2}, longer});
   EXPECT_EQ(queue->backlog().chunks, 0u);
   Fetch(queue.get(), queue->Claim(kAhead));
   ChunkQueue::Backlog load = queue->backlog();

@@ -16,6 +16,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/memory.h"
+#include "framework/io/listed_files.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
 #include "readers/open_files.h"
@@ -431,12 +432,14 @@ class Corruption : public ::testing::TestWithParam<Case> {
   Corruption()
       : path_((GetParam().in_memory ? "memory:/" : "") + NewFolder(GetParam().name) + "/" +
               GetParam().file_name) {
+    AllowLocalEntries();  // a list that is no local file names images that are
     if (!item_.labels.empty()) labels_.emplace(path_ + ".labels").Write(item_.labels);
     if (!item_.manifest.empty()) manifest_.emplace(manifest_path()).Write(item_.manifest);
     whole_ = Read(item_.content);
     EXPECT_FALSE(whole_.error.has_value()) << whole_.error->what();
     EXPECT_GE(whole_.elements.size(), 3u);
   }
+  ~Corruption() override { AllowLocalEntries(false); }
 
   std::string manifest_path() const { return RecordIOManifest::PathOf(path_); }
 

@@ -84,9 +84,7 @@ TEST(UnsignedValues, TextHoldsThem) {
       EXPECT_EQ(Read(format, type, type.highest), std::vector<std::string>{type.highest});
       EXPECT_EQ(Read(format, type, "0"), std::vector<std::string>{"0"});
       for (const std::string& wrong : {type.too_high, std::string("-1"), std::string("1.5")}) {
-        // The parser of JSON itself refuses integers of more than 64 bits.
-        const bool no_json = format.name == "jsonl" && wrong == "18446744073709551616";
-        ExpectError(ErrorCode::kDataLoss, no_json ? "parsing a number" : " is no " + type.name,
+        ExpectError(ErrorCode::kDataLoss, " is no " + type.name,
                     [&] { Read(format, type, wrong); });
       }
     }
