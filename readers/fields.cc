@@ -360,8 +360,8 @@ AttributeSchema FieldsAttribute(const std::string& names) {
       "fields", std::vector<std::string>{},
       "the slots, each \"name dtype[dims] option=value ...\"; the names are " + names +
           ". dims: [] a scalar, [28, 28] a tensor, [-1] a sequence; bytes in place of both: as "
-          "they are, bytes[-1] a list of such. Options: default=, missing=error|default|skip, "
-          "base=16, hash=BUCKETS (XXH64 "
+          "they are, bytes[-1] a list of such. Options: default=, missing=error|default|skip "
+          "(of records, and of files, that do not have it), base=16, hash=BUCKETS (XXH64 "
           "with seed 0, modulo BUCKETS), vocab=FILE (line numbers from 0 on), scale=1/255, "
           "decode=text|timestamp|json, unit=s|ms|us|ns of a timestamp, format=\"%d.%m.%Y %H:%M\" "
           "if it is written so, in the terms of strptime, null=NULL,NA (texts that are no value), "

@@ -12,7 +12,7 @@
 //   words bytes[-1]                   any number of such: uint8 with two levels of detail
 //   seen int64[] decode=timestamp     a date or a time as text: seconds since 1970, UTC
 //   day int64[] decode=timestamp format="%d %b %Y"  the same in a form of strptime
-//   age int64[] null=NA,NULL default=0 these texts are no value
+//   age int64[] null=NA,NULL default=-1  these texts are no value
 #ifndef MILLHOPPER_READERS_FIELDS_H_
 #define MILLHOPPER_READERS_FIELDS_H_
 
@@ -32,7 +32,8 @@ class Vocabulary;
 
 // One entry of the list. Immutable once parsed; any thread.
 struct Field {
-  // What to do about a record in which the field has no value.
+  // What to do about a record in which the field has no value, and about all records of a file that
+  // does not have the field.
   enum class Missing {
     kError,    // an error, unless a default is given
     kDefault,  // the value of `default=`; without it 0, and nothing for sequences and bytes

@@ -2,6 +2,9 @@
 #include "readers/guessed_type.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "framework/base/error.h"
@@ -23,13 +26,22 @@ bool IsValueOf(const Field& field, std::string_view text) {
   return !text.empty() && field.Read(text.data(), end, place) == end;
 }
 
-// "int64" or "float32"; empty if there are no texts, or not all are numbers.
+// Of text that is a number.
+double NumberOf(const Field& float64, std::string_view text) {
+  double number = 0;
+  float64.Read(text.data(), text.data() + text.size(), reinterpret_cast<char*>(&number));
+  return number;
+}
+
+// "int64", "uint64", "float32" or "float64"; empty if there are no texts, or not all are numbers.
 std::string NumberType(const std::vector<std::string_view>& texts) {
-  static const std::vector<Field> types = ParseFields({"n int64[]", "n float32[]"});
+  static const std::vector<Field> types = ParseFields({"n int64[]", "n uint64[]", "n float64[]"});
   for (const Field& type : types) {
-    const bool fits = std::all_of(texts.begin(), texts.end(),
-                                  [&](std::string_view text) { return IsValueOf(type, text); });
-    if (fits && !texts.empty()) return ToString(type.slot.dtype);
+    const auto fits = [&](std::string_view text) { return IsValueOf(type, text); };
+    if (texts.empty() || !std::all_of(texts.begin(), texts.end(), fits)) continue;
+    if (!IsFloat(type.slot.dtype)) return ToString(type.slot.dtype);
+    const auto is_short = [&](std::string_view text) { return FitsFloat32(NumberOf(type, text)); };
+    return std::all_of(texts.begin(), texts.end(), is_short) ? "float32" : "float64";
   }
   return "";
 }
@@ -79,6 +91,15 @@ std::string ListType(const std::vector<std::string_view>& cells) {
 
 }  // namespace
 
+bool FitsFloat32(double number) {
+  if (std::isfinite(number) && std::abs(number) > std::numeric_limits<float>::max()) return false;
+  char text[32];
+  const char* const end = std::to_chars(text, text + sizeof(text), static_cast<float>(number)).ptr;
+  double kept = 0;
+  std::from_chars(text, end, kept);
+  return kept == number || std::isnan(number);
+}
+
 std::string GuessedCellType(const std::vector<std::string>& cells) {
   std::vector<std::string_view> values, nulls;
   bool empty = false;
@@ -93,7 +114,7 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
   }
   if (values.empty()) return "bytes";
   std::string type = NumberType(values);
-  if (type == "float32") {  // which has values of its own for what is no number
+  if (type.compare(0, 5, "float") == 0) {  // which has values of its own for what is no number
     nulls.erase(std::remove_if(nulls.begin(), nulls.end(),
                                [](std::string_view null) { return !NumberType({null}).empty(); }),
                 nulls.end());

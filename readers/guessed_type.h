@@ -15,6 +15,10 @@ namespace millhopper {
 // "int64[-1]", "bytes[-1] separator=|", and "bytes" if nothing else does.
 std::string GuessedCellType(const std::vector<std::string>& cells);
 
+// Whether a float32 keeps a number as people write it: the fewest digits that tell it from other
+// floats are the number itself. NaN and infinite ones are kept, too.
+bool FitsFloat32(double number);
+
 // A type that is guessed, with its options, for a field that has no value in some records. What it
 // then yields could be no value, so that nobody trains on a label that is none: NaN, an empty
 // sequence or text, of a timestamp numpy's NaT. "int64[]" becomes "int64[-1] missing=default".

@@ -476,9 +476,33 @@ namespace {
 
 // What the values of a key are.
 struct SeenValues {
-  bool bytes = false, floats = false, sequence = false, other = false, missing = false;
+  bool bytes = false, sequence = false, other = false, missing = false;
+  bool floats = false, long_floats = false;  // the latter are no float32
+  bool negative = false, larger = false;     // integers below 0, and beyond int64
   size_t values = 0, times = 0;
   std::vector<std::string> texts;
+
+  void Add(const JsonNumber& number) {
+    double value = number.real;
+    switch (number.kind) {
+      case JsonNumber::Kind::kInteger:
+        negative = negative || number.integer < 0;
+        value = static_cast<double>(number.integer);
+        break;
+      case JsonNumber::Kind::kUnsigned:
+        larger = true;
+        value = static_cast<double>(number.unsigned_integer);
+        break;
+      default:
+        floats = true;
+    }
+    long_floats = long_floats || !FitsFloat32(value);
+  }
+  // The type of the numbers, of which there may be none.
+  std::string number_type() const {
+    if (!floats && !(larger && negative)) return larger ? "uint64" : "int64";
+    return long_floats ? "float64" : "float32";
+  }
 };
 
 // Looks at a value and, of an array, those in it. Returns how many these are.
@@ -501,7 +525,7 @@ size_t Look(const JsonText& text, const char* value, SeenValues* seen) {
       return 1;
     case JsonKind::kNumber:
       text.ReadNumber(value, &number);
-      seen->floats = seen->floats || number.kind != JsonNumber::Kind::kInteger;
+      seen->Add(number);
       return 1;
     case JsonKind::kObject:  // which is no value itself
       seen->other = true;
@@ -548,8 +572,11 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
   };
   for (const std::string& record : records) {
     const JsonText text(record);
-    InRecord(text, [&] { text.CheckEnd(text.Skip(text.root())); });
-    if (text.IsObject(text.root())) look_into(text, text.root(), "", look_into);
+    InRecord(text, [&] {
+      text.CheckEnd(text.Skip(text.root()));
+      NameOf(text, text.root());
+      if (text.IsObject(text.root())) look_into(text, text.root(), "", look_into);
+    });
   }
   std::vector<std::string> fields;
   for (const auto& [key, seen] : keys) {
@@ -561,7 +588,7 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
                              : seen.values == 0 ? "[]"
                                                 : StrCat("[", seen.values, "]");
     const bool missing = seen.missing || seen.times < records.size();
-    std::string type = !seen.bytes    ? (seen.floats ? "float32" : "int64") + dims
+    std::string type = !seen.bytes    ? seen.number_type() + dims
                        : dims != "[]" ? "bytes[-1]"
                                       : GuessedTimestampType(seen.texts);
     if (type.empty()) type = "bytes";

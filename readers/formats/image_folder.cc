@@ -160,8 +160,9 @@ class ImageFolderFormat final : public LabeledFilesFormat {
 
 FormatSchema Schema() {
   return FormatSchema(
-             "a folder of images with a folder for each class, as torchvision's ImageFolder: the "
-             "bytes of an image and the index of its class, int64 [1, 1]")
+             "a folder of images with a folder for each class, as torchvision's ImageFolder, but "
+             "without hidden folders: the bytes of an image and the index of its class, int64 [1, "
+             "1]")
       .Folders();
 }
 

@@ -514,7 +514,7 @@ class PlainArchive final : public FileSource {
     const std::optional<uint64_t> first = samples_.Add(group_.sample());
     if (first) {
       // The part that was found before is no record, either, if it is not given out yet.
-      const auto is_part = [&](const Record& record) { return record.begin >= *first; };
+      const auto is_part = [&](const Record& record) { return record.begin == *first; };
       found_.erase(std::find_if(found_.begin(), found_.end(), is_part), found_.end());
       archive_.Torn(group_.begin(), group_.key(), *first);
     }

@@ -78,6 +78,25 @@ def usual(number: str = "", default: bool = True) -> list[Field]:
     return fields
 
 
+def or_else(name: str, missing: Any) -> Callable[[Row], Any]:
+    return lambda row: missing if row.get(name) is None else row[name]
+
+
+def lacked(number: str = "", several: str = "") -> list[Field]:
+    """Fields of columns that a file may lack, whose rows have no such key then."""
+    return [
+        Field(f"half float64[]{number} default=-0.5", or_else("half", -0.5)),
+        Field(f"half float32[] missing=skip{number}", or_else("half", None)),
+        Field(f"small int32[]{number} missing=default", or_else("small", 0)),
+        Field(f"small int16[]{number} missing=skip", or_else("small", None)),
+        Field(f"list int64[-1]{number} missing=default{several}", or_else("list", [])),
+        Field(f"list int64[-1]{number} default=8{several}", or_else("list", [8])),
+        Field(f"list int64[-1]{number} missing=skip{several}", or_else("list", None)),
+        Field(f"pair float32[2]{number} default=7{several}", or_else("pair", [7.0, 7.0])),
+        Field(f"pair float64[2]{number} missing=skip{several}", or_else("pair", None)),
+    ]
+
+
 # ---- Formats without a library. ----
 
 
@@ -91,9 +110,12 @@ def csv_bytes(rows: list[Row], separator: str = ",") -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
+SEPARATOR = " separator=|"
+
+
 def cells() -> list[Field]:
     several = {"list int64[-1]", "pair float32[2]"}
-    return [Field(f"{f.entry} separator=|", f.value) if f.entry in several else f for f in usual()]
+    return [Field(f.entry + SEPARATOR, f.value) if f.entry in several else f for f in usual()]
 
 
 def jsonl_bytes(rows: list[Row]) -> bytes:
@@ -157,7 +179,9 @@ def tar_bytes(rows: list[Row]) -> bytes:
 def npz_bytes(rows: list[Row]) -> bytes:
     out = io.BytesIO()
     types = {"num": "<i8", "half": "<f8", "neg": "<i4", "small": "<i2", "pair": "<f4"}
-    arrays = {key: np.array([row[key] for row in rows], of) for key, of in types.items()}
+    arrays = {
+        key: np.array([row[key] for row in rows], of) for key, of in types.items() if key in rows[0]
+    }
     (np.savez_compressed if len(rows) % 2 else np.savez)(out, **arrays)
     return out.getvalue()
 
@@ -170,6 +194,12 @@ ARRAYS = [
     Field("small int16[]", column("small")),
     Field("pair float32[2]", column("pair")),
 ]
+LACKED_ARRAYS = [
+    Field("half float64[] default=-0.5", or_else("half", -0.5)),
+    Field("neg int32[] missing=skip", or_else("neg", None)),
+    Field("small int16[] missing=default", or_else("small", 0)),
+    Field("pair float32[2] default=7", or_else("pair", [7.0, 7.0])),
+]
 
 
 def write_mds(path: Path, rows: list[Row]) -> None:
@@ -177,6 +207,7 @@ def write_mds(path: Path, rows: list[Row]) -> None:
     columns = {"half": ("float64", 8), "text": ("str", None), "num": ("int", 8)}
     columns |= {"list": ("ndarray:int64", None), "small": ("int16", 2), "neg": ("int32", 4)}
     columns |= {"pair": ("ndarray:float32:2", 8)}
+    columns = {name: column for name, column in columns.items() if name in rows[0]}
 
     def stored(row: Row, name: str) -> bytes:
         encoding, value = columns[name][0], row[name]
@@ -211,21 +242,23 @@ def write_mds(path: Path, rows: list[Row]) -> None:
 
 
 class Format(NamedTuple):
-    """A format, how a file of it is written, and its fields."""
+    """A format, how a file of it is written, its fields, and those of columns that it may lack."""
 
     tag: str
     write: Callable[[Path, list[Row]], object]
     fields: list[Field]
+    lacked: list[Field]
     chunks: bool = False  # are found without reading, so that they can be shuffled and shared
     mapped: bool = False
 
 
 FORMATS = [
-    Format("csv", lambda p, rows: p.write_bytes(csv_bytes(rows)), cells()),
+    Format("csv", lambda p, rows: p.write_bytes(csv_bytes(rows)), cells(), lacked("", SEPARATOR)),
     Format(
         "tsv",
         lambda p, rows: p.write_bytes(csv_bytes(rows, "\t")),
         cells(),
+        lacked("", SEPARATOR),
         chunks=True,
         mapped=True,
     ),
@@ -233,19 +266,21 @@ FORMATS = [
         "jsonl",
         lambda p, rows: p.write_bytes(jsonl_bytes(rows)),
         [*usual(), Field("/in/neg int64[]", column("neg"))],
+        lacked(),
         chunks=True,
         mapped=True,
     ),
-    Format("tfrecord", lambda p, rows: p.write_bytes(tfrecord_bytes(rows)), usual()),
+    Format("tfrecord", lambda p, rows: p.write_bytes(tfrecord_bytes(rows)), usual(), lacked()),
     Format(
         "tar",
         lambda p, rows: p.write_bytes(tar_bytes(rows)),
         usual(" decode=text"),
+        lacked(" decode=text"),
         chunks=True,
         mapped=True,
     ),
-    Format("npz", lambda p, rows: p.write_bytes(npz_bytes(rows)), ARRAYS),
-    Format("mds", write_mds, usual(default=False), chunks=True, mapped=True),
+    Format("npz", lambda p, rows: p.write_bytes(npz_bytes(rows)), ARRAYS, LACKED_ARRAYS),
+    Format("mds", write_mds, usual(default=False), lacked(), chunks=True, mapped=True),
 ]
 
 
@@ -258,7 +293,7 @@ def columns_of(rows: list[Row]) -> dict[str, Any]:
 
     texts = [row["text"] for row in rows]
     columns: dict[str, Any] = {
-        "half": pa.array([row["half"] for row in rows], pa.float64()),
+        "half": pa.array([row.get("half") for row in rows], pa.float64()),
         "text": texts,
         "user": pa.array(
             [
@@ -267,20 +302,20 @@ def columns_of(rows: list[Row]) -> dict[str, Any]:
             ],
             pa.struct({"neg": pa.int64(), "name": pa.string()}),
         ),
-        "list": pa.array([row["list"] for row in rows], pa.list_(pa.int64())),
+        "list": pa.array([row.get("list") for row in rows], pa.list_(pa.int64())),
         "words": pa.array(
             [[row["text"]] * (row["num"] % 3) for row in rows], pa.list_(pa.string())
         ),
         "num": pa.array([row["num"] for row in rows], pa.int64()),
-        "small": pa.array([row["small"] for row in rows], pa.int16()),
-        "maybe": pa.array([row["maybe"] for row in rows], pa.int64()),
+        "small": pa.array([row.get("small") for row in rows], pa.int16()),
+        "maybe": pa.array([row.get("maybe") for row in rows], pa.int64()),
         "kind": pa.array([f"k{row['num'] % 9}" for row in rows]).dictionary_encode(),
         "user.neg": pa.array([row["num"] * 11 for row in rows], pa.int64()),
-        "pair": pa.array([row["pair"] for row in rows], pa.list_(pa.float32(), 2)),
+        "pair": pa.array([row.get("pair") for row in rows], pa.list_(pa.float32(), 2)),
         "neg": pa.array([row["neg"] for row in rows], pa.int32()),
         "time": pa.array([row["num"] * 10**9 for row in rows], pa.timestamp("ns")),
     }
-    return columns
+    return {name: c for name, c in columns.items() if name in rows[0] or name not in row_of(0)}
 
 
 ARROW = [
@@ -315,6 +350,6 @@ def write_arrow(path: Path, rows: list[Row]) -> None:
 
 
 OF_ARROW = [
-    Format("parquet", write_parquet, ARROW, chunks=True),
-    Format("arrow", write_arrow, ARROW, chunks=True),
+    Format("parquet", write_parquet, ARROW, lacked(), chunks=True),
+    Format("arrow", write_arrow, ARROW, lacked(), chunks=True),
 ]

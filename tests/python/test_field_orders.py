@@ -93,11 +93,14 @@ def interleaved(files: list[Rows], cycle: int) -> Rows:
 class Trial:
     """A chain that is drawn, and what it should yield."""
 
-    def __init__(self, dice: random.Random, format: Format, folder: Path) -> None:
+    def __init__(self, dice: random.Random, format: Format, folder: Path, lacks: bool) -> None:
         self.dice, self.format, self.folder = dice, format, folder
-        self.fields = dice.choices(format.fields, k=dice.randint(1, 6))
-        if format.tag == "tfrecord":  # takes each feature once
+        self.fields = dice.choices(format.lacked if lacks else format.fields, k=dice.randint(1, 6))
+        if lacks or format.tag == "tfrecord":  # takes each feature once
             self.fields = list({f.entry.split()[0]: f for f in self.fields}.values())
+        self.lacked = [field.entry.split()[0] for field in self.fields] if lacks else []
+        if lacks:  # and what every file has
+            self.fields.insert(dice.randint(0, len(self.fields)), format.fields[0])
         self.steps: list[str] = []
         self.caches = 0
         self.reader, self.expected = self.source()
@@ -114,7 +117,9 @@ class Trial:
         sizes = [dice.randint(1, 150) for _ in range(dice.randint(1, 3))]
         files, first = [], 0
         for size in sizes:
-            files.append([row_of(n) for n in range(first, first + size)])
+            gone = {name for name in self.lacked if dice.random() < 0.4}
+            rows = [row_of(n) for n in range(first, first + size)]
+            files.append([{k: row[k] for k in row if k not in gone} for row in rows])
             first += size
         if self.format.tag == "from_arrow":
             import pyarrow as pa
@@ -225,19 +230,37 @@ def test_columns_in_any_order_under_any_chain(
     run(format, first, tmp_path)
 
 
+@seeds
+@pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.tag)
+def test_fields_that_some_files_lack_under_any_chain(
+    format: Format, first: int, tmp_path: Path, pool: None
+) -> None:
+    run(format, first, tmp_path, lacks=True)
+
+
+@needs_pyarrow
+@seeds
+@pytest.mark.parametrize("format", OF_ARROW, ids=lambda format: format.tag)
+def test_columns_that_some_files_lack_under_any_chain(
+    format: Format, first: int, tmp_path: Path, pool: None, parquet_plugin: Path
+) -> None:
+    millhopper.load_plugin(parquet_plugin)
+    run(format, first, tmp_path, lacks=True)
+
+
 @needs_pyarrow
 @seeds
 def test_tables_in_any_order_under_any_chain(first: int, tmp_path: Path, pool: None) -> None:
-    run(Format("from_arrow", lambda path, rows: None, OF_ARROW[0].fields), first, tmp_path)
+    run(Format("from_arrow", lambda path, rows: None, OF_ARROW[0].fields, []), first, tmp_path)
 
 
-def run(format: Format, first: int, folder: Path) -> None:
+def run(format: Format, first: int, folder: Path, lacks: bool = False) -> None:
     for seed in range(first, min(first + AT_ONCE, SEED + TRIALS)):
-        dice = random.Random(f"{format.tag} {seed}")
+        dice = random.Random(f"{format.tag} {seed}{' lacks' if lacks else ''}")
         millhopper.set_threads(dice.choice([0, 1, 2, 7]))
         place = folder / str(seed)
         place.mkdir()
-        trial = Trial(dice, format, place)
+        trial = Trial(dice, format, place, lacks)
         try:
             for rows in trial.passes():
                 trial.expected.check(rows)

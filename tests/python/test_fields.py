@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
+import random
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import millhopper
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 from millhopper.iterating.fields import field_entries
 
 
@@ -61,10 +66,14 @@ def test_tables_of_text(tmp_path: Path) -> None:
     assert told == [
         "id int64[]",
         "genres bytes[-1] separator=|",
-        "seen int64[] decode=timestamp null=NULL default=0",
+        "seen int64[] decode=timestamp null=NULL default=-9223372036854775808",
     ]
     (batch,) = millhopper.Reader.open_files(path, fields=told).batch(3)
-    assert batch["seen"].tolist() == [1706702405, 0, 1709164800]
+    assert batch["seen"].astype("datetime64[s]").astype(str).tolist() == [
+        "2024-01-31T12:00:05",
+        "NaT",
+        "2024-02-29T00:00:00",
+    ]
     assert [row.to_numpy().tolist() for row in batch["genres"]] == [
         ["Crime", "Drama"],
         [],
@@ -107,7 +116,8 @@ def test_pasted_backslashes_are_kept(tmp_path: Path) -> None:
         list(millhopper.Reader.open_files(path))
     told = ast.literal_eval(caught.value.message.partition(": fields: ")[2])
     (batch,) = millhopper.Reader.open_files(path, fields=told).batch(3)
-    assert told == ["#0 int64[] null=\\N default=0"] and batch["#0"].tolist() == [1, 0, 3]
+    assert told == ["#0 int64[-1] null=\\N missing=default"]
+    assert [np.asarray(row).tolist() for row in batch["#0"]] == [[1], [], [3]]
 
 
 @pytest.mark.parametrize(
@@ -136,9 +146,9 @@ def test_fields_that_fit_are_told(rides: Path, tmp_path: Path) -> None:
     with pytest.raises(millhopper.Error, match="these fit .*rides.csv: fields: ") as caught:
         list(millhopper.Reader.open_files(rides))
     told = caught.value.message.partition(": fields: ")[2]
-    assert told == """['"vendor id" int64[]', "fare float32[] default=0", "stops int64[-1]"]"""
+    assert told == """['"vendor id" int64[]', "fare float32[] default=nan", "stops int64[-1]"]"""
     (batch,) = millhopper.Reader.open_files(rides, fields=ast.literal_eval(told)).batch(3)
-    assert batch["fare"].tolist() == [2.5, 0, 4]
+    np.testing.assert_array_equal(batch["fare"], np.array([2.5, np.nan, 4], np.float32))
     np.savez(tmp_path / "two.npz", x=np.zeros((4, 3), np.float32), y=np.arange(4))
     with pytest.raises(millhopper.Error, match=r'fields: \["x float32\[3\]", "y int64\[\]"\]'):
         list(millhopper.Reader.open_files(tmp_path / "two.npz"))
@@ -150,6 +160,159 @@ def test_fields_that_fit_are_told(rides: Path, tmp_path: Path) -> None:
     )
     with pytest.raises(millhopper.Error, match=problem):
         list(millhopper.Reader.open_files(tmp_path / "bad.jsonl"))
+
+
+# ---- JSON, against Python's json. ----
+
+
+class JsonWriter:
+    """Writes random objects, so that the keys of ``JSON_FIELDS`` have values of their types."""
+
+    TEXTS = (
+        "",
+        "a",
+        "\u00e9\u4e2d",
+        "\U0001f600",
+        'q"\\/',
+        "\b\f\n\r\t\x00\x1f",
+        "\u2028 z",
+        "[{]}",
+    )
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)
+
+    def blank(self) -> str:
+        return self.dice.choice(["", "", "", " ", "\t", "  \t "])
+
+    def text(self, text: str) -> str:
+        """The text with escapes wherever JSON allows some."""
+        written = ""
+        for char in text:
+            short = json.dumps(char)[1:-1]
+            units = char.encode("utf-16-be")
+            long = "".join(f"\\u{units[i]:02x}{units[i + 1]:02X}" for i in range(0, len(units), 2))
+            plain = char if char >= " " and char not in '"\\' else short
+            written += self.dice.choice([plain, plain, short, long, "\\/" if char == "/" else long])
+        return f'"{written}"'
+
+    def number(self) -> str:
+        dice = self.dice
+        return dice.choice(
+            [
+                str(dice.randint(-(2**63), 2**64)),
+                str(dice.randint(-9, 9)),
+                "".join(dice.choices("123456789", k=dice.randint(1, 30))),
+                repr(dice.uniform(-1e9, 1e9)),
+                f"{dice.randint(0, 10**25)}.{dice.randint(0, 10**25)}e{dice.randint(-340, 250)}",
+                f"-0.{dice.randint(0, 999)}E+{dice.randint(0, 30)}",
+                dice.choice(["NaN", "Infinity", "-Infinity", "-0", "0.0", "1e-400"]),
+            ]
+        )
+
+    def listed(self, brackets: str, items: list[str]) -> str:
+        body = ",".join(f"{self.blank()}{item}{self.blank()}" for item in items)
+        return f"{brackets[0]}{body or self.blank()}{brackets[1]}"
+
+    def members(self, members: list[tuple[str, str]]) -> str:
+        return self.listed(
+            "{}", [f"{self.text(k)}{self.blank()}:{self.blank()}{v}" for k, v in members]
+        )
+
+    def junk(self, depth: int = 0) -> str:
+        """Any value, of those that Python reads."""
+        kind = self.dice.randint(0, 5 if depth > 4 else 8)
+        if kind == 0:
+            return self.dice.choice(["true", "false", "null"])
+        if kind < 3:
+            return self.dice.choice([self.number(), "1" * 400, "1e9999"])
+        if kind < 6:
+            half = self.dice.choice(["\\ud83d", "\\udc00", "\\uD800x", ""])
+            return self.text(self.dice.choice(self.TEXTS))[:-1] + half + '"'
+        items = [self.junk(depth + 1) for _ in range(self.dice.randint(0, 4))]
+        if kind == 6:
+            return self.listed("[]", items)
+        return self.members(
+            [(self.dice.choice(["x", "in", "", "int", "k\u00e9"]), i) for i in items]
+        )
+
+    def value(self, key: str) -> str:
+        dice = self.dice
+        if key in ("int", "id"):
+            return str(dice.randint(-(2**63), 2**63 - 1))
+        if key == "float":
+            return self.number()
+        if key == "k\u00e9/~":
+            return self.text("".join(dice.choices(self.TEXTS, k=dice.randint(0, 5))))
+        if key == "ints":
+            return self.listed(
+                "[]", [str(dice.randint(-99, 99)) for _ in range(dice.randint(0, 9))]
+            )
+        if key == "texts":
+            return self.listed(
+                "[]", [self.text(t) for t in dice.choices(self.TEXTS, k=dice.randint(0, 5))]
+            )
+        if key == "pair":
+            return self.listed("[]", [self.number(), self.number()])
+        return self.object(["id", "in"] if key == "in" and dice.random() < 0.3 else ["id"])
+
+    def object(self, keys: list[str]) -> str:
+        """An object in which a key may stand several times or not at all; the last has its type."""
+        members = []
+        for key in keys:
+            if self.dice.random() < 0.1:
+                continue
+            last = "null" if self.dice.random() < 0.1 else self.value(key)
+            others = [(key, self.junk()) for _ in range(self.dice.choice([0, 0, 0, 1, 2]))]
+            members.append([*others, (key, last)])
+        members += [[(f"other{i}", self.junk())] for i in range(self.dice.randint(0, 4))]
+        turns = [i for i, of_key in enumerate(members) for _ in of_key]
+        self.dice.shuffle(turns)
+        return self.members([members[turn].pop(0) for turn in turns])
+
+
+# Each field, and what it is of an object of Python's.
+JSON_FIELDS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "int int64[] default=-1": lambda o: -1 if o.get("int") is None else o["int"],
+    "float float64[] default=-1": lambda o: -1.0 if o.get("float") is None else float(o["float"]),
+    "k\u00e9/~ bytes missing=default": lambda o: (o.get("k\u00e9/~") or "").encode(),
+    "ints int64[-1] missing=default": lambda o: o.get("ints") or [],
+    "texts bytes[-1] missing=default": lambda o: [t.encode() for t in o.get("texts") or []],
+    "pair float64[2] default=-1": lambda o: [float(n) for n in o.get("pair") or [-1, -1]],
+    "/in/id int64[] default=-1": lambda o: within(o, "in", "id"),
+    "/in/in/id int64[] default=-1": lambda o: within(o, "in", "in", "id"),
+    "/ints/1 int64[] default=-1": lambda o: [*(o.get("ints") or [])[:2], -1, -1][1],
+}
+
+
+def within(value: Any, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return -1 if value is None else value
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_json_is_read_as_python_reads_it(tmp_path: Path, seed: int) -> None:
+    writer = JsonWriter(seed)
+    keys = ["int", "float", "k\u00e9/~", "ints", "texts", "pair", "in"]
+    lines = [writer.object(keys) for _ in range(400)]
+    path = tmp_path / "a.jsonl"
+    path.write_bytes("\n".join(lines).encode())
+    fields = writer.dice.sample(list(JSON_FIELDS), k=writer.dice.randint(1, len(JSON_FIELDS)))
+    reader = millhopper.Reader.open_files(path, fields={f"s{i}": f for i, f in enumerate(fields)})
+    batches = list(reader)
+    assert len(batches) == len(lines)
+    for line, batch in zip_strict(lines, batches):
+        truth = json.loads(line)
+        for i, field in enumerate(fields):
+            found, expected = batch[f"s{i}"], JSON_FIELDS[field](truth)
+            if isinstance(expected, bytes):
+                assert found.to_bytes() == [expected], line
+            elif isinstance(expected, list) and "bytes" in field:
+                assert [text.to_bytes() for text in found] == [expected], line
+            else:
+                value = found if isinstance(found, np.ndarray) else found.values
+                np.testing.assert_array_equal(np.asarray(value).ravel(), expected, line)
 
 
 def test_what_can_be_read_once_is_not_read_for_fields(tmp_path: Path) -> None:

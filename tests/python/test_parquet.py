@@ -660,7 +660,7 @@ def test_fields_of_what_expands_to_gigabytes_are_proposed_in_little_memory(
     memory, fields = ran.stdout.splitlines()
     assert int(memory) < 400
     texts = 'm.key bytes[-1]", "m.value bytes[-1]' if name == "row.parquet" else "m bytes"
-    assert fields == f'["{texts}", "n int64[] default=0"]'
+    assert fields == f'["{texts}", "n int64[-1] missing=default"]'
 
 
 def test_what_arrow_reads_is_read(tmp_path: Path) -> None:
@@ -844,6 +844,72 @@ def test_columns_of_equal_empty_and_dotted_names(tmp_path: Path) -> None:
         }.items():
             with pytest.raises(millhopper.Error, match=re.escape(words)):
                 read(path, wrong)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_what_is_proposed_for_nulls_makes_no_values(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"n.{kind}"
+    table = pa.table(
+        {
+            "label": pa.array([3, None, 0]),
+            "on": pa.array([True, None, False]),
+            "f": pa.array([0.5, None, 1.5]),
+            "s": pa.array(["x", None, "z"]),
+            "words": pa.array([["x"], None, []]),
+            "list": pa.array([[1, 2], None, [3]]),
+            "holes": pa.array([[1, None], None, [3]]),
+            "time": pa.array([1, None, 3], pa.timestamp("ms")),
+        }
+    )
+    if kind == "parquet":
+        parquet.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    proposed = proposed_for(path)
+    assert proposed == [
+        "label int64[-1] missing=default",
+        "on bool[-1] missing=default",
+        "f float64[] default=nan",
+        "s bytes missing=default",
+        "words bytes[-1] missing=default",
+        "list int64[-1] missing=default",
+        "holes float64[-1] default=nan",
+        "time int64[-1] missing=default",
+    ]
+    found = read(path, *proposed)
+    assert found[0] == [[3], [], [0]] and found[1] == [[True], [], [False]]
+    assert str(found[2]) == "[0.5, nan, 1.5]" and found[3] == [b"x", b"", b"z"]
+    assert found[4] == [[b"x"], [], []] and found[5] == [[1, 2], [], [3]]
+    assert str(found[6]) == "[[1.0, nan], [nan], [3.0]]" and found[7] == [[1], [], [3]]
+
+
+def test_a_column_that_a_file_lacks_is_missing(tmp_path: Path) -> None:
+    whole, part = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    parquet.write_table(pa.table({"id": [1, 2], "label": ["x", "y"], "n": [3, None]}), whole)
+    parquet.write_table(pa.table({"id": [5, 6]}), part)
+    for paths, expected in (
+        ([whole, part], [b"x", b"y", b"", b""]),
+        ([part, whole], [b"", b"", b"x", b"y"]),
+    ):
+        fields = {
+            "l": "label bytes missing=default",
+            "id": "id int64[]",
+            "n": "n int64[] default=-1",
+        }
+        reader = millhopper.Reader.open_files(paths, fields=fields, cycle_length=1)
+        (batch,) = reader.batch(4)
+        assert batch["l"].to_bytes() == expected
+        assert batch["n"].tolist() == [-1 if i != 1 else 3 for i in batch["id"].tolist()]
+    skip = {"id": "id int64[]", "l": "label bytes missing=skip"}
+    for paths in ([whole, part], [part, whole]):
+        reader = millhopper.Reader.open_files(paths, fields=skip)
+        assert [int(element["id"][0]) for element in reader] == [1, 2]
+    # Rows are counted by what the file says of them, if none of its columns is read.
+    (batch,) = millhopper.Reader.open_files(part, fields=["label bytes missing=default"]).batch(9)
+    assert batch["label"].to_bytes() == [b"", b""]
+    with pytest.raises(millhopper.Error, match="no column is named 'label'; there are 'id'"):
+        list(millhopper.Reader.open_files([whole, part], fields=["label bytes"]))
 
 
 def test_the_core_is_asked_for_its_formats_once(

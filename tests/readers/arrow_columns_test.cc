@@ -392,10 +392,35 @@ TEST(ArrowColumns, FieldsAreGuessed) {
        Make("u", "+s", 2, {Bits({0, 1})}, {Numbers<int32_t>("d", "tdD", {1, 2})}),
        Make("m", "d:5,2", 2, {"", std::string(32, '\0')}), Make("n", "n", 2, {})});
   const Strings guessed = GuessArrowFields(batch->schema, &batch->array);
-  EXPECT_EQ(guessed, (Strings{"a int32[]", "\"b c\" uint32[] default=0", "s bytes", "l float32[-1]",
-                              "f int16[2]", "w bytes", "u.d int32[] default=0", "m float64[]"}));
-  EXPECT_EQ(Read(*batch, guessed), (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' | 0 | 0.0",
-                                            "2 | 0 | 'y' | 1.0 | 3 4 | 'q' | 2 | 0.0"}));
+  EXPECT_EQ(guessed,
+            (Strings{"a int32[]", "\"b c\" uint32[-1] missing=default", "s bytes", "l float32[-1]",
+                     "f int16[2]", "w bytes", "u.d int32[-1] missing=default", "m float64[]"}));
+  EXPECT_EQ(Read(*batch, guessed), (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' |  | 0.0",
+                                            "2 |  | 'y' | 1.0 | 3 4 | 'q' | 2 | 0.0"}));
+}
+
+// What is proposed for nulls is no number that could be a label.
+TEST(ArrowColumns, FieldsThatAreGuessedMakeNoValuesOfNulls) {
+  const ColumnPtr batch =
+      Batch({Numbers<float>("f", "f", {1, 2}, Bits({0, 1})), Texts("s", {"x", "y"}, Bits({0, 1})),
+             List("l", {0, 1, 2}, Numbers<int64_t>("item", "l", {1, 2}, Bits({0, 1}))),
+             Make("p", "+w:2", 2, {Bits({0, 1})}, {Numbers<int16_t>("item", "s", {1, 2, 3, 4})})});
+  const Strings guessed = GuessArrowFields(batch->schema, &batch->array);
+  EXPECT_EQ(guessed, (Strings{"f float32[] default=nan", "s bytes missing=default",
+                              "l float64[-1] default=nan", "p int16[-1] missing=default"}));
+  EXPECT_EQ(Read(*batch, guessed), (Strings{"nan | '' | nan | ", "2.0 | 'y' | 2.0 | 3 4"}));
+}
+
+TEST(ArrowColumns, AColumnThatIsNotThereIsMissing) {
+  const ColumnPtr batch = Batch({Numbers<int32_t>("a", "i", {1, 2})});
+  EXPECT_EQ(
+      Read(*batch, {"b int64[] default=-1", "a int32[]", "c bytes missing=default",
+                    "u.d float32[2] default=0.5", "l int64[-1] missing=default",
+                    "w bytes[-1] missing=default", "#7 bool[] missing=default"}),
+      (Strings{"-1 | 1 | '' | 0.5 0.5 |  |  | false", "-1 | 2 | '' | 0.5 0.5 |  |  | false"}));
+  EXPECT_EQ(Read(*batch, {"b int64[] default=-1"}), (Strings{"-1", "-1"}));
+  EXPECT_EQ(Read(*batch, {"a int32[]", "b int64[] missing=skip"}), Strings{});
+  EXPECT_EQ(Read(*batch, {"b int64[]"}), Strings{"no column is named 'b'; there are 'a'"});
 }
 
 TEST(ArrowColumns, ManyRowsOfManySizes) {

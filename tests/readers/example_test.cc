@@ -136,6 +136,26 @@ TEST(Example, HasDefaultsForMissingFeatures) {
   EXPECT_EQ(Read(records, {"a int64[] missing=skip"}), (Strings{"1"}));
   EXPECT_EQ(Read({""}, {"a int64[-1] missing=default", "b bytes missing=default"}),
             (Strings{" | ''"}));
+  // A list without values is none, whatever kind it is of, and so is a feature without a list.
+  for (const std::string& list :
+       {Integers({}), Floats({}), Bytes({}), std::string(), Message(2, Message(1, ""))}) {
+    const Strings empty = {ExampleOf({{"a", list}}), ExampleOf({})};
+    EXPECT_EQ(Read(empty, {"a bytes missing=default"}), (Strings{"''", "''"}));
+    EXPECT_EQ(Read(empty, {"a bytes[-1] missing=default"}), (Strings{"", ""}));
+    EXPECT_EQ(Read(empty, {"a int64[] missing=default"}), (Strings{"0", "0"}));
+    EXPECT_EQ(Read(empty, {"a float32[2] default=nan"}), (Strings{"nan nan", "nan nan"}));
+    EXPECT_EQ(Read(empty, {"a int64[-1] missing=default"}), (Strings{"", ""}));
+    EXPECT_EQ(Read(empty, {"a float32[-1,2] default=-1"}), (Strings{"-1.0 -1.0", "-1.0 -1.0"}));
+    EXPECT_EQ(Read(empty, {"a int64[] hash=10 default=-1"}), (Strings{"-1", "-1"}));
+    for (const char* const type : {"bytes", "bytes[-1]", "int64[]", "float32[2]", "int64[-1]"}) {
+      EXPECT_EQ(Read(empty, {StrCat("a ", type, " missing=skip")}), Strings{}) << type;
+    }
+    ExpectExampleError(empty[0], "a bytes", "feature 'a': it has no value (missing=default or");
+    ExpectExampleError(empty[0], "a int64[]", "feature 'a': it has no value (default= or");
+    // An empty sequence is what it is without any option.
+    EXPECT_EQ(Read({empty[0]}, {"a int64[-1]"}), Strings{""});
+    EXPECT_EQ(Read({empty[0]}, {"a bytes[-1]"}), Strings{""});
+  }
   ExpectExampleError("", "a int64[]", "feature 'a': the record does not have it; it has none (");
   const std::string two = ExampleOf({{"label", Integers({1})}, {"image", Integers({2})}});
   ExpectExampleError(two, "lable int64[]",
@@ -215,9 +235,17 @@ TEST(Example, GuessesFieldsOfSeveralRecords) {
                                       {"b", Bytes({"u"})}})};
   const Strings fields = {"b bytes[-1]", "e int64[-1]",
                           "id int64[]",  "s bytes missing=default",
-                          "t int64[-1]", "w float32[2] missing=default"};
+                          "t int64[-1]", "w float32[2] default=nan"};
   EXPECT_EQ(GuessExampleFields({records[0], records[1], records[2]}), fields);
   EXPECT_EQ(Read(records, fields).size(), records.size());
+  // Lists without values say nothing of kinds and numbers.
+  const Strings empty = {
+      ExampleOf({{"b", Bytes({})}, {"n", Integers({})}, {"f", Floats({})}, {"o", Floats({})}}),
+      ExampleOf({{"b", Bytes({"x"})}, {"n", Integers({7})}, {"f", Floats({1})}, {"o", Bytes({})}})};
+  const Strings of_empty = {"b bytes missing=default", "f float32[] default=nan",
+                            "n int64[-1] missing=default", "o bytes[-1]"};
+  EXPECT_EQ(GuessExampleFields({empty[0], empty[1]}), of_empty);
+  EXPECT_EQ(Read(empty, of_empty), (Strings{"'' | nan |  | ", "'x' | 1.0 | 7 | "}));
   // Behind what is no Example nothing is looked at.
   EXPECT_EQ(GuessExampleFields({records[1], "no", records[2]}), GuessExampleFields({records[1]}));
   ExpectError(ErrorCode::kDataLoss, "is no Example", [&] {

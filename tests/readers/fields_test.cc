@@ -109,6 +109,10 @@ TEST(Fields, AreRefusedByWhatIsWrong) {
       {"label int64[-1] separator=", "separator= is not one character"},
       {"title bytes default=x", "bytes stay as they are"},
       {"title bytes decode=text", "bytes stay as they are"},
+      {"label int64[] default=1 default=1", "default= is given twice"},
+      {"label int64[] null=NA null=?", "null= is given twice; null=NA,NULL names several texts"},
+      {"label int64[] missing=skip missing=skip", "missing= is given twice"},
+      {"label float32[] scale=2 null=NA scale=2", "scale= is given twice"},
       {"title bytes[]", "is no type"},
       {"seen datetime64[s]", "; a date or time as text is int64[] decode=timestamp"},
       {"title str[]", "or for text bytes, for a list of texts bytes[-1]"},
@@ -348,6 +352,15 @@ TEST(Fields, NumberWordsByHashAndByVocabulary) {
   EXPECT_TRUE(One("x int64[]" + vocabulary).IsMissing("dog"));
   ExpectError(ErrorCode::kDataLoss, "'dog' is no word of its vocabulary",
               [&] { FromText<int64_t>("x int64[]" + vocabulary, "dog"); });
+  // A CR alone ends a word, and the mark of UTF-8 is no part of the first one.
+  const TempFile cr("cr.txt", "the\rquick\r\rfox\r");
+  EXPECT_EQ(FromText<int64_t>("x int64[] vocab=" + cr.path(), "fox"), 3);
+  EXPECT_EQ(FromText<int64_t>("x int64[] vocab=" + cr.path(), "quick"), 1);
+  const TempFile marked("marked.txt",
+                        "\xef\xbb\xbf"
+                        "the\nfox\n");
+  EXPECT_EQ(FromText<int64_t>("x int64[] vocab=" + marked.path(), "the"), 0);
+  EXPECT_EQ(FromText<int64_t>("x int64[] vocab=" + marked.path(), "fox"), 1);
   const TempFile twice("twice.txt", "a\nb\na\n");
   ExpectError(ErrorCode::kDataLoss, "line 3: the word 'a' stands in line 1, too",
               [&] { One("x int64[] vocab=" + twice.path()); });

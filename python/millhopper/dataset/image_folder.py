@@ -23,7 +23,8 @@ def image_folder(folder: Path, *, seed: int = 0) -> Reader:
     Raises:
         Error: there is no such folder; in the first pass: it has no folders, or they no images.
 
-    Source: classes and order of torchvision.datasets.ImageFolder; format ``image_folder``.
+    Source: classes and order of torchvision.datasets.ImageFolder, but without hidden folders, such
+    as ``.ipynb_checkpoints``, ``__MACOSX`` and files named ``._*``; format ``image_folder``.
     """
     return Reader.open_files(
         f"image_folder:{os.fspath(folder)}", names=["image", "label"], seed=seed, name="images"

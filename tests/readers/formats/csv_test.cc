@@ -3,16 +3,22 @@
 // files with known truth.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/thread_pool.h"
 #include "readers/open_files.h"
+#include "readers/shard_reader.h"
 #include "readers/shuffle_reader.h"
+#include "readers/text_file.h"
 #include "tests/bytes.h"
 #include "tests/field_readers.h"
+#include "tests/index_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -103,6 +109,117 @@ TEST(Csv, KnowsCommentsAndTheMarkOfUtf8) {
                              "a\0",
                              4),
                  {"#0 int64[]"}, "the text is in UTF-16LE; `iconv");
+}
+
+// "a,b" and 49 rows "i,i * i", with this end after each line but perhaps the last.
+std::string Squares(const std::string& end, bool last_ends) {
+  std::string content = "a,b";
+  for (int i = 1; i < 50; ++i) content += StrCat(end, i, ",", i * i);
+  return content + (last_ends ? end : "");
+}
+
+Texts SquareRows() {
+  Texts rows;
+  for (int i = 1; i < 50; ++i) rows.push_back(StrCat(i, " | '", i * i, "'"));
+  return rows;
+}
+
+TEST(Csv, EndsRowsAtLfAndCrLfAndCrAlone) {
+  const std::vector<std::string> fields = {"a int64[]", "b bytes"};
+  for (const char* const end : {"\n", "\r\n", "\r", "\r\r", "\r\n\r", "\n\r"}) {
+    for (const bool last_ends : {false, true}) {
+      SCOPED_TRACE(StrCat(Escaped(end), last_ends));
+      const std::string content = Squares(end, last_ends);
+      for (const char* const quote : {"\"", ""}) {
+        EXPECT_EQ(Csv(content, fields, {Text("quote", quote)}), SquareRows());
+        const TempFile packed("a.csv.gz", Gzipped(content));
+        EXPECT_EQ(TextsOf(FieldReader("csv", packed.path(), fields, {Text("quote", quote)}).get()),
+                  SquareRows());
+      }
+    }
+  }
+  // One row with each end, and a last one that ends in CR without LF.
+  EXPECT_EQ(Csv("a\r1\n2\r\n3\r4\r", {"a bytes"}), (Texts{"'1'", "'2'", "'3'", "'4'"}));
+  EXPECT_EQ(Csv("a\nx\ny\r", {"a bytes"}), (Texts{"'x'", "'y'"}));
+  EXPECT_EQ(TextsIn("tsv", "a\tb\r1\tx\r2\ty\r", {"a int64[]", "b bytes"}),
+            (Texts{"1 | 'x'", "2 | 'y'"}));
+  // In quotes a CR is text, and a comment ends with it.
+  EXPECT_EQ(Csv("a,b\r\"x\ry\",\"1\"\r\"z\r\",2\r", {"a bytes", "b int64[]"}),
+            (Texts{"'x\ry' | 1", "'z\r' | 2"}));
+  EXPECT_EQ(Csv("a\r# it's \"no\" row\r1\r", {"a int64[]"}, {Text("comment", "#")}), (Texts{"1"}));
+  ExpectCsvError("a\r1\r2\rx\r", {"a int64[]"}, "in line 4, which begins at byte 6");
+  ExpectCsvError("a\r1\r\n\nx\r", {"a int64[]"}, "in line 4, which begins at byte 6");
+  const TempFile file("a.csv", Squares("\r", true));
+  EXPECT_EQ(
+      FindFileFormat("csv")->guess_fields(file.path(), FindFileFormat("csv")->WithDefaults({})),
+      (Texts{"a int64[]", "b int64[]"}));
+}
+
+// Every place of a line end around the border of two blocks, and of two chunks of a plain file.
+TEST(Csv, EndsRowsAtAnyBorderOfBlocks) {
+  const TempFile numbers("numbers.tsv", [] {
+    std::string rows;
+    while (rows.size() < 2 * kReadBlockBytes) rows += "1\n";
+    return rows;
+  }());
+  uint64_t stretch = 0;  // where the second chunk of a plain file begins
+  const auto many = FieldReader("tsv", numbers.path(), {"#0 bytes"});
+  for (TicketRun run; stretch == 0; run.Clear()) {
+    ASSERT_GT(many->Plan(1000, &run), 0u);
+    stretch = run.tickets.back().id.chunk;
+  }
+  for (const std::string end : {"\r", "\r\n", "\r\r\n", "\n\r"}) {
+    for (const size_t border : {stretch, uint64_t{kReadBlockBytes}}) {
+      for (size_t before = border - 6; before <= border + 3; ++before) {
+        SCOPED_TRACE(StrCat(Escaped(end), " ", border, " ", before));
+        const std::string filler(before, 'f'), begin = StrCat(filler.substr(2), "\r2");
+        const Texts rows = {"'" + filler.substr(2) + "'", "'2'", "'x'", "'" + filler + "'", "'y'"};
+        const std::string content = StrCat(begin, end, "x", end, filler, end, "y", end);
+        const TempFile plain("a.csv", content), packed("a.csv.gz", Gzipped(content));
+        for (const std::string& path : {plain.path(), packed.path()}) {
+          for (const char* const quote : {"\"", ""}) {
+            ASSERT_TRUE(
+                TextsOf(FieldReader("csv", path, {"#0 bytes"}, {Text("quote", quote)}).get()) ==
+                rows);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Large files of each kind of line end, with an index and without, for any number of threads.
+TEST(Csv, GivesTheSameRowsWhateverEndsThem) {
+  for (const std::string end : {"\r", "\r\n"}) {
+    std::string content = "id\tx" + end;
+    Texts expected;
+    for (int i = 0; content.size() < 3 * kReadBlockBytes; ++i) {
+      const std::string text(static_cast<size_t>(i % 89), 'x');
+      content += StrCat(i, "\t", text, end);
+      expected.push_back(StrCat(i, " | '", text, "'"));
+    }
+    const TempFile plain("rows.tsv", content), packed("rows.tsv.gz", Gzipped(content));
+    const std::vector<std::string> fields = {"id int64[]", "x bytes"};
+    const auto read = [&](const std::string& path) {
+      return TextsOf(FieldReader("tsv", path, fields).get());
+    };
+    for (const int workers : {0, 1, 7}) {
+      const PoolSize size(workers);
+      EXPECT_TRUE(read(plain.path()) == expected) << workers;
+      EXPECT_TRUE(read(packed.path()) == expected) << workers;
+    }
+    WriteIndex("tsv", plain.path(), fields);
+    EXPECT_EQ(FieldReader("tsv", plain.path(), fields)->PassLength(), expected.size());
+    EXPECT_TRUE(read(plain.path()) == expected);
+    Texts parts;
+    for (const int64_t shard : {0, 1}) {
+      ShardReader reader(FieldReader("tsv", plain.path(), fields), 2, shard, ShardBy::kChunk);
+      for (std::string& text : TextsOf(&reader)) parts.push_back(std::move(text));
+    }
+    std::sort(parts.begin(), parts.end());
+    std::sort(expected.begin(), expected.end());
+    EXPECT_TRUE(parts == expected);
+  }
 }
 
 TEST(Csv, HasDefaultsForMissingValues) {
@@ -197,7 +314,8 @@ TEST(Csv, GuessesFields) {
   };
   EXPECT_EQ(guess("user,genres,age,seen\n7,Action|Crime,NULL,2024-01-31 12:00:05\n8,Drama,31,\n"),
             (Texts{"user int64[]", "genres bytes[-1] separator=|",
-                   "age int64[] null=NULL default=0", "seen int64[] decode=timestamp default=0"}));
+                   "age int64[-1] null=NULL missing=default",
+                   "seen int64[] decode=timestamp default=-9223372036854775808"}));
   EXPECT_EQ(guess("Drama\nAction|Crime\n"), (Texts{"Drama bytes[-1] separator=|"}));
   EXPECT_EQ(guess("a b\nc d\n"), (Texts{"\"a b\" bytes"}));
   ExpectError(ErrorCode::kDataLoss, "guess.csv: the text is in UTF-16LE; `iconv", [&] {
@@ -278,6 +396,59 @@ TEST(Csv, OfAllFilesMustHaveTheSameHeader) {
   const auto reader = OpenFiles({first.path(), second.path()}, {}, arguments, MultiFileOptions());
   ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it",
               [&] { TextsOf(reader.get()); });
+}
+
+// Reads the files of these contents one after another.
+Texts RowsOfFiles(const Texts& contents, const Texts& fields) {
+  std::vector<std::unique_ptr<TempFile>> files;
+  Texts paths;
+  for (const std::string& content : contents) {
+    files.push_back(std::make_unique<TempFile>("part.csv", content));
+    paths.push_back(files.back()->path());
+  }
+  FormatArguments arguments;
+  arguments.attributes.Set("fields", fields);
+  MultiFileOptions one_by_one;
+  one_by_one.cycle_length = 1;
+  return TextsOf(OpenFiles(paths, {}, arguments, one_by_one).get());
+}
+
+TEST(Csv, TakesAColumnThatAFileLacksAsMissing) {
+  const std::string all = "a,b,c\n1,x,2 3\n,,\n", some = "a\n4\n";
+  const Texts fields = {"b bytes missing=default", "c int64[-1] missing=default",
+                        "a int64[] default=-1"};
+  const Texts first = {"'x' | 2 3 | 1", "'' |  | -1"}, second = {"'' |  | 4"};
+  EXPECT_EQ(RowsOfFiles({all, some}, fields), (Texts{first[0], first[1], second[0]}));
+  EXPECT_EQ(RowsOfFiles({some, all}, fields), (Texts{second[0], first[0], first[1]}));
+  EXPECT_EQ(RowsOfFiles({"b,a\ny,5\n", some, "c,a\n6,7\n"}, fields),
+            (Texts{"'y' |  | 5", second[0], "'' | 6 | 7"}));
+  const std::string two = "a,b\n1,x\n,\n";
+  EXPECT_EQ(RowsOfFiles({two, some}, {"a int64[] default=0", "b bytes missing=skip"}),
+            (Texts{"1 | 'x'"}));
+  EXPECT_EQ(RowsOfFiles({some, two}, {"a int64[] default=9", "b int64[-1] hash=10 default=7"}),
+            (Texts{"4 | 7", StrCat("1 | ", HashBucket("x", 10)), "9 | 7"}));
+  EXPECT_EQ(RowsOfFiles({some}, {"x float32[2] default=0.5", "a int64[] missing=skip"}),
+            (Texts{"0.5 0.5 | 4"}));
+  // A file without rows has the columns of its header, and those that are there are the same.
+  EXPECT_EQ(RowsOfFiles({"a\n", "a,b\n1,x\n2,\n"}, {"b bytes missing=skip", "a int64[]"}),
+            (Texts{"'x' | 1"}));
+  ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it", [&] {
+    RowsOfFiles({"a,c,b\n", "c,a\n"}, {"a int64[]", "b bytes missing=default"});
+  });
+  ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it", [&] {
+    RowsOfFiles({all, "a,b\n1,x\n"}, {"b bytes missing=skip", "a int64[]"});
+  });
+  ExpectError(ErrorCode::kDataLoss, "no column is named 'b'; the header has a", [&] {
+    RowsOfFiles({some}, {"b bytes", "a int64[]"});
+  });
+  // A row of numbers is no header, and numbers of columns name those of all files.
+  ExpectError(ErrorCode::kDataLoss, "no column is named 'b'; the header has 1, 2",
+              [&] { RowsOfFiles({"1,2\n3,4\n"}, {"b int64[] default=0"}); });
+  ExpectError(ErrorCode::kDataLoss, "there is no column #1: the first row has 1 columns",
+              [&] { RowsOfFiles({"1\n"}, {"#1 int64[] missing=default"}); });
+  ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it", [&] {
+    RowsOfFiles({all, some}, {"#0 int64[] missing=skip", "b bytes missing=default"});
+  });
 }
 
 // Rows with line ends in quotes at every place around the ends of blocks.

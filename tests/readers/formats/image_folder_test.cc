@@ -74,7 +74,13 @@ TEST(ImageFolder, HasTheClassesAndTheOrderOfTorchvision) {
       "dog/notes.txt",
       "dog/jpg",  // not images: the last two
       "Zebra/1.webp",
-      ".hidden/x.tiff",
+      ".ipynb_checkpoints/x.tiff",  // hidden folders are no classes, and lie in none
+      "__MACOSX/cat/._2.bmp",
+      "cat/.hidden/x.bmp",
+      "cat/more/__MACOSX/x.bmp",
+      "cat/._10.ppm",  // what macOS leaves beside images is none
+      "cat/.DS_Store",
+      "._loose/x.bmp",
       "cat/10.ppm",
       "cat/2.bmp",  // names are sorted as bytes
       "cat/more/deep/x.tif",
@@ -85,20 +91,16 @@ TEST(ImageFolder, HasTheClassesAndTheOrderOfTorchvision) {
   });
   std::filesystem::create_directories(folder + "/cat/empty/also empty");
   const LabeledRecords wanted = {
-      {".hidden/x.tiff", 0},
-      {"Zebra/1.webp", 1},
-      {"cat/.jpg", 2},
-      {"cat/10.ppm", 2},
-      {"cat/2.bmp", 2},
-      {"cat/more/z.JPeG", 2},
-      {"cat/more-kinds/y.pgm", 2},
-      {"cat/more/deep/x.tif", 2},
-      {"dog/a.PNG", 3},
-      {"dog/b.jpg", 3},
+      {"Zebra/1.webp", 0},        {"cat/.jpg", 1},        {"cat/10.ppm", 1},
+      {"cat/2.bmp", 1},           {"cat/more/z.JPeG", 1}, {"cat/more-kinds/y.pgm", 1},
+      {"cat/more/deep/x.tif", 1}, {"dog/a.PNG", 2},       {"dog/b.jpg", 2},
   };
   EXPECT_EQ(RecordsIn(folder), wanted);
   EXPECT_EQ(RecordsIn(folder + "/"), wanted);
   EXPECT_EQ(LabeledRecordsOf(OpenFiles({"image_folder:" + folder}, {}, {}, {}).get()), wanted);
+  // The folder itself may be hidden.
+  const std::string hidden = FolderOf({".set/cat/1.png"}) + "/.set";
+  EXPECT_EQ(RecordsIn(hidden), (LabeledRecords{{".set/cat/1.png", 0}}));
 }
 
 // Files of many sizes: in chunks of many, and larger than a chunk.

@@ -62,6 +62,7 @@ TEST(ImageList, HasAPathAndALabelInEachLine) {
   for (const char* list :
        {"b.png 7\na.jpg -3\ndir/c 0\nb.png 7\n", "b.png\t7\na.jpg\t-3\ndir/c\t0\nb.png\t7",
         "b.png 7\r\n\r\n \t\na.jpg   -3\r\ndir/c\t 0 \r\nb.png \t 7 \n\n",
+        "b.png 7\ra.jpg -3\r\rdir/c\t0\rb.png 7\r", "b.png 7\na.jpg -3\r\ndir/c 0\rb.png 7\r",
         "\xef\xbb\xbf"
         "b.png 7\n./a.jpg -3\ndir/../dir/c 0\nb.png 7"}) {
     EXPECT_EQ(RecordsOf(folder.List(list)), wanted) << list;
@@ -202,6 +203,8 @@ TEST(ImageList, SaysWhichLineIsWrong) {
   for (const auto& [line, words] : lines) {
     const std::string list = folder.List("a.jpg 1\n\n" + line + "\na.jpg 2\n");
     ExpectProblem(list, StrCat(list, ": line 3, at byte 9, ", words), list, 9);
+    ExpectProblem(folder.List("a.jpg 1\r\r" + line + "\ra.jpg 2\r"),
+                  StrCat(list, ": line 3, at byte 9, ", words), list, 9);
     const TempFile packed("list.gz", Gzipped("a.jpg 1\n\n" + line));
     ExpectProblem(packed.path(), "line 3, at byte 9 of the decompressed content, ", packed.path(),
                   9);

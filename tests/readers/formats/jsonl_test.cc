@@ -72,6 +72,162 @@ TEST(Jsonl, ReadsEveryKindOfValue) {
   ExpectJsonlError("{\"x\": 18446744073709551615}", "x int64[]", "is no int64");
 }
 
+TEST(Jsonl, OfAKeyTwiceTheLastCounts) {
+  EXPECT_EQ(
+      Jsonl("{\"a\": 1, \"b\": 5, \"a\": 2}\n{\"a\": 3, \"b\": 6}\n", {"a int64[]", "b int64[]"}),
+      (Texts{"2 | 5", "3 | 6"}));
+  // Its escapes do not matter, and neither does what the first one holds.
+  EXPECT_EQ(Jsonl("{\"a\": {\"x\": [1e999, \"\\q\"]}, \"\\u0061\": 2}\n", {"a int64[]"}),
+            (Texts{"2"}));
+  EXPECT_EQ(Jsonl("{\"a\": 1, \"a\": null}\n", {"a int64[] default=-1"}), (Texts{"-1"}));
+  EXPECT_EQ(Jsonl("{\"a\": 1, \"a\": null}\n{\"a\": null, \"a\": 1}", {"a int64[] missing=skip"}),
+            (Texts{"1"}));
+  // Of an object twice nothing of the first is left.
+  const std::string twice =
+      "{\"u\": {\"id\": 1, \"n\": 2, \"v\": {\"w\": 3}}, \"u\": {\"n\": 4, \"n\": 5}, \"k\": 6}";
+  EXPECT_EQ(Jsonl(twice, {"/u/id int64[] default=-1", "/u/n int64[]", "/u/v/w int64[] default=-1",
+                          "k int64[]"}),
+            (Texts{"-1 | 5 | -1 | 6"}));
+  EXPECT_EQ(Jsonl("{\"u\": {\"id\": 1}, \"u\": 7}", {"/u/id int64[] default=-1", "u int64[]"}),
+            (Texts{"-1 | 7"}));
+  EXPECT_EQ(Jsonl("{\"u\": [1, 2], \"u\": [3]}", {"/u/0 int64[]", "/u/1 int64[] default=-1"}),
+            (Texts{"3 | -1"}));
+}
+
+TEST(Jsonl, OnlyPassesOverWhatNobodyAsksFor) {
+  const std::string values[] = {"-80241446968629135069",
+                                "1e999",
+                                "NaN",
+                                "-Infinity",
+                                "\"\\ud800\"",
+                                "\"\\q\"",
+                                "\"\xff\"",
+                                "\"\x01\"",
+                                "007",
+                                "+1",
+                                "nan",
+                                "True",
+                                "\"[{\\\"\"",
+                                "\"\\\\\"",
+                                "[1, NaN, {\"k\": 7, \"\\uD800\": 1e999}]",
+                                "{\"k\": 7, \"v\": [[]]}",
+                                std::string(1000, '[') + std::string(1000, ']')};
+  for (const std::string& value : values) {
+    SCOPED_TRACE(value);
+    for (const std::string& record :
+         {"{\"tag\": " + value + ", \"k\": 1}", "{\"k\": 1, \"tag\":" + value + "}",
+          "{\"o\" : {\"tag\": [" + value + "]} ,\"k\":1}"}) {
+      EXPECT_EQ(Jsonl(record + "\n", {"k int64[]"}), (Texts{"1"})) << record;
+    }
+    EXPECT_EQ(Jsonl("[" + value + ", 1]\n", {"/1 int64[]"}), (Texts{"1"}));
+  }
+  // Nor does a key that is no text matter.
+  EXPECT_EQ(Jsonl("{\"\\ud800\": 1, \"\xff\": 2, \"\\q\": 3, \"k\": 4}\n", {"k int64[]"}),
+            (Texts{"4"}));
+}
+
+TEST(Jsonl, ReadsNumbersAsPythonWritesThem) {
+  const std::string content = "{\"x\": NaN}\n{\"x\": Infinity}\n{\"x\": -Infinity}\n{\"x\": 0.5}\n";
+  EXPECT_EQ(Jsonl(content, {"x float32[]"}), (Texts{"nan", "inf", "-inf", "0.5"}));
+  EXPECT_EQ(Jsonl(content, {"x float64[-1]"}), (Texts{"nan", "inf", "-inf", "0.5"}));
+  EXPECT_EQ(Jsonl("{\"x\": [NaN, 1, -Infinity]}", {"x float32[3]"}), (Texts{"nan 1.0 -inf"}));
+  EXPECT_EQ(Jsonl("{\"x\": 100000000000000000000000}", {"x float64[]"}), (Texts{"1e+23"}));
+  EXPECT_EQ(Jsonl("{\"x\": 18446744073709551615}", {"x uint64[]"}),
+            (Texts{"18446744073709551615"}));
+  EXPECT_EQ(Jsonl("{\"x\": -9223372036854775808}", {"x int64[]"}), (Texts{"-9223372036854775808"}));
+  EXPECT_EQ(Jsonl("{\"x\": 1E+2}\n{\"x\": -0.0e-7}\n{\"x\": 1e-999}", {"x float64[]"}),
+            (Texts{"100.0", "-0.0", "0.0"}));
+  ExpectJsonlError(content, "x int64[]", "field 'x': nan is no int64 (at byte 6 of the JSON)");
+  ExpectJsonlError("{\"x\": [1, -Infinity]}", "x int64[-1]",
+                   "field 'x': -inf is no int64 (at byte 10 of the JSON)");
+  ExpectJsonlError("{\"x\": 18446744073709551616}", "x uint64[]",
+                   "field 'x': '18446744073709551616' is no uint64 (at byte 6 of the JSON)");
+  ExpectJsonlError("{\"x\": -9223372036854775809}", "x int64[]",
+                   "'-9223372036854775809' is no int64");
+  ExpectJsonlError("{\"x\": 1e999}", "x float64[]",
+                   "'1e999' is more than a float64 holds (at byte 6");
+  for (const char* value : {"nan", "+1", "01", "1.", ".5", "1e", "-", "--1", "0x1", "1_0", "Inf",
+                            "infinity", "-NaN", "truE", "tru", "nul", "1e5.5", "1,2", "'1'"}) {
+    ExpectJsonlError(StrCat("{\"x\": ", value, "}"), "x float32[]", "");
+  }
+}
+
+TEST(Jsonl, NamesKeyAndByteOfWhatIsAskedFor) {
+  ExpectJsonlError("{\"k\": 1, \"x\": 01}", "x int64[]",
+                   "field 'x': '01' is no value of JSON (at byte 14 of the JSON)");
+  ExpectJsonlError("{\"u\": {\"id\": tru}}", "/u/id int64[]",
+                   "field '/u/id': 'tru' is no value of JSON (at byte 13 of the JSON)");
+  ExpectJsonlError("{\"s\": \"a\\ud83dx\"}", "s bytes",
+                   "field 's': it has half of a surrogate pair, which is no character (at byte 6");
+  ExpectJsonlError("{\"s\": \"a\\ude00\"}", "s bytes", "it has half of a surrogate pair");
+  ExpectJsonlError("{\"s\": \"\\ud83d\\u0041\"}", "s bytes", "it has half of a surrogate pair");
+  ExpectJsonlError("{\"s\": \"\\x41\"}", "s bytes",
+                   "field 's': it has an escape that JSON does not know (at byte 6 of the JSON)");
+  ExpectJsonlError("{\"s\": \"\\u00g1\"}", "s bytes", "an escape that JSON does not know");
+  ExpectJsonlError("{\"s\": \"\\u-001\"}", "s bytes", "an escape that JSON does not know");
+  ExpectJsonlError("{\"s\": [\"ok\", \"\xc3(\"]}", "s bytes[-1]",
+                   "field 's': it has bytes that are no UTF-8 (at byte 13 of the JSON)");
+  ExpectJsonlError("{\"s\": \"a\tb\"}", "s bytes", "it has a control character, which JSON writes");
+  ExpectJsonlError("{\"x\": [1 2]}", "x int64[-1]", "field 'x': a comma or ] is missing at byte 9");
+  ExpectJsonlError("{\"x\": [1, [2]]}", "x int64[-1]",
+                   "not nested evenly (at byte 10 of the JSON)");
+  ExpectJsonlError("{\"x\": [1, \"2\"]}", "x int64[-1]", "(at byte 10 of the JSON)");
+  ExpectJsonlError("{\"x\": \"\xff\"}", "x int64[] null=NA missing=skip",
+                   "it has bytes that are no UTF-8");
+}
+
+TEST(Jsonl, NestsToALimit) {
+  const auto nested = [](size_t depth) {
+    return "{\"t\": " + std::string(depth, '[') + std::string(depth, ']') + ", \"k\": 1}";
+  };
+  EXPECT_EQ(Jsonl(nested(1023), {"k int64[]"}), (Texts{"1"}));
+  ExpectJsonlError(nested(1025), "k int64[]", "more than 1024 objects and arrays lie within");
+  const std::string open = std::string(100000, '{');
+  ExpectJsonlError("{\"k\": 1, \"t\": " + open + "}", "k int64[]", "the record is no JSON: ");
+  ExpectJsonlError("{\"k\": 1, \"t\": [}]}", "k int64[]",
+                   "the record is no JSON: a bracket is closed by one of another kind at byte 15");
+  std::string deep = "1", pointer;
+  for (int i = 0; i < 1000; ++i) {
+    deep = "{\"a\": " + deep + "}";
+    pointer += "/a";
+  }
+  EXPECT_EQ(Jsonl(deep, {pointer + " int64[]"}), (Texts{"1"}));
+  ExpectError(ErrorCode::kInvalidArgument, "a JSON pointer of 1001 steps; the limit is 1000",
+              [&] { Jsonl(deep, {pointer + "/a int64[]"}); });
+}
+
+TEST(Jsonl, KnowsKeysWhateverTheirEscapes) {
+  EXPECT_EQ(Jsonl("{\"\\u00e9\\n \\\\\": 1, \"\\ud83d\\ude00\": 2, \"a\\/b\": {\"\": 3}}\n",
+                  {"\"\u00e9\n \\\" int64[]", "\U0001F600 int64[]", "/a~1b/ int64[]"}),
+            (Texts{"1 | 2 | 3"}));
+}
+
+TEST(Jsonl, EndsLinesAtCrAlone) {
+  const Texts expected = {"1", "2", "3"};
+  for (const char* const content :
+       {"{\"x\": 1}\r{\"x\": 2}\r{\"x\": 3}\r", "{\"x\": 1}\r\r{\"x\": 2}\r\n{\"x\": 3}\r"}) {
+    EXPECT_EQ(Jsonl(content, {"x int64[]"}), expected);
+    const TempFile packed("a.jsonl.gz", Gzipped(content)), plain("a.jsonl", content);
+    EXPECT_EQ(TextsOf(FieldReader("jsonl", packed.path(), {"x int64[]"}).get()), expected);
+    EXPECT_EQ(FindFileFormat("jsonl")->guess_fields(plain.path(), {}), (Texts{"x int64[]"}));
+  }
+  ExpectJsonlError("{\"x\": 1}\r\r{\"x\": }\r", "x int64[]", "in line 3, which begins at byte 10");
+}
+
+// What is proposed for records without a value reads them, and makes no number of it.
+TEST(Jsonl, ProposesNoValueForWhatIsMissing) {
+  const std::string content =
+      "{\"label\": 3, \"f\": 0.5, \"s\": \"x\", \"l\": [1, 2], \"ok\": true}\n{}\n"
+      "{\"label\": null, \"f\": null, \"s\": null, \"l\": null, \"ok\": null}\n";
+  const TempFile file("a.jsonl", content);
+  const Texts fields = FindFileFormat("jsonl")->guess_fields(file.path(), {});
+  EXPECT_EQ(fields, (Texts{"f float32[] default=nan", "l int64[-1] missing=default",
+                           "label int64[-1] missing=default", "ok int64[-1] missing=default",
+                           "s bytes missing=default"}));
+  EXPECT_EQ(Jsonl(content, fields),
+            (Texts{"0.5 | 1 2 | 3 | 1 | 'x'", "nan |  |  |  | ''", "nan |  |  |  | ''"}));
+}
+
 TEST(Jsonl, ReadsTimestamps) {
   EXPECT_EQ(Jsonl("{\"t\": \"2024-01-31T12:00:05Z\"}\n{\"t\": null}\n",
                   {"t int64[] decode=timestamp default=-1"}),
@@ -131,7 +287,7 @@ TEST(Jsonl, GuessesTimestamps) {
                       "{\"s\": \"2024-01-31\", \"t\": \"2024-01-31 00:00:00.5\"}\n"
                       "{\"s\": \"x\", \"t\": null}\n");
   EXPECT_EQ(FindFileFormat("jsonl")->guess_fields(file.path(), {}),
-            (Texts{"s bytes", "t int64[] decode=timestamp unit=ms default=0"}));
+            (Texts{"s bytes", "t int64[] decode=timestamp unit=ms default=-9223372036854775808"}));
 }
 
 TEST(Jsonl, GuessesFieldsWithinObjects) {
@@ -152,6 +308,12 @@ TEST(Jsonl, GuessesFieldsWithinObjects) {
             (Texts{"n int64[]"}));
   EXPECT_EQ(guess("{\"a\": {\"b\": null, \"n\": 1}}\n{\"a\": {\"b\": {\"c\": 1}, \"n\": 2}}\n"),
             (Texts{"/a/n int64[]"}));
+  // Numbers are kept as they are written.
+  EXPECT_EQ(guess("{\"u\": 18446744073709551615, \"m\": 18446744073709551615, \"l\": 1e30, "
+                  "\"x\": [0.1, 2], \"y\": 0.123456789, \"z\": 123456789012345678901}\n"
+                  "{\"u\": 1, \"m\": -1, \"l\": NaN, \"x\": [3, 4], \"y\": 1, \"z\": 1}\n"),
+            (Texts{"l float32[]", "m float64[]", "u uint64[]", "x float32[2]", "y float64[]",
+                   "z float64[]"}));
   // Of objects in an array nothing is known.
   EXPECT_EQ(guess("{\"b\": [{\"x\": 7}], \"c\": true}\n"), (Texts{"c int64[]"}));
   // The first line may be a long one.
@@ -175,8 +337,9 @@ TEST(Jsonl, TellsTheLine) {
   const std::string content = "{\"x\": 1}\n\n  \n{\"x\": }\n";
   ExpectJsonlError(content, "x int64[]", "the record is no JSON: ");
   ExpectJsonlError(content, "x int64[]", "in line 4, which begins at byte 13");
-  for (const char* line : {"{\"x\": 1", "{\"x\": 1}}", "{\"x\": 1} 2", "{x: 1}", "{\"x\": 01}",
-                           "{\"x\": \"\xff\"}", "nul", "\"", "{\"x\": 1e999}"}) {
+  for (const char* line :
+       {"{\"x\": 1", "{\"x\": 1}}", "{\"x\": 1} 2", "{x: 1}", "{\"x\" 1}", "{\"x\": 1 2}",
+        "{\"x\": 1,}", "{\"y\": , \"x\": 1}", "{,}", "nul", "\"", "{\"x\": \"\\\"}", "{\"x\""}) {
     ExpectJsonlError(line, "x int64[]", "the record is no JSON: ");
   }
   ExpectJsonlError("7", "x int64[]", "the record has no value for it");

@@ -34,6 +34,29 @@ TEST(Libsvm, ReadsLabelsIndicesAndValues) {
             (Texts{"0.5 -2.0 100.0 | 1", " | -1", "1.0 | 2"}));
 }
 
+TEST(Libsvm, EndsLinesAtCrAloneAndPassesOverTheMarkOfUtf8) {
+  const Texts expected = {"1.0 | 1 | 5.0", "2.0 |  | ", "3.0 | 2 | 1.0"};
+  for (const char* const content :
+       {"1 1:5\r2\r3 2:1\r", "1 1:5 # end\r# no record\r\r2\r\n3 2:1\r", "1 1:5\n2\n3 2:1\r",
+        "\xef\xbb\xbf"
+        "1 1:5\r2\r3 2:1",
+        "\xef\xbb\xbf"
+        "# no record\n1 1:5\n2\n3 2:1\n"}) {
+    EXPECT_EQ(Libsvm(content, {}), expected) << content;
+  }
+  ExpectLibsvmError("1 1:1\r\rx 1:1\r", "label float32[]", "in line 3, which begins at byte 7");
+  EXPECT_EQ(TextsIn("multislot",
+                    "\xef\xbb\xbf"
+                    "1 5\r1 6\r",
+                    {"#0 int64[1]"}),
+            (Texts{"5", "6"}));
+  EXPECT_EQ(TextsIn("ctr_svm",
+                    "\xef\xbb\xbf"
+                    "1 5:7\r0 6:7\r",
+                    {"label int64[]", "7 int64[-1]"}),
+            (Texts{"1 | 5", "0 | 6"}));
+}
+
 TEST(Libsvm, ReadsGroupsAndSeveralLabels) {
   EXPECT_EQ(Libsvm("2,5 qid:7 1:1\n1 1:1\n", {"label int64[-1]", "qid int64[] default=-1"}),
             (Texts{"2 5 | 7", "1 | -1"}));

@@ -181,8 +181,9 @@ TEST(Mds, RefusesFieldsThatDoNotFit) {
   ExpectNoFit(columns, values, {"a uint8[2, 1]"}, "it has the shape [1, 2], uint8 [1, 2, 1]");
   ExpectNoFit({{"n", "odd", 0}}, {"x"}, {"n bytes"}, "has the encoding 'odd', which nobody knows");
   ExpectNoFit({{"n", "int", 4}}, {"xxxx"}, {"n int64[]"}, "is int of 4 bytes; it has 8");
-  ExpectError(ErrorCode::kInvalidArgument, "missing=skip leaves none out",
-              [&] { TextWith(columns, values, {"s bytes missing=skip"}); });
+  const TempFile words("words.txt", "x\n");
+  ExpectError(ErrorCode::kInvalidArgument, "but none by what is in it, as vocab= would",
+              [&] { TextWith(columns, values, {"s int64[] missing=skip vocab=" + words.path()}); });
 }
 
 TEST(Mds, GuessesFieldsAndKnowsItsFirstBytes) {
@@ -274,6 +275,45 @@ TEST(Mds, OpensSeveralFoldersOfTheSameColumns) {
   };
   EXPECT_EQ(TextsOf(open(two).get()).size(), 5u);
   ExpectError(ErrorCode::kDataLoss, "its columns are others", [&] { TextsOf(open(other).get()); });
+}
+
+TEST(Mds, TakesAColumnThatAFolderLacksAsMissing) {
+  const MdsTestColumns narrow = {{"n", "int", 8}};
+  const Folder all, some;
+  all.WriteShards(Columns(), Samples(3), 2);
+  some.WriteShards(narrow, {LittleEndian(int64_t{7}), LittleEndian(int64_t{8})}, 1);
+  FormatArguments arguments;
+  const auto open = [&](const std::vector<const Folder*>& folders, const Strings& fields) {
+    arguments.attributes.Set("fields", fields);
+    Strings indexes;
+    for (const Folder* const folder : folders) indexes.push_back("mds:" + folder->index());
+    MultiFileOptions one_by_one;
+    one_by_one.cycle_length = 1;
+    return OpenFiles(indexes, {}, arguments, one_by_one);
+  };
+  const Strings whole = {"'' | 0", "'x' | 1", "'xx' | 2"}, half = {"'' | 7", "'' | 8"};
+  const auto joined = [](Strings first, const Strings& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  };
+  for (const int threads : {0, 3}) {
+    const PoolSize pool(threads);
+    const Strings fields = {"text bytes missing=default", "n int64[]"};
+    EXPECT_EQ(TextsOf(open({&all, &some}, fields).get()), joined(whole, half));
+    EXPECT_EQ(TextsOf(open({&some, &all}, fields).get()), joined(half, whole));
+    EXPECT_EQ(open({&some, &all}, fields)->PassLength(), 5u);
+  }
+  const Strings skip = {"text bytes missing=skip", "n int64[]"};
+  EXPECT_EQ(TextsOf(open({&some, &all}, skip).get()), whole);
+  EXPECT_EQ(open({&some, &all}, skip)->PassLength(), 3u);
+  EXPECT_EQ(
+      TextsOf(open({&some}, {"x float32[2] default=0.5", "w int64[-1] missing=default"}).get()),
+      (Strings{"0.5 0.5 | ", "0.5 0.5 | "}));
+  ExpectError(ErrorCode::kDataLoss, "its columns are others", [&] {
+    TextsOf(open({&all, &some}, {"n int64[] default=0"}).get());
+  });
+  ExpectError(ErrorCode::kDataLoss, "no column is named 'text'; there are 'n'",
+              [&] { TextsOf(open({&some}, {"text bytes"}).get()); });
 }
 
 // ---- Errors. ----

@@ -142,6 +142,10 @@ TEST(Mxnet, ReadsTheHeaderOfImages) {
                     {"label float32[]", "id int64[]", "id2 int64[]", "image bytes"}),
             (Strings{"3.0 | 7 | 8 | '\xff\xd8\xff first'", "-1.5 | 8 | 9 | ''",
                      "4.0 | 9223372036854775806 | 9223372036854775807 | 'third'"}));
+  // Ids have 64 bits; some are hashes.
+  EXPECT_EQ(TextsIn("mxnet", MxnetRecords({MxnetImage({1}, ~uint64_t{0} - 1, "x")}),
+                    {"id uint64[]", "id2 uint64[]", "id float64[]"}),
+            (Strings{"18446744073709551614 | 18446744073709551615 | 18446744073709551616.0"}));
   EXPECT_EQ(TextsIn("mxnet", MxnetRecords({MxnetImage({1, 2, 3}, 0, "x")}),
                     {"image bytes", "label int32[3]"}),
             Strings{"'x' | 1 2 3"});

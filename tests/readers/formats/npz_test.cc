@@ -12,6 +12,7 @@
 #include "readers/open_files.h"
 #include "readers/shard_reader.h"
 #include "tests/bytes.h"
+#include "tests/field_readers.h"
 #include "tests/npy_files.h"
 #include "tests/testing.h"
 
@@ -123,6 +124,69 @@ TEST(Npz, MixesOrdersAndMethods) {
   }
 }
 
+// The elements of the files of these contents, one after another, as text.
+Names RowsOfFiles(const Names& contents, const Names& fields) {
+  std::vector<std::unique_ptr<TempFile>> files;
+  Names paths;
+  for (const std::string& content : contents) {
+    files.push_back(std::make_unique<TempFile>("part.npz", content));
+    paths.push_back(files.back()->path());
+  }
+  FormatArguments arguments;
+  arguments.attributes.Set("fields", fields);
+  MultiFileOptions one_by_one;
+  one_by_one.cycle_length = 1;
+  return TextsOf(OpenFiles(paths, {}, arguments, one_by_one).get());
+}
+
+TEST(Npz, TakesAnArrayThatAFileLacksAsMissing) {
+  const ZipMember a = {"a.npy", Npy("|u1", "(2,)", "\1\2")};
+  const std::string values = FromHex("0000803f 00000040 00004040 00008040");
+  const ZipMember b = {"b.npy", Npy("<f4", "(2, 2)", values)};
+  const std::string all = Zip({a, b}), some = Zip({a}), other = Zip({b});
+  const Names whole = {"1 | 1.0 2.0", "2 | 3.0 4.0"}, half = {"1 | nan nan", "2 | nan nan"};
+  const Names fields = {"a uint8[]", "b float32[2] default=nan"};
+  const auto joined = [](Names first, const Names& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  };
+  for (const int threads : {0, 3}) {
+    const PoolSize pool(threads);
+    EXPECT_EQ(RowsOfFiles({all, some}, fields), joined(whole, half));
+    EXPECT_EQ(RowsOfFiles({some, all, some}, fields), joined(half, joined(whole, half)));
+  }
+  EXPECT_EQ(RowsOfFiles({some, some}, fields), joined(half, half));
+  EXPECT_EQ(
+      RowsOfFiles({some, all, other}, {"a uint8[] missing=skip", "b float32[2] missing=skip"}),
+      whole);
+  // The first array of a file that lacks the first field lies at its beginning.
+  EXPECT_EQ(RowsOfFiles({other, all}, {"a uint8[] default=9", "b float32[2]"}),
+            joined({"9 | 1.0 2.0", "9 | 3.0 4.0"}, whole));
+  // Nothing tells how many records a file has that has none of the arrays.
+  ExpectError(ErrorCode::kDataLoss, "no member is named 'b'; there are 'a.npy'", [&] {
+    RowsOfFiles({all, some}, {"b float32[2] missing=default"});
+  });
+  EXPECT_EQ(RowsOfFiles({all, some}, {"b float32[2] missing=skip"}).size(), 2u);
+  ExpectError(ErrorCode::kDataLoss, "no member is named 'b'", [&] {
+    RowsOfFiles({all, some}, {"a uint8[]", "b float32[2]"});
+  });
+  // What is there has the declared type in every file.
+  const std::string doubles = Zip({a, {"b.npy", Npy("<f8", "(2, 2)", std::string(32, '\0'))}});
+  for (const Names& files : {Names{all, doubles}, Names{some, doubles}}) {
+    ExpectError(ErrorCode::kDataLoss, "slot 1: float32 [1, 2] is declared, float64 [1, 2] was",
+                [&] { RowsOfFiles(files, fields); });
+  }
+  const TempFile first("a.npz", all), second("b.npz", some);
+  FormatArguments arguments;
+  arguments.attributes.Set("fields", fields);
+  const auto length = [&](const Names& paths) {
+    return OpenFiles(paths, {}, arguments, MultiFileOptions())->PassLength();
+  };
+  EXPECT_EQ(length({first.path(), second.path()}), 4u);
+  arguments.attributes.Set("fields", Names{"a uint8[]", "b float32[2] missing=skip"});
+  EXPECT_EQ(length({second.path(), first.path()}), 2u);
+}
+
 TEST(Npz, ProposesItsFields) {
   const TempFile file("a.npz", Images(true));
   EXPECT_EQ(FindFileFormat("npz")->guess_fields(file.path(), {}),
@@ -162,7 +226,7 @@ TEST(Npz, RefusesWhatItDoesNotReadByName) {
   ExpectProblem(Zip({{"a.npy", Npy("|O", "(3,)", "abc")}}), "pickles, which are never loaded");
   ExpectProblem(Zip({Member()}), "uint8 [1] was found", {"a int64[]"});
   const TempFile file("a.npz", Zip({Member()}));
-  for (const char* field : {"a uint8[-1]", "a uint8[] default=1"}) {
+  for (const char* field : {"a uint8[-1]", "a uint8[] null=1", "a uint8[] base=16"}) {
     ExpectError(ErrorCode::kInvalidArgument, "rows of one size and no options",
                 [&] { Reader(file.path(), {field}); });
   }

@@ -107,11 +107,25 @@ TEST(Tar, LeavesOutWhatWebDatasetLeavesOut) {
   EXPECT_EQ(RecordsIn(archive, {"txt bytes", "cls bytes"}), (Strings{"one|1", "two|2"}));
 }
 
-// The same key again, behind another one, is another record.
-TEST(Tar, PutsOnlyFilesTogetherThatFollowOneAnother) {
-  const std::string archive = TarOf({{"1.a", "x"}, {"2.a", "y"}, {"1.b", "z"}});
-  EXPECT_EQ(RecordsIn(archive, {"a bytes missing=default", "b bytes missing=default"}),
-            (Strings{"x|", "y|", "|z"}));
+TEST(Tar, LeavesOutWhatSystemsLeaveBesideFiles) {
+  const std::string archive = TarOf({{"set/._1.a", "x"},
+                                     {"set/1.a", "one"},
+                                     {"set/._1.cls", "x"},
+                                     {"set/.DS_Store", "x"},
+                                     {"set/1.cls", "1"},
+                                     {"__MACOSX/set/._1.a", "x"},
+                                     {"set/__MACOSX/1.a", "x"},
+                                     {".ipynb_checkpoints/1.a", "x"},
+                                     {"set/.git/deep/1.a", "x"},
+                                     {"./set/2.a", "two"},
+                                     {"./set/._2.cls", "x"},
+                                     {"./set/2.cls", "2"},
+                                     {"../up/3.a", "three"},
+                                     {"../up/3.cls", "3"},
+                                     {"a__MACOSX/4.a", "four"},
+                                     {"a__MACOSX/4.cls", "4"}});
+  EXPECT_EQ(RecordsIn(archive, {"a bytes", "cls bytes", "__key__ bytes"}),
+            (Strings{"one|1|set/1", "two|2|./set/2", "three|3|../up/3", "four|4|a__MACOSX/4"}));
 }
 
 TEST(Tar, MayBeEmptyOrLackItsEnd) {
@@ -270,7 +284,7 @@ TEST(Tar, GuessesFieldsByTheFirstRecords) {
                          {"2.a b", "y"}})),
             (Strings{"\"a b\" bytes", "cls int64[] decode=text", "jpg bytes"}));
   EXPECT_EQ(guess(Gzipped(TarOf({{"1.a", "x"}, {"2.cls", "5"}}))),
-            (Strings{"a bytes missing=default", "cls int64[] decode=text default=0"}));
+            (Strings{"a bytes missing=default", "cls int64[-1] decode=text missing=default"}));
   EXPECT_EQ(guess(TarEnd()), Strings{});
 }
 
@@ -307,6 +321,82 @@ TEST(Tar, SaysWhatIsWrongWithAMember) {
   ExpectProblem(one + TarHeader("x", 5, 'L') + TarBlocks("2.a") + TarEnd(), fields,
                 "has no member behind it", 2048);
   ExpectProblem(std::string(2000, 'x'), fields, "the checksum of its header is", 0);
+}
+
+// What lies between the parts decides in which chunk, and in which block of a stream, each is.
+TEST(Tar, SaysWhereBothPartsOfARecordAreThatLieApart) {
+  const Strings fields = {"a bytes missing=default", "b bytes missing=default"};
+  const std::string begin = File("0.a", "x");
+  const auto expect = [&](const std::string& archive, const std::string& key, uint64_t first,
+                          uint64_t second, size_t before) {
+    for (const bool packed : {false, true}) {
+      const TempFile file(packed ? "a.tar.gz" : "a.tar", packed ? Gzipped(archive) : archive);
+      for (const int threads : {0, 3}) {
+        const PoolSize pool(threads);
+        const Outcome outcome = OutcomeOf(Reader(file.path(), fields).get());
+        EXPECT_EQ(outcome.elements.size(), before) << packed;
+        ASSERT_TRUE(outcome.error.has_value());
+        const std::string text = outcome.error->what();
+        const std::string words = StrCat(
+            "other files of '", key, "' are at byte ", first,
+            packed ? " of the decompressed content" : "",
+            ", with files of other records between them; the files of a record must follow one "
+            "another, as they do in the order of their names (tar --sort=name)");
+        EXPECT_NE(text.find(words), std::string::npos) << text << "\nlacks: " << words;
+        EXPECT_EQ(outcome.error->offset(), static_cast<int64_t>(second)) << text;
+        EXPECT_EQ(outcome.error->code(), ErrorCode::kDataLoss);
+      }
+    }
+  };
+  // In one block neither half is given out; nor is what follows the first.
+  expect(begin + File("d/1.a", "x") + File("2.a", "y") + File("d/1.b", "z") + TarEnd(), "d/1", 1024,
+         3072, 1);
+  expect(
+      begin + File("1.a", "x") + File("2.a", "y") + File("1.b", "z") + File("3.a", "x") + TarEnd(),
+      "1", 1024, 3072, 1);
+  expect(File("1.a", "x") + File("2.a", "y") + File("2.b", "y") + File("1.b", "z") + TarEnd(), "1",
+         0, 3072, 0);
+  // One of two files again is a part as well.
+  expect(
+      begin + File("1.a", "x") + File("1.b", "x") + File("2.a", "y") + File("1.b", "z") + TarEnd(),
+      "1", 1024, 4096, 1);
+  // Blocks later the first half has been given out, and so has all before the second.
+  for (const size_t size : {size_t{100}, kReadBlockBytes / 2 - 2048, kReadBlockBytes + 1}) {
+    SCOPED_TRACE(size);
+    std::string between;
+    size_t records = 0;
+    while (between.size() < 3 * kReadBlockBytes) {
+      between += File(StrCat("x", records++, ".a"), std::string(size, 'y'));
+    }
+    expect(begin + File("1.a", "x") + between + File("1.b", "z") + TarEnd(), "1", 1024,
+           2048 + between.size(), 2 + records);
+    expect(begin + between + File("1.a", "x") + File("2.a", "y") + File("1.b", "z") + TarEnd(), "1",
+           1024 + between.size(), 3072 + between.size(), 1 + records);
+  }
+}
+
+// As in archives that have been joined, or that have a second round of the same records.
+TEST(Tar, MayHaveAKeyAgainWithTheSameExtensions) {
+  const std::string archive = TarOf({{"1.a", "x"},
+                                     {"1.b", "y"},
+                                     {"2.a", "z"},
+                                     {"1.b", "v"},
+                                     {"1.a", "u"},
+                                     {"2.a", "w"},
+                                     {"1.a", "s"},
+                                     {"1.b", "t"}});
+  EXPECT_EQ(RecordsIn(archive, {"a bytes", "b bytes missing=default"}),
+            (Strings{"x|y", "z|", "u|v", "w|", "s|t"}));
+}
+
+// A reader that begins within an archive knows of what follows.
+TEST(Tar, NoticesPartsOfARecordWhereverItBegins) {
+  TarFiles files;
+  for (size_t i = 0; i < 300; ++i) files.emplace_back(StrCat(i, ".a"), std::string(20000, 'x'));
+  files.emplace_back("298.b", "y");
+  const TempFile file("a.tar", TarOf(files));
+  ShardReader last(Reader(file.path(), {"__key__ bytes"}), 2, 1, ShardBy::kChunk);
+  ExpectError(ErrorCode::kDataLoss, "other files of '298' are at byte", [&] { RecordsOf(&last); });
 }
 
 TEST(Tar, IsCutOnlyIfAMemberIs) {
