@@ -70,12 +70,12 @@ OpSchema Schema() {
                             "more pixels are an error, before memory is taken for them")
                 .AtLeast(1))
       .Attr({"exact", false,
-             "true: decode at full size, even where a JPEG image of at most a quarter of the sides "
-             "is made of it in the same run of operators. false: such an image is decoded at 1/2, "
-             "1/4 or 1/8 of its size, and its values are others: those of photographs by less than "
-             "1 on "
-             "average and by up to 41 of 255 at hard edges; with interpolation area by up to 112, "
-             "and with nearest they are means. Alone the operator always decodes at full size"})
+             "true: decode JPEG images at full size, even where the same run of operators makes "
+             "them at most a quarter as long and wide. false: such an image is decoded at 1/2, 1/4 "
+             "or 1/8 of its size, which changes values: of photographs by 0.5 of 255 on average, "
+             "at hard edges by up to 44, as far as has been measured; with interpolation area by "
+             "1.7 and up to 112, and with nearest they are means of pixels. Alone the operator "
+             "always decodes at full size"})
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const auto channels = attributes.Get<int32_t>("channels");
         Require(channels <= 4 && channels != 2, "attribute 'channels' is ", channels,

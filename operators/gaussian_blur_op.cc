@@ -51,9 +51,9 @@ OpSchema Schema() {
              "torchvision's GaussianBlur, in whole numbers: weights are rounded to parts of 2^16, "
              "the middle one taking what is left over, sums along x to 8 bits behind the point, "
              "and those along y to bytes, half up. The result differs from torchvision's in "
-             "float32 by 1 at most: in 1 of 1000 values on average, and in up to 1 of 100 of an "
-             "image where many sums lie near a half, as on slopes under large kernels. X is uint8 "
-             "with 1 or 3 channels.",
+             "float32 by 1 at most: mostly in fewer than 2 of 1000 values, and in up to 1 of 100 "
+             "where many sums lie near a half, as on slopes under large kernels. X is uint8 with 1 "
+             "or 3 channels.",
              "images with dims and type of X; may be X")
       .Attr(AttributeSchema("kernel_size", std::vector<int32_t>{},
                             "{k}, or {along x, along y}: pixels that count, odd, from 1 to 255")

@@ -36,9 +36,9 @@ OpSchema RandomImageSchema(std::string doc, std::string out) {
                      "int64 [1]; other numbers are drawn for each value. Only needed in a main "
                      "program: in a block for the elements of a reader each element has its own")
       .Attr({"seed", int32_t{0},
-             "decides the draws together with --seed, the name of Out, and the number "
-             "of the element; of processes that open files of their own each "
-             "needs a --seed of its own"});
+             "decides the draws together with --seed, the name of Out, and the pass and number of "
+             "the element. Processes that each open files of their own need a --seed each; with "
+             "shards of one reader they need none"});
 }
 
 Dims InferImages(const InferContext& context, std::string_view parameter) {

@@ -6,17 +6,50 @@
 namespace millhopper {
 namespace {
 
-constexpr uint32_t kOpaque = 255;
+constexpr uint8_t kOpaque = 255;
+
+// Pixels that are multiplied together. Most are opaque, and stay.
+constexpr int64_t kBlock = 16;
+
+template <int64_t kColors>
+bool IsOpaque(const uint8_t* pixels, int64_t count) {
+  uint8_t all = kOpaque;
+  for (int64_t i = 0; i < count; ++i) all &= pixels[i * (kColors + 1) + kColors];
+  return all == kOpaque;
+}
+
+// In place. Each value has a factor, its alpha or, for alpha itself, the one that it stays with.
+template <int64_t kColors>
+void MultiplyBlock(uint8_t* pixels) {
+  constexpr int64_t kChannels = kColors + 1;
+  uint16_t factors[kBlock * kChannels];
+  for (int64_t i = 0; i < kBlock; ++i) {
+    const uint8_t alpha = pixels[i * kChannels + kColors];
+    for (int64_t c = 0; c < kColors; ++c) factors[i * kChannels + c] = alpha;
+    factors[i * kChannels + kColors] = kOpaque;
+  }
+  for (int64_t i = 0; i < kBlock * kChannels; ++i) {
+    const auto product = static_cast<uint16_t>(pixels[i] * factors[i] + 128);
+    const auto sum = static_cast<uint16_t>(product + (product >> 8));
+    pixels[i] = static_cast<uint8_t>(sum >> 8);  // product / 255, rounded
+  }
+}
 
 template <int64_t kColors>
 void MultiplyRow(const uint8_t* from, int64_t width, uint8_t* to) {
-  for (int64_t x = 0; x < width; ++x, from += kColors + 1, to += kColors + 1) {
-    const uint32_t alpha = from[kColors];
-    for (int64_t c = 0; c < kColors; ++c) {
-      const uint32_t product = from[c] * alpha + 128;
-      to[c] = static_cast<uint8_t>((product + (product >> 8)) >> 8);  // by 255, rounded
+  constexpr int64_t kChannels = kColors + 1;
+  for (int64_t x = 0; x < width; x += kBlock) {
+    const int64_t pixels = std::min(kBlock, width - x), values = pixels * kChannels;
+    if (IsOpaque<kColors>(from, pixels)) {
+      std::copy_n(from, values, to);
+    } else {
+      uint8_t block[kBlock * kChannels] = {};
+      std::copy_n(from, values, block);
+      MultiplyBlock<kColors>(block);
+      std::copy_n(block, values, to);
     }
-    to[kColors] = from[kColors];
+    from += values;
+    to += values;
   }
 }
 
@@ -24,12 +57,11 @@ template <int64_t kColors>
 void DivideRow(const uint8_t* from, int64_t width, uint8_t* to) {
   for (int64_t x = 0; x < width; ++x, from += kColors + 1, to += kColors + 1) {
     const uint32_t alpha = from[kColors];
-    if (alpha == 0 || alpha == kOpaque) {  // of nearly all pixels
-      std::copy_n(from, kColors + 1, to);
-      continue;
-    }
+    const bool stays = alpha == 0 || alpha == kOpaque;  // most pixels: no division
     for (int64_t c = 0; c < kColors; ++c) {
-      to[c] = static_cast<uint8_t>(std::min(kOpaque * from[c] / alpha, kOpaque));
+      const uint32_t color =
+          stays ? from[c] : std::min<uint32_t>(kOpaque * from[c] / alpha, kOpaque);
+      to[c] = static_cast<uint8_t>(color);
     }
     to[kColors] = from[kColors];
   }

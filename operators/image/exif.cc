@@ -8,8 +8,8 @@ namespace {
 
 constexpr int kUpright = 1;
 
-// The bytes of a value of an integer type of TIFF; 0 for all others: texts, fractions, bytes that
-// mean nothing by themselves. (BYTE is one of these, as Pillow has it.)
+// The bytes of a value of an integer type of TIFF; 0 for all others: texts, fractions, and bytes
+// without a meaning of their own, to which Pillow counts BYTE.
 size_t BytesOfInteger(uint32_t type) {
   constexpr uint32_t kShort = 3, kLong = 4, kSignedByte = 6, kSignedShort = 8, kSignedLong = 9;
   constexpr uint32_t kDirectory = 13, kLong8 = 16;

@@ -8,9 +8,10 @@
 
 namespace millhopper {
 
-// The orientation in a TIFF structure, which is what EXIF data is behind its mark "Exif\0\0": 1 to
-// 8 as below, and 1 if it names none or is damaged. The standard asks for one SHORT; like Pillow
-// this takes any type of integers but BYTE, and the first of several. The bytes are not trusted.
+// The orientation in a TIFF structure, which is what follows the mark "Exif\0\0" of EXIF data: 1 to
+// 8 as below, and 1 if it names none or is damaged. The standard asks for one SHORT; this takes
+// every type of integer that Pillow takes, which are all but BYTE and SLONG8, and the first of
+// several values. (Pillow takes fractions and floats, too.) The bytes are not trusted.
 //
 //   1 as it should be seen        5 mirrored at the diagonal from the top left
 //   2 mirrored left to right      6 to be turned by 90 degrees clockwise

@@ -76,8 +76,8 @@ class ImageDecoder final : public Kept {
   //   JPEG: pixels of libjpeg-turbo's default, that is the accurate integer DCT and smooth chroma.
   //     A part at scale 1 has the very pixels that the whole image has there. Gray is the stored
   //     luminance; CMYK becomes colours as with Pillow: c * k / 255 of the stored values, rounded.
-  //   PNG: 16 bits a value become the upper 8, as with Pillow; gamma and colour profiles are
-  //     ignored.
+  //   PNG: 16 bits a value become the upper 8, as Pillow does of colours; gamma and colour profiles
+  //     are ignored. With kIndices the values are numbers, and `out` has one channel.
   //   All others: gray is (19595 r + 38470 g + 7471 b + 32768) / 65536, Pillow's L; new alpha is
   //     255; alpha that is not asked for is dropped.
   //

@@ -404,7 +404,8 @@ TEST_F(S3FileSystemTest, PlacesOfBuckets) {
   EXPECT_EQ(S3Store::Get()->UrlOf("bucket"), "https://host/bucket");
   for (const char* const url : {"host:9000", "http://me:hidden@host", "http://host/?a=1"}) {
     Set("AWS_ENDPOINT_URL_S3", url);
-    ExpectError(ErrorCode::kInvalidArgument, "AWS_ENDPOINT_URL is no URL such as http://localhost:9000 or",
+    ExpectError(ErrorCode::kInvalidArgument,
+                "AWS_ENDPOINT_URL is no URL such as http://localhost:9000 or",
                 [] { File::Open("s3://bucket/a"); });
   }
 }

@@ -120,14 +120,19 @@ Attribute NextValue(const AttributeSchema& schema, Bytes* bytes) {
 
 LoDTensor NextImages(Bytes* bytes) {
   const Dims dims = {bytes->Below(3), bytes->Below(24), bytes->Below(24), bytes->Below(5)};
-  const bool is_float = bytes->Below(4) == 3;
+  const int64_t type = bytes->Below(4);
   std::vector<uint8_t> values(static_cast<size_t>(dims[0] * dims[1] * dims[2] * dims[3]));
   const uint32_t step = bytes->Next();
   for (size_t k = 0; k < values.size(); ++k) {
     values[k] = static_cast<uint8_t>((k * k / 7 + 3 * k) * step);
   }
-  if (!is_float) return MakeTensor<uint8_t>(dims, values);
-  return MakeTensor<float>(dims, std::vector<float>(values.begin(), values.end()));
+  if (type < 2) return MakeTensor<uint8_t>(dims, values);
+  if (type == 3) {
+    return MakeTensor<float>(dims, std::vector<float>(values.begin(), values.end()));
+  }
+  std::vector<uint16_t> numbers;
+  for (const uint8_t value : values) numbers.push_back(static_cast<uint16_t>(value * 257));
+  return MakeTensor<uint16_t>(dims, numbers);
 }
 
 struct Made {

@@ -26,7 +26,9 @@ struct Choice {
 
 ImageOp DecodeOp(uint8_t choice, bool partial, bool exact) {
   constexpr int kChannels[] = {0, 1, 3, 4};
+  constexpr const char* kModes[] = {"pixels", "P", "I;16", "pixels"};
   return {"decode_image", StrCat("attrs { name: \"channels\" i: ", kChannels[choice >> 2 & 3],
+                                 " } attrs { name: \"mode\" s: \"", kModes[choice >> 5 & 3], "\"",
                                  " } attrs { name: \"orientation\" b: ", choice >> 4 & 1,
                                  " } attrs { name: \"partial\" b: ", partial,
                                  " } attrs { name: \"exact\" b: ", exact,

@@ -115,9 +115,16 @@ TEST(FusedImages, TakeAlphaAndNumbers) {
     const ImageShape shape{41 + 7 * i, 83 - 5 * i, 1};
     alpha.push_back(EncodePng(PngOf({shape.height, shape.width, i % 2 == 0 ? 2 : 4}, i)));
     deep.push_back(EncodePng(PngOf({shape.height, shape.width, 1 + i % 4}, i, 16)));
+    // Places in a palette that is shorter than the numbers are large, and gray of 4 bits, which as
+    // pixels would be 17 times as large.
     PngImage mask = PngOf(shape, i);
-    mask.colors = 3;
-    mask.palette = std::string(30, 'x');  // shorter than the numbers are large
+    if (i % 2 == 0) {
+      mask.colors = 3;
+      mask.palette = std::string(30, 'x');
+    } else {
+      mask.depth = 4;
+      mask.rows.resize(static_cast<size_t>(shape.height * ((shape.width + 1) / 2)));
+    }
     masks.push_back(EncodePng(mask));
   }
   const auto decode = [](const std::string& mode) {

@@ -58,9 +58,9 @@ std::vector<Case> Cases() {
   };
 }
 
-std::string Image() {
+std::string Image(uint32_t seed = 1) {
   const ImageShape shape = {21, 26, 3};
-  return EncodeWebp(SomePixels(shape), shape);
+  return EncodeWebp(SomePixels(shape, seed), shape);
 }
 
 // What the operator makes of these images in a main program.
@@ -118,6 +118,31 @@ TEST_P(ImageOpsInPrograms, WorkInBlocksAndInMainPrograms) {
     equal += all[0].bytes.compare(i * one[0].bytes.size(), one[0].bytes.size(), one[0].bytes) == 0;
   }
   EXPECT_EQ(equal == kImages, !draws);
+}
+
+// What is drawn for an image stays when the program gets a shuffle.
+TEST_P(ImageOpsInPrograms, DrawTheSameAfterAShuffle) {
+  std::vector<std::string> images;
+  for (uint32_t i = 0; i < kImages; ++i) images.push_back(Image(i));
+  const ImageOp decode = {"decode_image", R"(attrs { name: "channels" i: 3 })"};
+  const std::string program = ImageProgram({decode, GetParam().op}, "\"v1\"");
+  const std::string creation = R"(  ops { type: "create_custom_reader")", source = R"("source")";
+  std::string with_shuffle = program;
+  with_shuffle.replace(program.find(source), source.size(), R"("mixed")");
+  with_shuffle.insert(program.find(creation), R"(
+  vars { name: "mixed" type { type: READER } persistable: true }
+  ops { type: "create_shuffle_reader" inputs { parameter: "UnderlyingReader" arguments: "source" }
+        outputs { parameter: "Out" arguments: "mixed" } attrs { name: "buffer_size" i: 5 } }
+)");
+  std::vector<ElementValue> plain = RunImageProgram(images, program);
+  std::vector<ElementValue> mixed = RunImageProgram(images, with_shuffle);
+  EXPECT_NE(plain, mixed);
+  const auto by_bytes = [](const ElementValue& a, const ElementValue& b) {
+    return a[0].bytes < b[0].bytes;
+  };
+  std::sort(plain.begin(), plain.end(), by_bytes);
+  std::sort(mixed.begin(), mixed.end(), by_bytes);
+  EXPECT_EQ(plain, mixed);
 }
 
 // An operator that moves pixels does with values of 16 bits what it does with their lower and their

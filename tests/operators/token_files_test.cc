@@ -178,6 +178,15 @@ TEST(TokenFiles, MayBeginWithEmptyLines) {
   EXPECT_EQ(IdOf(ReadTokens(merges.path(), ""), "th"), 256);
 }
 
+TEST(TokenFiles, EndLinesAtCrAlone) {
+  std::string text = TiktokenFile({"th"});
+  std::replace(text.begin(), text.end(), '\n', '\r');
+  const TempFile ranks("ranks.tiktoken", text);
+  const TempFile merges("merges.txt", "#version: 0.2\rt h\rth e\r");
+  EXPECT_EQ(IdOf(ReadTokens(ranks.path(), ""), "th"), 256);
+  EXPECT_EQ(IdOf(ReadTokens(merges.path(), ""), "the"), 257);
+}
+
 TEST(TokenFiles, MayNotBeginWithAByteOrderMark) {
   for (const std::string& text : {TiktokenFile({}), std::string("#version: 0.2\nt h\n")}) {
     const TempFile file("marked", "\xef\xbb\xbf" + text);

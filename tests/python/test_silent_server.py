@@ -74,7 +74,7 @@ timed("closed by another thread", lambda: list(waits))
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("threads", [0, 1, 3])
+@pytest.mark.parametrize("threads", [0, 3])
 @pytest.mark.parametrize("buffered", [False, True])
 def test_a_loop_is_left(threads: int, moment: Moment, buffered: bool) -> None:
     with serving(moment) as server:

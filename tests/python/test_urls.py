@@ -89,7 +89,7 @@ def test_nothing_that_is_shown_or_saved_has_a_secret(server: str) -> None:
     other = f"{server}/0.txt?id=hidden&X-Amz-Signature=new".replace("//", "//you:new@")
     again = millhopper.Reader.open_files(f"text:{other}", names=["line"])
     again.load_state_dict(state)
-    assert [line["line"].tobytes() for line in again] == [b"b"]
+    assert [line["line"].decode()[0] for line in again] == ["b"]
     wrong = millhopper.Reader.open_files(f"text:{other}&versionId=2", names=["line"])
     with pytest.raises(millhopper.Error, match=r"\?versionId=2&\.\.\.=") as raised:
         wrong.load_state_dict(state)

@@ -21,20 +21,26 @@ from millhopper.iterating.image_methods import ImageMethods
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
-def png(pixels: np.ndarray) -> bytes:
-    """A PNG file of uint8 [height, width, 3]."""
+def png(pixels: np.ndarray, palette: bytes = b"") -> bytes:
+    """A PNG file of uint8 [height, width, 3], or of numbers [height, width].
+
+    uint16 numbers are values of 16 bits; others are gray, or, with a palette, places in it.
+    """
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (
             struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
         )
 
-    height, width, _ = pixels.shape
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    height, width = pixels.shape[:2]
+    colors = 3 if palette else 2 if pixels.ndim == 3 else 0
+    header = struct.pack(">IIBBBBB", width, height, 8 * pixels.itemsize, colors, 0, 0, 0)
+    stored = pixels.astype(pixels.dtype.newbyteorder(">"))
+    rows = b"".join(b"\0" + row.tobytes() for row in stored)
     return (
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", header)
+        + (chunk(b"PLTE", palette) if palette else b"")
         + chunk(b"IDAT", zlib.compress(rows))
         + chunk(b"IEND", b"")
     )
@@ -223,24 +229,48 @@ def test_masks_are_cropped_like_their_images(folder: Path) -> None:
     assert any((element["image"] != element["mask"]).any() for element in others)
 
 
-def test_numbers_of_palettes_and_of_16_bits(tmp_path: Path) -> None:
-    def encoded(depth: int, colors: int, rows: bytes, *more: bytes) -> bytes:
-        def chunk(kind: bytes, data: bytes) -> bytes:
-            body = kind + data
-            return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+def test_masks_go_through_the_same_augmentation_as_their_images(tmp_path: Path) -> None:
+    """Images whose pixels are the classes: what is made of the mask is what is made of the image.
 
+    The draws are those of ``name``, whatever each chain does besides.
+    """
+    random = np.random.default_rng(8)
+    classes = [random.integers(0, 21, (30, 25 + i), dtype=np.uint8) for i in range(8)]
+    palette = random.integers(0, 256, 3 * 21, dtype=np.uint8).tobytes()
+    for kind, images in (
+        ("images", [png(image) for image in classes]),
+        ("masks", [png(image, palette) for image in classes]),
+    ):
+        (tmp_path / f"{kind}.txt").write_text("".join(f"{kind}{i}.png\t0\n" for i in range(8)))
+        for i, image in enumerate(images):
+            (tmp_path / f"{kind}{i}.png").write_bytes(image)
+
+    def augmented(kind: str, mode: str, name: str) -> millhopper.Reader:
+        files = millhopper.Reader.open_files(
+            f"image_list:{tmp_path / kind}.txt", names=[kind, f"label of {kind}"], name=name, seed=4
+        )
         return (
-            b"\x89PNG\r\n\x1a\n"
-            + chunk(b"IHDR", struct.pack(">IIBBBBB", 3, 1, depth, colors, 0, 0, 0))
-            + b"".join(more)
-            + chunk(b"IDAT", zlib.compress(b"\0" + rows))
-            + chunk(b"IEND", b"")
+            files.decode_image(kind, channels=1, mode=mode)
+            .random_resized_crop((20, 16), interpolation="nearest", name="crop")
+            .random_crop((15, 14), name="part")
+            .random_horizontal_flip(name="flip")
         )
 
-    palette = b"\0\0\0\x09PLTE\0\0\0\x80\0\0\0\x80\0"
-    palette += struct.pack(">I", zlib.crc32(palette[4:]))
-    (tmp_path / "mask.png").write_bytes(encoded(8, 3, bytes([0, 1, 2]), palette))
-    (tmp_path / "depth.png").write_bytes(encoded(16, 0, struct.pack(">3H", 100, 256, 1000)))
+    names = ["image", "a", "mask", "b"]
+    images = augmented("images", "pixels", "files")
+    for masks in (
+        augmented("masks", "P", "masks"),
+        augmented("masks", "P", "m").normalize(scale=1),
+    ):
+        elements = list(images.zip(masks, names=names).shuffle(8).batch(8))
+        np.testing.assert_array_equal(elements[0]["image"], elements[0]["mask"])
+        assert elements[0]["mask"].max() > 10
+
+
+def test_numbers_of_palettes_and_of_16_bits(tmp_path: Path) -> None:
+    mask, depth = np.array([[0, 1, 2]], np.uint8), np.array([[100, 256, 1000]], np.uint16)
+    (tmp_path / "mask.png").write_bytes(png(mask, b"\0\0\0\x80\0\0\0\x80\0"))
+    (tmp_path / "depth.png").write_bytes(png(depth))
 
     def reader(name: str) -> millhopper.Reader:
         files = millhopper.Reader.open_files(f"image_list:{tmp_path / name}.txt", names=["x", "y"])
