@@ -116,7 +116,7 @@ class ValueLoader {
     const bool takes_array = field.sequence || field.slot.dims.size() > 1;
     const bool takes_one = field.sequence ? field.slot.dims.size() == 1 : field.values == 1;
     if (is_array ? !takes_array : !takes_one) WrongType(field, value);
-    values_.clear();
+    used_ = 0;
     if (is_array) {
       // The leading axis of one element is that of the batch, unless it counts the steps.
       ReadArray(field, value, field.sequence ? 0 : 1, true);
@@ -124,8 +124,7 @@ class ValueLoader {
       ReadItem(field, value);
     }
     here_ = value;
-    std::memcpy(rows_->Take(slot, values_.size() / field.value_bytes()), values_.data(),
-                values_.size());
+    std::memcpy(rows_->Take(slot, used_ / field.value_bytes()), values_.data(), used_);
   }
 
   // The value that was looked at last.
@@ -196,9 +195,11 @@ class ValueLoader {
 
   const char* ReadItem(const Field& field, const char* item) {
     here_ = item;
-    const size_t begin = values_.size();
-    values_.resize(begin + field.value_bytes());
-    return ReadValue(field, item, values_.data() + begin);
+    const size_t bytes = field.value_bytes();
+    if (values_.size() < used_ + bytes) values_.resize(2 * used_ + bytes);
+    const char* const end = ReadValue(field, item, values_.data() + used_);
+    used_ += bytes;
+    return end;
   }
 
   const char* ReadValue(const Field& field, const char* value, char* place) const {
@@ -241,6 +242,7 @@ class ValueLoader {
   const Texts& texts_;
   FieldRows* const rows_;
   std::vector<char>& values_;  // of the field that is being read
+  size_t used_ = 0;            // bytes of them
   const char* here_ = nullptr;
 };
 
@@ -361,6 +363,7 @@ void JsonParser::AddField(const std::string& name) {
       steps_[step].next.push_back(steps_.size());
       steps_.emplace_back();
       steps_.back().key = key;
+      steps_.back().has_backslash = HasEscape(key);
     }
     const std::optional<size_t> item = ItemNumber(key);
     if (item && name[0] == '/') steps_[step].by_item.emplace(*item, place);
@@ -384,9 +387,9 @@ const char* JsonParser::FindWithin(const JsonText& text, const Step& step, const
   if (text.IsObject(value)) {
     size_t expected = 0;  // writers keep an order, so that the next field mostly comes next
     return text.ForEachMember(value, [&](std::string_view written, const char* member) {
-      if (expected == step.next.size() || steps_[step.next[expected]].key != written ||
-          HasEscape(written)) {
-        const auto found = step.by_key.find(KeyOf(written));
+      if (expected == step.next.size() || !steps_[step.next[expected]].IsWritten(written)) {
+        const auto found =
+            HasEscape(written) ? step.by_key.find(KeyOf(written)) : step.by_key.find(written);
         if (found == step.by_key.end()) return text.Skip(member);
         expected = found->second;
       }

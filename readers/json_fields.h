@@ -4,6 +4,8 @@
 #define MILLHOPPER_READERS_JSON_FIELDS_H_
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,10 +45,14 @@ class JsonParser {
  private:
   // A step on the way to the values of fields; the first one is the record.
   struct Step {
+    // Whether it is the one of a key that is written so, without escapes. False if in doubt.
+    bool IsWritten(std::string_view written) const { return !has_backslash && key == written; }
+
     std::string key;
-    std::vector<size_t> next;  // the steps from here, in the order of the fields
-    std::unordered_map<std::string, size_t> by_key;  // places in `next`
-    std::unordered_map<size_t, size_t> by_item;      // those whose keys are numbers of items
+    bool has_backslash = false;  // in the key
+    std::vector<size_t> next;    // the steps from here, in the order of the fields
+    std::map<std::string, size_t, std::less<>> by_key;  // places in `next`
+    std::unordered_map<size_t, size_t> by_item;         // those whose keys are numbers of items
   };
 
   void AddField(const std::string& name);

@@ -26,42 +26,46 @@ constexpr std::array<bool, 256> BytesThatMatter() {
 }
 constexpr std::array<bool, 256> kMatters = BytesThatMatter();
 
+// Whether one of eight bytes is one of those. Brackets differ from braces by 0x20.
+bool AnyMatters(const char* eight) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  const auto has_zero = [](uint64_t bytes) {
+    return ((bytes - kOnes) & ~bytes & (kOnes << 7)) != 0;
+  };
+  uint64_t bytes;
+  std::memcpy(&bytes, eight, sizeof(bytes));
+  const uint64_t braces = bytes | (kOnes * 0x20);
+  return has_zero(bytes ^ (kOnes * '"')) || has_zero(braces ^ (kOnes * '{')) ||
+         has_zero(braces ^ (kOnes * '}'));
+}
+
+// The first byte that matters from here on; the end if there is none.
+const char* NextThatMatters(const char* here, const char* end) {
+  while (end - here >= 8 && !AnyMatters(here)) here += 8;
+  while (here < end && !kMatters[static_cast<unsigned char>(*here)]) ++here;
+  return here;
+}
+
 [[noreturn]] void NoValue(std::string_view text) {
   Throw(ErrorCode::kDataLoss, "'", Shown(text), "' is no value of JSON");
 }
 
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 // Where the digits from here on end.
 const char* AfterDigits(const char* here, const char* end) {
-  while (here < end && *here >= '0' && *here <= '9') ++here;
+  while (here < end && IsDigit(*here)) ++here;
   return here;
 }
 
-// Whether a text is a number as JSON writes it: no plus, no zeros before others, digits on both
-// sides of a point.
-bool IsNumber(std::string_view text, bool* whole) {
-  const char* here = text.data();
-  const char* const end = here + text.size();
-  const auto take_digits = [&] {
-    const char* const digits = here;
-    here = AfterDigits(here, end);
-    return here > digits;
-  };
-  *whole = true;
-  if (here < end && *here == '-') ++here;
-  const char* const first = here;
-  if (!take_digits() || (*first == '0' && here - first > 1)) return false;
-  if (here < end && *here == '.') {
-    *whole = false;
-    ++here;
-    if (!take_digits()) return false;
+// Reads a number that begins with a digit or a minus and a digit. Returns where it ends.
+const char* ReadReal(const char* value, const char* end, JsonNumber* number) {
+  end = fast_float::from_chars(value, end, number->real).ptr;
+  if (std::isinf(number->real)) {
+    Throw(ErrorCode::kDataLoss, "'", Shown({value, static_cast<size_t>(end - value)}),
+          "' is more than a float64 holds");
   }
-  if (here < end && (*here | 0x20) == 'e') {
-    *whole = false;
-    ++here;
-    if (here < end && (*here == '+' || *here == '-')) ++here;
-    if (!take_digits()) return false;
-  }
-  return here == end;
+  return end;
 }
 
 // How many bytes the character of more than one has that begins here; 0 if it is no UTF-8 (RFC
@@ -183,10 +187,10 @@ const char* JsonText::EndOfNested(const char* bracket) const {
   char closing[kMostNested];  // of what is open
   size_t open = 0;
   for (const char* here = bracket; here < end_;) {
+    here = NextThatMatters(here, end_);
+    if (here == end_) break;
     const char c = *here;
-    if (!kMatters[static_cast<unsigned char>(c)]) {
-      ++here;
-    } else if (c == '"') {
+    if (c == '"') {
       here = EndOfText(here);
     } else if (c == '{' || c == '[') {
       if (open == kMostNested)
@@ -204,7 +208,7 @@ const char* JsonText::EndOfNested(const char* bracket) const {
 
 const char* JsonText::EndOfScalar(const char* value) const {
   const char* here = value;
-  while (!EndsScalar(here) && *here != ':' && *here != '"' && *here != '{' && *here != '[') ++here;
+  while (!EndsScalar(here)) ++here;
   if (here == value) Fail("a value is missing", value);
   return here;
 }
@@ -241,38 +245,37 @@ bool JsonText::IsNull(const char* value) const {
 }
 
 const char* JsonText::ReadAnyNumber(const char* value, JsonNumber* number) const {
-  const std::string_view text = ScalarAt(value);
-  const char* const end = text.data() + text.size();
-  number->kind = JsonNumber::Kind::kReal;
-  const bool negative = text.front() == '-';
-  if (text.substr(negative ? 1 : 0) == "Infinity") {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    number->real = negative ? -kInfinity : kInfinity;
+  const char* const digits = At(value) == '-' ? value + 1 : value;
+  const char* const end = AfterDigits(digits, end_);  // of the whole part
+  const bool begins = end > digits && (*digits != '0' || end - digits == 1);
+  if (begins && EndsScalar(end)) {
+    if (std::from_chars(value, end, number->integer).ec == std::errc()) {
+      number->kind = JsonNumber::Kind::kInteger;
+    } else if (digits == value &&
+               std::from_chars(value, end, number->unsigned_integer).ec == std::errc()) {
+      number->kind = JsonNumber::Kind::kUnsigned;
+    } else {
+      ReadReal(value, end, number);
+      number->kind = JsonNumber::Kind::kLarge;
+    }
     return end;
   }
+  number->kind = JsonNumber::Kind::kReal;
+  // fast_float takes "1.", too.
+  if (begins && (At(end) != '.' || IsDigit(At(end + 1)))) {
+    const char* const real_end = ReadReal(value, end_, number);
+    if (EndsScalar(real_end)) return real_end;
+  }
+  const std::string_view text = ScalarAt(value);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (text == "NaN") {
     number->real = std::numeric_limits<double>::quiet_NaN();
-    return end;
+  } else if (text == "Infinity" || text == "-Infinity") {
+    number->real = text.front() == '-' ? -kInfinity : kInfinity;
+  } else {
+    NoValue(text);
   }
-  bool whole;
-  if (!IsNumber(text, &whole)) NoValue(text);
-  if (whole) {
-    if (std::from_chars(text.data(), end, number->integer).ec == std::errc()) {
-      number->kind = JsonNumber::Kind::kInteger;
-      return end;
-    }
-    if (!negative &&
-        std::from_chars(text.data(), end, number->unsigned_integer).ec == std::errc()) {
-      number->kind = JsonNumber::Kind::kUnsigned;
-      return end;
-    }
-  }
-  if (whole) number->kind = JsonNumber::Kind::kLarge;
-  fast_float::from_chars(text.data(), end, number->real);
-  if (std::isinf(number->real)) {
-    Throw(ErrorCode::kDataLoss, "'", Shown(text), "' is more than a float64 holds");
-  }
-  return end;
+  return text.data() + text.size();
 }
 
 const char* DecodeJson(std::string_view written, std::string* room, std::string_view* text) {

@@ -5,6 +5,7 @@
 #ifndef MILLHOPPER_READERS_JSON_TEXT_H_
 #define MILLHOPPER_READERS_JSON_TEXT_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -128,9 +129,18 @@ class JsonText {
     return here;
   }
   static bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+  // What follows a value, and what cannot be in one that has no quotes and brackets.
   bool EndsScalar(const char* here) const {
-    return here == end_ || *here == ',' || *here == ']' || *here == '}' || IsBlank(*here);
+    return here == end_ || kEndsScalar[static_cast<unsigned char>(*here)];
   }
+  static constexpr std::array<bool, 256> kEndsScalar = [] {
+    std::array<bool, 256> ends{};
+    for (const unsigned char c : {',', ']', '}', ' ', '\t', '\n', '\r', ':', '"', '{', '['}) {
+      ends[c] = true;
+    }
+    return ends;
+  }();
+
   const char* EndOfText(const char* quote) const;
   const char* EndOfNested(const char* bracket) const;
   const char* EndOfScalar(const char* value) const;
