@@ -152,10 +152,6 @@ const std::vector<SlotSpec>& DiskCacheReader::row_slots() const {
   return stored_slots_.empty() ? GatherReader::row_slots() : stored_slots_;
 }
 
-std::vector<SlotSpec> DiskCacheReader::FoundSlots() const {
-  return stored_slots_.empty() ? GatherReader::FoundSlots() : ReaderBase::FoundSlots();
-}
-
 template <typename Step>
 void DiskCacheReader::Write(const Step& step) {
   try {

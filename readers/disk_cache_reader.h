@@ -60,7 +60,6 @@ class DiskCacheReader final : public GatherReader {
 
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
   const std::vector<SlotSpec>& row_slots() const override;
-  std::vector<SlotSpec> FoundSlots() const override;
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;

@@ -1428,12 +1428,11 @@ INSTANTIATE_TEST_SUITE_P(Files, ReaderContract, WithPools(Files(Where::kDisk)), 
 INSTANTIATE_TEST_SUITE_P(FilesByIndex, ReaderContract, WithPools(FilesByIndex()), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MemoryFiles, ReaderContract, WithPools(Files(Where::kMemory)), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MappedFiles, ReaderContract, WithPools(MappedFiles()), NameOfCase);
-INSTANTIATE_TEST_SUITE_P(Fields, ReaderContract, WithPools(FieldsInAnyOrder(Where::kDisk)),
-                         NameOfCase);
-INSTANTIATE_TEST_SUITE_P(MemoryFields, ReaderContract, WithPools(FieldsInAnyOrder(Where::kMemory)),
-                         NameOfCase);
-INSTANTIATE_TEST_SUITE_P(MappedFields, ReaderContract, WithPools(FieldsInAnyOrder(Where::kMapped)),
-                         NameOfCase);
+// Values are in the slots of their fields with any number of threads; the rows above have more.
+INSTANTIATE_TEST_SUITE_P(Fields, ReaderContract,
+                         WithAPoolAndWithout(FieldsInAnyOrder(Where::kDisk)), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(MappedFields, ReaderContract,
+                         WithAPoolAndWithout(FieldsInAnyOrder(Where::kMapped)), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(MemoryFiles, FaultyFilesContract,
                          WithAPoolAndWithout(Files(Where::kMemory)), NameOfCase);
 INSTANTIATE_TEST_SUITE_P(PluginFields, FaultyFilesContract,

@@ -63,8 +63,8 @@ TEST(ImageList, HasAPathAndALabelInEachLine) {
        {"b.png 7\na.jpg -3\ndir/c 0\nb.png 7\n", "b.png\t7\na.jpg\t-3\ndir/c\t0\nb.png\t7",
         "b.png 7\r\n\r\n \t\na.jpg   -3\r\ndir/c\t 0 \r\nb.png \t 7 \n\n",
         "b.png 7\ra.jpg -3\r\rdir/c\t0\rb.png 7\r", "b.png 7\na.jpg -3\r\ndir/c 0\rb.png 7\r",
-        "\xef\xbb\xbf"
-        "b.png 7\n./a.jpg -3\ndir/../dir/c 0\nb.png 7"}) {
+        ("\xef\xbb\xbf"
+         "b.png 7\n./a.jpg -3\ndir/../dir/c 0\nb.png 7")}) {
     EXPECT_EQ(RecordsOf(folder.List(list)), wanted) << list;
   }
   EXPECT_EQ(RecordsOf(folder.List("")), LabeledRecords{});
