@@ -20,7 +20,7 @@ from silent_server import Moment, SilentServer
 # more than it takes, because other tests may have the processors. To measure it on a quiet machine:
 # MILLHOPPER_LEAVINGS=200 pytest -s -k random_times, which prints the longest.
 ENOUGH = 5.0
-LEAVINGS = int(os.environ.get("MILLHOPPER_LEAVINGS", "12"))
+LEAVINGS = int(os.environ.get("MILLHOPPER_LEAVINGS", "6"))
 MOMENTS: list[Moment] = ["answer", "body", "headers"]
 
 
