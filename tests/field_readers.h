@@ -60,6 +60,23 @@ inline std::vector<std::string> TextsIn(
   return TextsOf(FieldReader(format, file.path(), std::move(fields), attributes).get());
 }
 
+// The elements of files of these contents, which are read one after another.
+inline std::vector<std::string> TextsInFiles(const std::string& format,
+                                             const std::vector<std::string>& contents,
+                                             std::vector<std::string> fields) {
+  std::vector<std::unique_ptr<TempFile>> files;
+  std::vector<std::string> paths;
+  for (const std::string& content : contents) {
+    files.push_back(std::make_unique<TempFile>("part." + format, content));
+    paths.push_back(files.back()->path());
+  }
+  FormatArguments arguments;
+  arguments.attributes.Set("fields", std::move(fields));
+  MultiFileOptions one_by_one;
+  one_by_one.cycle_length = 1;
+  return TextsOf(OpenFiles(paths, {}, arguments, one_by_one).get());
+}
+
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_TESTS_FIELD_READERS_H_

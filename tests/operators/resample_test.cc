@@ -164,20 +164,24 @@ TEST(Resampler, KeepsAnImageThatIsNotResized) {
   }
 }
 
-TEST(Resampler, MakesAPartLikeTheWhole) {
-  const ImageShape shape{30, 40, 3};
+// A window of the result.
+void ExpectPartLikeWhole(int64_t channels) {
+  const ImageShape shape{30, 40, channels};
   const std::vector<uint8_t> pixels = RandomBytes(shape.values());
   const Resize resize{20, 25, Interpolation::kBicubic, true};
   const std::vector<uint8_t> whole = Resized(pixels, shape, resize);
   const Box window{4, 7, 13, 9};
   const std::vector<uint8_t> part = Resized(pixels, shape, resize, window);
   for (int64_t y = 0; y < window.height; ++y) {
-    for (int64_t x = 0; x < window.width * 3; ++x) {
-      ASSERT_EQ(part[static_cast<size_t>(y * window.width * 3 + x)],
-                whole[static_cast<size_t>((window.y + y) * 25 * 3 + window.x * 3 + x)]);
+    for (int64_t x = 0; x < window.width * channels; ++x) {
+      ASSERT_EQ(
+          part[static_cast<size_t>(y * window.width * channels + x)],
+          whole[static_cast<size_t>((window.y + y) * 25 * channels + window.x * channels + x)]);
     }
   }
 }
+
+TEST(Resampler, MakesAPartLikeTheWhole) { ExpectPartLikeWhole(3); }
 
 // One channel is made number by number, three and four by instructions that take several.
 TEST(Resampler, TreatsEachChannelAsAnImage) {
@@ -241,18 +245,7 @@ TEST(Resampler, WeighsColorsByAlpha) {
 // A window of the result, and a part of the image that lies between pixels, as a run of operators
 // asks for them.
 TEST(Resampler, WeighsPartsByAlphaLikeTheWhole) {
-  const ImageShape shape{30, 40, 4};
-  const std::vector<uint8_t> pixels = RandomBytes(shape.values());
-  const Resize resize{20, 25, Interpolation::kBicubic, true};
-  const std::vector<uint8_t> whole = Resized(pixels, shape, resize);
-  const Box window{4, 7, 13, 9};
-  const std::vector<uint8_t> part = Resized(pixels, shape, resize, window);
-  for (int64_t y = 0; y < window.height; ++y) {
-    for (int64_t x = 0; x < window.width * 4; ++x) {
-      ASSERT_EQ(part[static_cast<size_t>(y * window.width * 4 + x)],
-                whole[static_cast<size_t>((window.y + y) * 25 * 4 + window.x * 4 + x)]);
-    }
-  }
+  ExpectPartLikeWhole(4);
   // The same size, but of another part: pixels are mixed.
   Resampler resampler;
   const ImageShape two{1, 2, 2};

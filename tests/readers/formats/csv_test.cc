@@ -398,56 +398,42 @@ TEST(Csv, OfAllFilesMustHaveTheSameHeader) {
               [&] { TextsOf(reader.get()); });
 }
 
-// Reads the files of these contents one after another.
-Texts RowsOfFiles(const Texts& contents, const Texts& fields) {
-  std::vector<std::unique_ptr<TempFile>> files;
-  Texts paths;
-  for (const std::string& content : contents) {
-    files.push_back(std::make_unique<TempFile>("part.csv", content));
-    paths.push_back(files.back()->path());
-  }
-  FormatArguments arguments;
-  arguments.attributes.Set("fields", fields);
-  MultiFileOptions one_by_one;
-  one_by_one.cycle_length = 1;
-  return TextsOf(OpenFiles(paths, {}, arguments, one_by_one).get());
-}
-
 TEST(Csv, TakesAColumnThatAFileLacksAsMissing) {
   const std::string all = "a,b,c\n1,x,2 3\n,,\n", some = "a\n4\n";
   const Texts fields = {"b bytes missing=default", "c int64[-1] missing=default",
                         "a int64[] default=-1"};
   const Texts first = {"'x' | 2 3 | 1", "'' |  | -1"}, second = {"'' |  | 4"};
-  EXPECT_EQ(RowsOfFiles({all, some}, fields), (Texts{first[0], first[1], second[0]}));
-  EXPECT_EQ(RowsOfFiles({some, all}, fields), (Texts{second[0], first[0], first[1]}));
-  EXPECT_EQ(RowsOfFiles({"b,a\ny,5\n", some, "c,a\n6,7\n"}, fields),
+  EXPECT_EQ(TextsInFiles("csv", {all, some}, fields), (Texts{first[0], first[1], second[0]}));
+  EXPECT_EQ(TextsInFiles("csv", {some, all}, fields), (Texts{second[0], first[0], first[1]}));
+  EXPECT_EQ(TextsInFiles("csv", {"b,a\ny,5\n", some, "c,a\n6,7\n"}, fields),
             (Texts{"'y' |  | 5", second[0], "'' | 6 | 7"}));
   const std::string two = "a,b\n1,x\n,\n";
-  EXPECT_EQ(RowsOfFiles({two, some}, {"a int64[] default=0", "b bytes missing=skip"}),
+  EXPECT_EQ(TextsInFiles("csv", {two, some}, {"a int64[] default=0", "b bytes missing=skip"}),
             (Texts{"1 | 'x'"}));
-  EXPECT_EQ(RowsOfFiles({some, two}, {"a int64[] default=9", "b int64[-1] hash=10 default=7"}),
-            (Texts{"4 | 7", StrCat("1 | ", HashBucket("x", 10)), "9 | 7"}));
-  EXPECT_EQ(RowsOfFiles({some}, {"x float32[2] default=0.5", "a int64[] missing=skip"}),
+  EXPECT_EQ(
+      TextsInFiles("csv", {some, two}, {"a int64[] default=9", "b int64[-1] hash=10 default=7"}),
+      (Texts{"4 | 7", StrCat("1 | ", HashBucket("x", 10)), "9 | 7"}));
+  EXPECT_EQ(TextsInFiles("csv", {some}, {"x float32[2] default=0.5", "a int64[] missing=skip"}),
             (Texts{"0.5 0.5 | 4"}));
   // A file without rows has the columns of its header, and those that are there are the same.
-  EXPECT_EQ(RowsOfFiles({"a\n", "a,b\n1,x\n2,\n"}, {"b bytes missing=skip", "a int64[]"}),
+  EXPECT_EQ(TextsInFiles("csv", {"a\n", "a,b\n1,x\n2,\n"}, {"b bytes missing=skip", "a int64[]"}),
             (Texts{"'x' | 1"}));
   ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it", [&] {
-    RowsOfFiles({"a,c,b\n", "c,a\n"}, {"a int64[]", "b bytes missing=default"});
+    TextsInFiles("csv", {"a,c,b\n", "c,a\n"}, {"a int64[]", "b bytes missing=default"});
   });
   ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it", [&] {
-    RowsOfFiles({all, "a,b\n1,x\n"}, {"b bytes missing=skip", "a int64[]"});
+    TextsInFiles("csv", {all, "a,b\n1,x\n"}, {"b bytes missing=skip", "a int64[]"});
   });
   ExpectError(ErrorCode::kDataLoss, "no column is named 'b'; the header has a", [&] {
-    RowsOfFiles({some}, {"b bytes", "a int64[]"});
+    TextsInFiles("csv", {some}, {"b bytes", "a int64[]"});
   });
   // A row of numbers is no header, and numbers of columns name those of all files.
   ExpectError(ErrorCode::kDataLoss, "no column is named 'b'; the header has 1, 2",
-              [&] { RowsOfFiles({"1,2\n3,4\n"}, {"b int64[] default=0"}); });
+              [&] { TextsInFiles("csv", {"1,2\n3,4\n"}, {"b int64[] default=0"}); });
   ExpectError(ErrorCode::kDataLoss, "there is no column #1: the first row has 1 columns",
-              [&] { RowsOfFiles({"1\n"}, {"#1 int64[] missing=default"}); });
+              [&] { TextsInFiles("csv", {"1\n"}, {"#1 int64[] missing=default"}); });
   ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it", [&] {
-    RowsOfFiles({all, some}, {"#0 int64[] missing=skip", "b bytes missing=default"});
+    TextsInFiles("csv", {all, some}, {"#0 int64[] missing=skip", "b bytes missing=default"});
   });
 }
 

@@ -124,21 +124,6 @@ TEST(Npz, MixesOrdersAndMethods) {
   }
 }
 
-// The elements of the files of these contents, one after another, as text.
-Names RowsOfFiles(const Names& contents, const Names& fields) {
-  std::vector<std::unique_ptr<TempFile>> files;
-  Names paths;
-  for (const std::string& content : contents) {
-    files.push_back(std::make_unique<TempFile>("part.npz", content));
-    paths.push_back(files.back()->path());
-  }
-  FormatArguments arguments;
-  arguments.attributes.Set("fields", fields);
-  MultiFileOptions one_by_one;
-  one_by_one.cycle_length = 1;
-  return TextsOf(OpenFiles(paths, {}, arguments, one_by_one).get());
-}
-
 TEST(Npz, TakesAnArrayThatAFileLacksAsMissing) {
   const ZipMember a = {"a.npy", Npy("|u1", "(2,)", "\1\2")};
   const std::string values = FromHex("0000803f 00000040 00004040 00008040");
@@ -152,29 +137,29 @@ TEST(Npz, TakesAnArrayThatAFileLacksAsMissing) {
   };
   for (const int threads : {0, 3}) {
     const PoolSize pool(threads);
-    EXPECT_EQ(RowsOfFiles({all, some}, fields), joined(whole, half));
-    EXPECT_EQ(RowsOfFiles({some, all, some}, fields), joined(half, joined(whole, half)));
+    EXPECT_EQ(TextsInFiles("npz", {all, some}, fields), joined(whole, half));
+    EXPECT_EQ(TextsInFiles("npz", {some, all, some}, fields), joined(half, joined(whole, half)));
   }
-  EXPECT_EQ(RowsOfFiles({some, some}, fields), joined(half, half));
-  EXPECT_EQ(
-      RowsOfFiles({some, all, other}, {"a uint8[] missing=skip", "b float32[2] missing=skip"}),
-      whole);
+  EXPECT_EQ(TextsInFiles("npz", {some, some}, fields), joined(half, half));
+  EXPECT_EQ(TextsInFiles("npz", {some, all, other},
+                         {"a uint8[] missing=skip", "b float32[2] missing=skip"}),
+            whole);
   // The first array of a file that lacks the first field lies at its beginning.
-  EXPECT_EQ(RowsOfFiles({other, all}, {"a uint8[] default=9", "b float32[2]"}),
+  EXPECT_EQ(TextsInFiles("npz", {other, all}, {"a uint8[] default=9", "b float32[2]"}),
             joined({"9 | 1.0 2.0", "9 | 3.0 4.0"}, whole));
   // Nothing tells how many records a file has that has none of the arrays.
   ExpectError(ErrorCode::kDataLoss, "no member is named 'b'; there are 'a.npy'", [&] {
-    RowsOfFiles({all, some}, {"b float32[2] missing=default"});
+    TextsInFiles("npz", {all, some}, {"b float32[2] missing=default"});
   });
-  EXPECT_EQ(RowsOfFiles({all, some}, {"b float32[2] missing=skip"}).size(), 2u);
+  EXPECT_EQ(TextsInFiles("npz", {all, some}, {"b float32[2] missing=skip"}).size(), 2u);
   ExpectError(ErrorCode::kDataLoss, "no member is named 'b'", [&] {
-    RowsOfFiles({all, some}, {"a uint8[]", "b float32[2]"});
+    TextsInFiles("npz", {all, some}, {"a uint8[]", "b float32[2]"});
   });
   // What is there has the declared type in every file.
   const std::string doubles = Zip({a, {"b.npy", Npy("<f8", "(2, 2)", std::string(32, '\0'))}});
   for (const Names& files : {Names{all, doubles}, Names{some, doubles}}) {
     ExpectError(ErrorCode::kDataLoss, "slot 1: float32 [1, 2] is declared, float64 [1, 2] was",
-                [&] { RowsOfFiles(files, fields); });
+                [&] { TextsInFiles("npz", files, fields); });
   }
   const TempFile first("a.npz", all), second("b.npz", some);
   FormatArguments arguments;
