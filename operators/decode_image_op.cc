@@ -72,9 +72,10 @@ OpSchema Schema() {
       .Attr({"exact", false,
              "true: decode JPEG images at full size, even where the same run of operators makes "
              "them at most a quarter as long and wide. false: such an image is decoded at 1/2, 1/4 "
-             "or 1/8 of its size, which changes values: of photographs by 0.5 of 255 on average, "
-             "at hard edges by up to 44, as far as has been measured; with interpolation area by "
-             "1.7 and up to 112, and with nearest they are means of pixels. Alone the operator "
+             "or 1/8 of its size, which changes values: of photographs by 0.4 of 255 on average, "
+             "at hard edges by 50 at most, as far as has been measured (operators/README.md); with "
+             "interpolation area by 1.6 and 120, and with nearest they are means of pixels. Alone "
+             "the operator "
              "always decodes at full size"})
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const auto channels = attributes.Get<int32_t>("channels");
