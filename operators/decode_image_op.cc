@@ -75,8 +75,7 @@ OpSchema Schema() {
              "or 1/8 of its size, which changes values: of photographs by 0.4 of 255 on average, "
              "at hard edges by 50 at most, as far as has been measured (operators/README.md); with "
              "interpolation area by 1.6 and 120, and with nearest they are means of pixels. Alone "
-             "the operator "
-             "always decodes at full size"})
+             "the operator always decodes at full size"})
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const auto channels = attributes.Get<int32_t>("channels");
         Require(channels <= 4 && channels != 2, "attribute 'channels' is ", channels,

@@ -324,7 +324,7 @@ void* BufferPool::Allocate(size_t bytes) {
 }
 
 void BufferPool::Free(Buffer* buffer) noexcept {
-  if (!IsBusy(*buffer)) {
+  if (!IsBusy(*buffer)) {  // else the device would write to memory that others have by then
     if (place_.is_cpu()) {
       std::free(buffer->data_);
     } else if (kind_ == Kind::kPinned) {
