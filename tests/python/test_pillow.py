@@ -104,7 +104,8 @@ def drawings(folder: Path, count: int) -> list[Path]:
     return paths
 
 
-# What operators/README.md says was measured with MILLHOPPER_NEAR_IMAGES=120 pytest -s -k decoded_smaller.
+# What operators/README.md says was measured with this variable at 120:
+# MILLHOPPER_NEAR_IMAGES=120 pytest -s -k decoded_smaller.
 NEAR_IMAGES = int(os.environ.get("MILLHOPPER_NEAR_IMAGES", "24"))
 NEAR_SIZES = [(64, 60), (30, 41), (90, 90), (75, 80), (50, 64), (40, 40), (20, 24), (12, 15)]
 

@@ -336,12 +336,12 @@ TEST_P(ToDevice, MissingMemoryIsAnErrorUntilThereIsSome) {
 TEST_P(ToDevice, ResetAndDestructionLeaveCopiesThatAreUnderWay) {
   device_->Pause();
   {
+    // Each HasNext has two elements copied at most. Whoever wants a fifth waits for the device.
     DoubleBufferReader reader(
-        std::make_unique<BatchReader>(Numbers(), 7, false, BatchMode::kConcat), place_, 3);
-    for (int round = 0; round < 3; ++round) {
-      reader.HasNext();
-      reader.ReInit();
-    }
+        std::make_unique<BatchReader>(Numbers(), 7, false, BatchMode::kConcat), place_, 1);
+    reader.HasNext();
+    reader.ReInit();
+    reader.HasNext();
   }
   device_->Resume();
   for (int round = 0; round < 30; ++round) {
