@@ -14,7 +14,10 @@ OpSchema ShuffleSchema() {
                 .AtLeast(1))
       .Attr({"seed", int64_t{0}, "decides the order together with --seed and the name of Out"})
       .Attr(ReshuffleAttribute())
-      .Order(ShuffledOrder)
+      .Order([](const AttributeMap& attributes) {
+        // A window of one element has no choice.
+        return attributes.Get<int32_t>("buffer_size") > 1 ? ShuffledOrder(attributes) : PassOrder();
+      })
       .Infer(InferSameSlots);
 }
 

@@ -53,7 +53,9 @@ BatchReader::BatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size,
 // and the rows learn those from the loaded elements.
 const std::vector<SlotSpec>& BatchReader::row_slots() const { return slots(); }
 
-std::vector<SlotSpec> BatchReader::FoundSlots() const { return BatchSlots(TypesBelow(), mode_); }
+std::vector<SlotSpec> BatchReader::FoundSlots() const {
+  return BatchSlots(reader().FoundSlots(), mode_);
+}
 
 size_t BatchReader::ElementsReady() const {
   const size_t ready = reader().ElementsReady();

@@ -34,7 +34,7 @@ std::vector<SlotSpec> CollatedSlots(const std::vector<SlotSpec>& below,
 class CollatingReader : public GatherReader {
  public:
   std::vector<SlotSpec> FoundSlots() const override {
-    return CollatedSlots(TypesBelow(), options_);
+    return CollatedSlots(reader().FoundSlots(), options_);
   }
 
  protected:

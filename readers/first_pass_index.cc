@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -28,6 +30,16 @@ void Warn(const std::string& path, const std::string& problem) {
   const std::string line = StrCat("warning: no index of '", Escaped(path),
                                   "' is left, and files are read without one: ", problem, "\n");
   std::fputs(line.c_str(), stderr);
+}
+
+// Nobody has meant what such a link would have made elsewhere.
+void CheckLink(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (!fs::is_symlink(path, none) || fs::exists(path, none)) return;
+  throw Error(ErrorCode::kIo,
+              "no index can be left: it is a link to a file that does not exist; remove the link")
+      .InFile(path, -1);
 }
 
 void WriteBeside(const std::string& path, const std::string& index) {
@@ -142,6 +154,7 @@ bool IsIndexDue(const File& file) {
          "it is on no local disk, and no folder is set for a cache (--cache_dir, set_cache)");
     return false;
   }
+  CheckLink(IndexPathOf(file.path()));
   return !file.version().empty();
 }
 

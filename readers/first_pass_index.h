@@ -15,7 +15,8 @@ namespace millhopper {
 
 // Whether a file that has no index is to get one (FirstPassIndexes). It gets none if its file
 // system does not tell versions apart. If it lies elsewhere and no cache is used, that is told as
-// what LeavingIndex cannot write is. Any thread.
+// what LeavingIndex cannot write is. Throws kIo if a link leads from its place to a file that does
+// not exist. Any thread.
 bool IsIndexDue(const File& file);
 
 // A source that does what another one does, and leaves the index of its file when every chunk has

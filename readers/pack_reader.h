@@ -62,7 +62,7 @@ class PackReader final : public GatherReader {
   PackReader(std::unique_ptr<ReaderBase> reader, const PackOptions& options);
 
   std::vector<SlotSpec> FoundSlots() const override {
-    return PackedSlots(TypesBelow(), options_.length);
+    return PackedSlots(reader().FoundSlots(), options_.length);
   }
 
  private:

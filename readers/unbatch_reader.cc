@@ -96,7 +96,7 @@ UnbatchReader::UnbatchReader(std::unique_ptr<ReaderBase> reader, BatchMode mode)
       mode_(mode) {}
 
 std::vector<SlotSpec> UnbatchReader::FoundSlots() const {
-  return InstanceSlots(TypesBelow(), mode_);
+  return InstanceSlots(reader().FoundSlots(), mode_);
 }
 
 void UnbatchReader::SaveState(ReaderState* state) const {

@@ -131,6 +131,10 @@ void CheckpointFolder::RemoveRemains(const std::string& name) const {
   }
 }
 
+bool CheckpointFolder::IsOthers(uint64_t number) const {
+  return number >= kDoubtful && !IsCheckpoint(*File::Open(Name(number)));
+}
+
 std::optional<Checkpoint> CheckpointFolder::Newest(std::vector<std::string>* damaged) {
   for (passed_over_ = 0; passed_over_ < numbers_.size(); ++passed_over_) {
     try {
@@ -160,7 +164,8 @@ void CheckpointFolder::Write(const Checkpoint& checkpoint) {
   rules.make_target = false;
   WriteCheckpoint(checkpoint, Name(number), rules);
   for (; passed_over_ > 0; --passed_over_) {
-    if (numbers_.back() != number) RemoveRemains(FileName(numbers_.back()));
+    const uint64_t passed = numbers_.back();
+    if (passed != number && !IsOthers(passed)) RemoveRemains(FileName(passed));
     numbers_.pop_back();
   }
   numbers_.push_back(number);
@@ -173,7 +178,7 @@ void CheckpointFolder::Write(const Checkpoint& checkpoint) {
 void CheckpointFolder::Clear() {
   passed_over_ = 0;
   while (!numbers_.empty()) {
-    FileSystemOf(path_).Remove(Name(numbers_.back()));
+    if (!IsOthers(numbers_.back())) FileSystemOf(path_).Remove(Name(numbers_.back()));
     numbers_.pop_back();
   }
 }

@@ -34,11 +34,11 @@ class CheckpointFolder {
   // `damaged`, one text each. Throws what reading throws, except kDataLoss.
   std::optional<Checkpoint> Newest(std::vector<std::string>* damaged);
   // Writes the next checkpoint, whole or not at all, and then removes those that Newest has passed
-  // over and those that are not kept. The order is that of the numbers and never of clocks. Throws
-  // as WriteCheckpoint, and then nothing is removed.
+  // over, unless they are only called so, and those that are not kept. The order is that of the
+  // numbers and never of clocks. Throws as WriteCheckpoint, and then nothing is removed.
   void Write(const Checkpoint& checkpoint);
-  // Removes all. Throws kIo if one of them cannot be removed: another run that begins in the folder
-  // would be taken for it later.
+  // Removes all, but not what is only called so. Throws kIo if one of them cannot be removed:
+  // another run that begins in the folder would be taken for it later.
   void Clear();
 
  private:
@@ -62,6 +62,8 @@ class CheckpointFolder {
   uint64_t NextNumber();
   // Removes what only takes room, if it can be removed.
   void RemoveRemains(const std::string& name) const;
+  // Whether a file is only called as a checkpoint is: what is in it may be dear to somebody.
+  bool IsOthers(uint64_t number) const;
 
   const std::string path_;
   const size_t keep_;

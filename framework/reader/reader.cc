@@ -418,15 +418,6 @@ std::vector<SlotSpec> DecoratedReader::FoundSlots() const {
   return &row_slots() == &reader_->row_slots() ? reader_->FoundSlots() : ReaderBase::FoundSlots();
 }
 
-std::vector<SlotSpec> DecoratedReader::TypesBelow() const {
-  std::vector<SlotSpec> types = reader_->FoundSlots();
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (reader_->slots()[i].known) continue;
-    for (size_t axis = 0; axis < types[i].dims.size(); ++axis) types[i].dims[axis] = -1;
-  }
-  return types;
-}
-
 DecoratedReader::DecoratedReader(std::unique_ptr<ReaderBase> reader)
     : ReaderBase(reader->slots(), reader->depth() + 1, reader->readers() + 1),
       reader_(std::move(reader)) {}

@@ -155,9 +155,8 @@ class ReaderBase {
   // Where slots() does not know a slot, because only a file does: opens that file. Plans nothing.
   // An error of the file is left to Plan; throws only errors that interrupt. The thread that plans.
   virtual void LearnSlots();
-  // slots(), and where these do not know a slot, what is known of it by now. Of the dims of
-  // elements that are made of several (batches) only their number is told, because those of another
-  // reader of the same type may be of other sizes. The thread that plans.
+  // slots(), and where these do not know a slot, what is known of it by now. The thread
+  // that plans.
   virtual std::vector<SlotSpec> FoundSlots() const;
   // The device that holds the values of loaded elements.
   virtual Place place() const;
@@ -311,9 +310,6 @@ class DecoratedReader : public ReaderBase {
   void PlanNext(size_t n, TicketRun* run) override { reader_->Plan(n, run); }
   void Rewind(uint64_t pass) override { reader_->Restart(pass); }
   ReaderBase& reader() const { return *reader_; }
-  // FoundSlots of the reader below, for a reader whose elements are made of several of its: any
-  // size where that has only been found.
-  std::vector<SlotSpec> TypesBelow() const;
 
  private:
   std::unique_ptr<ReaderBase> reader_;

@@ -113,12 +113,19 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
     due = true;
   }
 
+  // The reader has files for as long as one of its handles reads.
+  void EndIfAllHave() {
+    const int all = handles.load();
+    if (all > 0 && ended.load() == all) reader->EndReading();
+  }
+
   const std::unique_ptr<ReaderBase> reader;
   YieldingMutex planning;   // guards Plan and Restart of the reader and what is below
   uint64_t generation = 0;  // how often the reader was restarted
   bool begun = false;       // whether a consumer has begun the reader's pass (BeginPass)
   bool due = false;         // whether the next handle that is restarted must restart the reader
   std::atomic<int> handles{0};
+  std::atomic<int> ended{0};           // of them
   bool shared_out = false;             // it yields one share of its chunks
   std::atomic<bool> has_holder{true};  // false if only handles of other readers still read it
   std::mutex use;                      // held by the thread that reads through the holder; guards:
@@ -141,7 +148,11 @@ class ReaderHolder::Handle final : public ReaderBase {
     ++held_->handles;
     generation_ = held_->generation;
   }
-  ~Handle() override { --held_->handles; }  // without the mutex: another one may wait with it
+  ~Handle() override {  // without the mutex: another one may wait with it
+    SetEnded(false);
+    --held_->handles;
+    held_->EndIfAllHave();
+  }
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
     held_->reader->Load(tickets, n, rows);
@@ -201,7 +212,8 @@ class ReaderHolder::Handle final : public ReaderBase {
   const std::vector<SlotSpec>& row_slots() const override { return held_->reader->row_slots(); }
   // Other handles may go on. Takes no lock, because a thread that works ahead may hold it for long.
   void EndReading() override {
-    if (held_->handles.load() == 1) held_->reader->EndReading();
+    SetEnded(true);
+    held_->EndIfAllHave();
   }
   void LearnSlots() override {
     PlanYielding([this] { held_->reader->LearnSlots(); });
@@ -247,6 +259,7 @@ class ReaderHolder::Handle final : public ReaderBase {
   // restarts, because its handles may count passes differently.
   void Rewind(uint64_t pass) override {
     const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
+    SetEnded(false);
     const bool first = generation_ == held_->generation;
     if (first) ++held_->generation;
     generation_ = held_->generation;
@@ -265,12 +278,18 @@ class ReaderHolder::Handle final : public ReaderBase {
     state->Set("joined", generation_ == held_->generation ? 1 : 0);
   }
 
+  void SetEnded(bool ended) {
+    if (ended_.exchange(ended) == ended) return;
+    held_->ended += ended ? 1 : -1;
+  }
+
   bool Meet(SharedReaders* shared) const {
     return shared->Meet(held_.get(), static_cast<size_t>(held_->handles.load()), origin());
   }
 
   const std::shared_ptr<Held> held_;
   uint64_t generation_ = 0;
+  std::atomic<bool> ended_{false};  // whether it reads nothing more before it is restarted
 };
 
 ReaderBase& ReaderHolder::Held::Own() {

@@ -33,7 +33,11 @@ constexpr Beginning kBeginnings[] = {
     {"\x76\x2F\x31\x01"sv, "OpenEXR"sv},
     {"#?RADIANCE"sv, "Radiance HDR"sv},
     {"DDS "sv, "DDS"sv},
-    {"<svg"sv, "SVG"sv},
+    {"icns"sv, "ICNS"sv},
+    {"\0\0\2\0"sv, "CUR"sv},
+    {"%PDF-"sv, "PDF"sv},
+    {"%!PS"sv, "PostScript"sv},
+    {"\xC5\xD0\xD3\xC6"sv, "PostScript"sv},  // with a preview
 };
 
 bool BeginsWith(std::string_view text, std::string_view beginning) {
@@ -48,6 +52,17 @@ bool IsBmp(std::string_view image) {
   const auto size = static_cast<uint8_t>(image[kHeaderAt]);
   return image.substr(kHeaderAt + 1, 3) == "\0\0\0"sv &&
          std::count(std::begin(kHeaderBytes), std::end(kHeaderBytes), size) > 0;
+}
+
+// "<svg" may come after a byte order mark, a declaration of XML, comments and white space. Of a
+// document that begins so, the first 1,024 bytes are looked through for it.
+bool IsSvg(std::string_view image) {
+  constexpr size_t kLookedThrough = 1024;
+  std::string_view text = image.substr(0, kLookedThrough);
+  if (BeginsWith(text, "\xEF\xBB\xBF")) text.remove_prefix(3);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return BeginsWith(text, "<svg") || ((BeginsWith(text, "<?xml") || BeginsWith(text, "<!")) &&
+                                      text.find("<svg") != std::string_view::npos);
 }
 
 // PBM, PGM, PPM and PAM: "P", a number from 1 to 7, and white space.
@@ -87,6 +102,7 @@ std::string_view OtherFormatOf(const uint8_t* bytes, size_t size) {
     if (BeginsWith(image, one.bytes)) return one.format;
   }
   if (IsBmp(image)) return "BMP";
+  if (IsSvg(image)) return "SVG";
   if (IsNetpbm(image)) return "PNM (PBM, PGM, PPM)";
   return FormatOfBrands(image);
 }

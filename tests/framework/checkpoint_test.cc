@@ -231,14 +231,15 @@ TEST(CheckpointFolderTest, PassesOverAFileThatTheLargestNumbersName) {
                 [&] { NewestCheckpointIn(path, &others); });
     for (const uint64_t step : {1, 2, 3}) {
       CheckpointFolder(path, 2).Write(Some(step));
-      // It may be put there again at any time.
-      WriteFile(other, "not a state");
+      EXPECT_EQ(ReadFile(other), "not a state");
       ExpectSame(*CheckpointFolder(path, 2).Newest(&damaged), Some(step));
       others.clear();
       EXPECT_EQ(NewestCheckpointIn(path, &others),
                 StrCat(path, "/checkpoint-0000000", step, ".save"));
       EXPECT_EQ(others, std::vector<std::string>{other});
     }
+    CheckpointFolder(path, 2).Clear();
+    EXPECT_EQ(ReadFile(other), "not a state");
   }
 }
 

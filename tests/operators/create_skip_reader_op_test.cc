@@ -128,6 +128,7 @@ TEST(CreateSkipReaderOp, WarnsWhereEachPassHasAnotherOrder) {
 TEST(CreateSkipReaderOp, DoesNotWarnWhereAllPassesAreAlike) {
   Below same = kShuffled, files = kFiles;
   same.attributes.emplace_back("reshuffle", "b: false");
+  EXPECT_TRUE(Warnings({kFiles, {"create_shuffle_reader", {{"buffer_size", "i: 1"}}}}).empty());
   files.attributes.emplace_back("shuffle_files", "b: true");
   files.attributes.emplace_back("reshuffle", "b: false");
   const Below cached = {"create_cache_reader", {{"memory_bytes", "i: 1000000"}}};

@@ -434,6 +434,8 @@ TEST(ImageDecoder, NamesFormatsThatItCannotDecode) {
       {"P6\n2 2\n255\n", "PNM"},
       {"qoif", "QOI"},
       {"<svg xmlns=", "SVG"},
+      {"\xEF\xBB\xBF<?xml version=\"1.0\"?>\n<!-- a -->\n<svg xmlns=", "SVG"},
+      {"%PDF-1.7", "PDF"},
   };
   for (const auto& [bytes, format] : images) {
     ExpectError(ErrorCode::kDataLoss, StrCat(format, format == "PNM" ? " (" : " image of "),

@@ -217,6 +217,14 @@ TEST_P(FirstPass, LeavesNoneAfterAnError) {
   }
 }
 
+TEST_P(FirstPass, LeavesNoneElsewhereThroughALink) {
+  const std::string path = Write(texts_);
+  const IndexesAreLeft left;
+  fs::create_symlink(folder_ + "/elsewhere", IndexPathOf(path));
+  ExpectError(ErrorCode::kIo, IndexPathOf(path), [&] { ReadAll(Open(path).get()); });
+  EXPECT_FALSE(fs::exists(folder_ + "/elsewhere"));
+}
+
 TEST_P(FirstPass, LeavesNoneOfAFileThatHasChanged) {
   Texts changed = texts_;
   for (std::string& text : changed) {

@@ -14,6 +14,7 @@
 #include "framework/base/place.h"
 #include "framework/io/output_file.h"
 #include "framework/reader/position.h"
+#include "framework/reader/reader_holder.h"
 #include "readers/double_buffer_reader.h"
 #include "readers/map_reader.h"
 #include "readers/take_reader.h"
@@ -226,6 +227,29 @@ TEST(ReplacedFiles, AreNotHeldByAReaderThatOthersHaveEnded) {
     Replace(file.path(), "9\n");
     ExpectToEnd(reader.get(), "9 ");
   }
+}
+
+TEST(ReplacedFiles, AreHeldUntilAllWhoShareTheirReaderHaveEnded) {
+  const TempFile file("file.txt", "1\n2\n3\n4\n");
+  ReaderHolder source;
+  source.Reset(OpenFiles({file.path()}, {}, {}, {}));
+  TakeReader first(source.NewHandle(), 1), second(source.NewHandle(), 1);
+  auto third = std::make_unique<TakeReader>(source.NewHandle(), 1);
+  ExpectToEnd(&first, "1 ");
+  ExpectToEnd(&second, "2 ");
+  ExpectHeld(file.path());
+  third.reset();
+  Replace(file.path(), "5\n6\n7\n8\n");
+  first.ReInit();
+  ExpectToEnd(&first, "5 ");
+  Replace(file.path(), "9\n");  // the second one's pass is the last one
+  first.ReInit();
+  second.ReInit();
+  EXPECT_TRUE(first.HasNext());
+  ExpectToEnd(&second, "");
+  ExpectHeld(file.path());
+  ExpectToEnd(&first, "9 ");
+  Replace(file.path(), "0\n");
 }
 
 TEST(ReplacedFiles, AreNotReadWhileTheyAreWritten) {

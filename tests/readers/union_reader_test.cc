@@ -62,6 +62,14 @@ ReaderPtr Open(const std::vector<std::string>& paths,
 
 ReaderPtr Open(const std::string& path) { return Open(std::vector<std::string>{path}); }
 
+// Knows them before it opens the file; they are those of "a".
+ReaderPtr OpenDeclared(const std::string& path) {
+  SlotSpec slot;
+  slot.dtype = DataType::kInt64;
+  slot.dims = {1, 3};
+  return Open({path}, {{slot}});
+}
+
 // Knows type and rank, as a function does that was called once.
 ReaderPtr OpenAny(const std::string& path) {
   SlotSpec slot;
@@ -91,6 +99,11 @@ ReaderPtr Batches(ReaderPtr reader) {
   return std::make_unique<BatchReader>(std::move(reader), 4, false, BatchMode::kConcat);
 }
 
+ReaderPtr Instances(ReaderPtr reader) {
+  return std::make_unique<UnbatchReader>(Batches(std::move(reader)), BatchMode::kConcat);
+}
+
+using OpenOne = ReaderPtr (*)(const std::string&);
 using Join = ReaderPtr (*)(ReaderPtr, ReaderPtr);
 constexpr Join kJoins[] = {&Chain, &Mix};
 
@@ -176,16 +189,18 @@ TEST(UnionReader, RefusesOthersBeforeItYieldsAny) {
       }
       ExpectTheSameFromAnyPoint([&] { return join(OpenAny(a), Open(other)); }, 0, words);
       ExpectTheSameFromAnyPoint([&] { return join(Open(other), OpenAny(a)); }, 0, words);
-      // Of what is made of several elements the type must be the same, but not the size.
-      ExpectTheSameFromAnyPoint([&] { return join(Batches(Open(a)), Batches(Open(other))); }, 0,
-                                words);
-      ExpectTheSameFromAnyPoint([&] { return join(Batches(Open(a)), Batches(Open(wide))); }, 6, "");
-      ExpectTheSameFromAnyPoint(
-          [&] {
-            return join(std::make_unique<UnbatchReader>(Batches(Open(a)), BatchMode::kConcat),
-                        Open(other));
-          },
-          0, words);
+      // The same of what is made of several elements, or of one of those.
+      for (const std::string& b : {wide, other}) {
+        for (const OpenOne open : {OpenOne{&Open}, OpenOne{&OpenDeclared}}) {
+          ExpectTheSameFromAnyPoint([&] { return join(Batches(open(a)), Batches(Open(b))); }, 0,
+                                    words);
+          ExpectTheSameFromAnyPoint([&] { return join(Batches(Open(b)), Batches(open(a))); }, 0,
+                                    words);
+          ExpectTheSameFromAnyPoint([&] { return join(Instances(open(a)), Instances(Open(b))); }, 0,
+                                    words);
+          ExpectTheSameFromAnyPoint([&] { return join(Instances(Open(b)), open(a)); }, 0, words);
+        }
+      }
       ExpectTheSameFromAnyPoint([&] { return join(join(Open(a), Open(a)), Open(other)); }, 0,
                                 words);
       ExpectTheSameFromAnyPoint(
