@@ -131,8 +131,8 @@ TEST_F(IndexCommand, ThroughALinkToNothingAreAnError) {
   for (const std::string& target : {elsewhere + "/index", std::string("elsewhere/index")}) {
     fs::create_symlink(target, IndexPathOf(one));
     const ChildResult read = Run({"tools/peek", "--digest", one, "--index"});
-    EXPECT_EQ(read.exit_code, 0) << read.errors;
-    EXPECT_THAT(read.errors, HasSubstr("warning: no index of '" + one + "' is left"));
+    EXPECT_EQ(read.exit_code, 4) << read.output;
+    EXPECT_THAT(read.errors, HasSubstr(IndexPathOf(one) + ": no index can be left: it is a link"));
     for (const char* force : {"--force", "--noforce"}) {
       const ChildResult made = Run({"tools/recordio", "index", force, one});
       EXPECT_EQ(made.exit_code, 4) << made.output;
