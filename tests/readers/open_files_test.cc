@@ -242,11 +242,11 @@ TEST(ReplacedFiles, AreHeldUntilAllWhoShareTheirReaderHaveEnded) {
   Replace(file.path(), "5\n6\n7\n8\n");
   first.ReInit();
   ExpectToEnd(&first, "5 ");
-  Replace(file.path(), "9\n");  // the second one's pass is the last one
+  Replace(file.path(), "9\n10\n11\n");  // the second one has not begun another pass
   first.ReInit();
   second.ReInit();
   EXPECT_TRUE(first.HasNext());
-  ExpectToEnd(&second, "");
+  ExpectToEnd(&second, "10 ");
   ExpectHeld(file.path());
   ExpectToEnd(&first, "9 ");
   Replace(file.path(), "0\n");
