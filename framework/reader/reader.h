@@ -155,8 +155,7 @@ class ReaderBase {
   // Where slots() does not know a slot, because only a file does: opens that file. Plans nothing.
   // An error of the file is left to Plan; throws only errors that interrupt. The thread that plans.
   virtual void LearnSlots();
-  // slots(), and where these do not know a slot, what is known of it by now. The thread
-  // that plans.
+  // slots(), and where these do not know a slot, what is known of it by now. The thread that plans.
   virtual std::vector<SlotSpec> FoundSlots() const;
   // The device that holds the values of loaded elements.
   virtual Place place() const;

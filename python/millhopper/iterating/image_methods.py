@@ -35,13 +35,14 @@ class ImageMethods(ApplyingMethods):
     Random methods draw by the reader's seed, their own ``seed``, their ``name``, the pass, and the
     number of the record in it: an image gets other numbers in each pass, and the same ones whatever
     the threads are, in any shard, and after any ``shuffle`` or other method that is added or taken
-    away, but for those that number elements anew (``batch``, ``unbatch``, ``chain``, ``mix``); a
+    away, but for those that number elements anew (``batch``, ``unbatch``, ``chain``, ``mix``). A
     source that itself yields its records in a random order (``open_files(shuffle_records=True)``,
-    ``from_arrays(shuffle=True)``) numbers them by their places in it. Without ``name`` they draw by that of the files' reader (``files``) and of the operator,
-    and if the operator is used again, how often it has been: ``files.flip``, ``files.flip_2``. So
-    readers of different files draw equal numbers for equal records unless something tells them
-    apart: give ranks that open files of their own, instead of ``shard`` of all files, a ``seed``
-    each where they open them (``seed=1000 * seed + rank``), and sources that are mixed a ``name``.
+    ``from_arrays(shuffle=True)``) numbers them by their places in that order. Without ``name`` they
+    draw by that of the files' reader (``files``) and of the operator, and if the operator is used
+    again, how often it has been: ``files.flip``, ``files.flip_2``. So readers of different files
+    draw equal numbers for equal records unless something tells them apart: give ranks that open
+    files of their own, instead of ``shard`` of all files, a ``seed`` each where they open them
+    (``seed=1000 * seed + rank``), and sources that are mixed a ``name``.
 
     Source: names and distributions of torchvision.transforms; ``executor --list_ops TYPE`` says of
     each operator whose arithmetic it follows.
