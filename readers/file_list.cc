@@ -18,7 +18,6 @@
 #include "framework/io/output_file.h"
 #include "framework/reader/file_format.h"
 #include "readers/chunk_index.h"
-#include "readers/recordio_manifest.h"
 
 namespace millhopper {
 namespace {
@@ -193,12 +192,16 @@ bool IsUnfinishedIndex(const std::string& name) {
 // Names of existing files that match; throws if there are none.
 std::vector<std::string> Glob(const std::string& pattern) {
   std::vector<std::string> names = FileSystemOf(pattern).List(pattern);
-  const auto drop = [&names](const char* suffix) {
+  const auto drop = [&names](const std::string& suffix) {
     names.erase(std::remove_if(names.begin(), names.end(),
                                [&](const std::string& name) { return EndsWith(name, suffix); }),
                 names.end());
   };
-  if (!EndsWith(pattern, ".json")) drop(kManifestSuffix);
+  for (const std::string& tag : FileFormatTags()) {
+    for (const std::string& suffix : FindFileFormat(tag)->beside) {
+      if (!EndsWith(pattern, suffix.substr(suffix.rfind('.')))) drop(suffix);
+    }
+  }
   if (!EndsWith(pattern, kIndexSuffix)) drop(kIndexSuffix);
   if (!EndsWith(pattern, kPartialSuffix)) {
     // Another process may be writing the index of a file just now, or was killed while it did.

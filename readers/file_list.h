@@ -14,7 +14,8 @@ namespace millhopper {
 //   {a,b,}           one of these, each of which may have braces of its own
 //   {00000..00127}   one of these numbers, filled up with zeros if one of the ends has a zero first
 //   * ? [a-z]        as in the shell: existing files; never a leading dot, never a slash, and
-//                    never a manifest (recordio_manifest.h) unless the pattern ends in ".json",
+//                    never what lies beside files of a format (FormatSchema::Beside), such as a
+//                    manifest, unless the pattern has its extension (".json"),
 //                    never an index (chunk_index.h) unless it ends in ".mhi", or one that is
 //                    being written unless it ends in ".partial"
 // A file that exists under exactly the name that is written is taken as it is. Throws

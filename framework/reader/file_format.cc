@@ -195,6 +195,11 @@ FormatSchema& FormatSchema::Companion(std::string name, std::string list_name, s
   return *this;
 }
 
+FormatSchema& FormatSchema::Beside(std::string suffix) {
+  beside.push_back(std::move(suffix));
+  return *this;
+}
+
 FormatSchema& FormatSchema::GuessFields(
     std::vector<std::string> (*guess)(const std::string& path, const AttributeMap& attributes)) {
   guess_fields = guess;

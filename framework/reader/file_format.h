@@ -254,6 +254,9 @@ struct FormatSchema {
   // An attribute that names one more file per file: `name` for a single file, `list_name` (paired
   // by position) in open_files.
   FormatSchema& Companion(std::string name, std::string list_name, std::string text);
+  // Names with this end, such as ".manifest.json", are those of files beside files of the format: a
+  // pattern of file names leaves them out, unless it has the same extension (".json") itself.
+  FormatSchema& Beside(std::string suffix);
   // For formats with an attribute `fields`: entries that fit the first records of a file, for a
   // reader with these attributes. May throw what reading the file throws.
   FormatSchema& GuessFields(std::vector<std::string> (*guess)(const std::string& path,
@@ -268,6 +271,7 @@ struct FormatSchema {
   std::string doc;  // one line
   std::vector<AttributeSchema> attributes;
   std::vector<std::string> extensions;
+  std::vector<std::string> beside;
   bool (*matches)(const char* head, size_t size) = nullptr;
   bool reads_folders = false;
   std::string companion_name, companion_list_name, companion_doc;

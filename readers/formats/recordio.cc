@@ -295,6 +295,7 @@ FormatSchema RecordIOSchema() {
   FormatSchema schema("RecordIO in every dialect: Fluid and Go order, crc32c; none, snappy, gzip");
   return std::move(
       schema.Extension(".recordio")
+          .Beside(kManifestSuffix)
           .Magic(&HasRecordIOMagic)
           .Attr(AttributeSchema("content", std::string("tensors"),
                                 "what a record holds: serialised tensors, one a declared slot; or "
