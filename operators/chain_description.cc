@@ -26,8 +26,8 @@
 #include "operators/loaded_files.h"
 #include "operators/shard_choice.h"
 #include "proto/framework.pb.h"
-#include "readers/cache_file.h"
-#include "readers/file_list.h"
+#include "readers/cache/cache_file.h"
+#include "readers/sources/file_list.h"
 
 namespace millhopper {
 namespace {

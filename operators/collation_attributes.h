@@ -5,7 +5,7 @@
 
 #include "framework/base/attribute.h"
 #include "framework/program/operator.h"
-#include "readers/collating_reader.h"
+#include "readers/gather/collating_reader.h"
 
 namespace millhopper {
 

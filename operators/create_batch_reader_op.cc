@@ -3,7 +3,7 @@
 #include "framework/program/infer_context.h"
 #include "framework/program/scope.h"
 #include "operators/reader_creation.h"
-#include "readers/batch_reader.h"
+#include "readers/decorate/batch_reader.h"
 
 namespace millhopper {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "operators/collation_attributes.h"
 #include "operators/reader_creation.h"
-#include "readers/bucket_reader.h"
+#include "readers/gather/bucket_reader.h"
 
 namespace millhopper {
 namespace {

@@ -8,8 +8,8 @@
 #include "operators/chain_description.h"
 #include "operators/reader_creation.h"
 #include "proto/framework.pb.h"
-#include "readers/cache_reader.h"
-#include "readers/disk_cache_reader.h"
+#include "readers/cache/cache_reader.h"
+#include "readers/cache/disk_cache_reader.h"
 
 namespace millhopper {
 namespace {

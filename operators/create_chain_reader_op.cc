@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_chain_reader: one reader after another.
 #include "operators/reader_creation.h"
-#include "readers/chain_reader.h"
+#include "readers/combine/chain_reader.h"
 
 namespace millhopper {
 namespace {

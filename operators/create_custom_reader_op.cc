@@ -6,7 +6,7 @@
 
 #include "operators/element_block.h"
 #include "operators/reader_creation.h"
-#include "readers/map_reader.h"
+#include "readers/decorate/map_reader.h"
 
 namespace millhopper {
 namespace {

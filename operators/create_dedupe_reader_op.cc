@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "operators/reader_creation.h"
-#include "readers/dedupe_reader.h"
+#include "readers/gather/dedupe_reader.h"
 
 namespace millhopper {
 namespace {

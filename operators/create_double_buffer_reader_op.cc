@@ -2,7 +2,7 @@
 // create_double_buffer_reader: loads elements ahead of their use and can copy them to a device.
 #include "framework/program/run_state.h"
 #include "operators/reader_creation.h"
-#include "readers/double_buffer_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
 
 namespace millhopper {
 namespace {

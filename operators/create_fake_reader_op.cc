@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_fake_reader: the first element again and again.
 #include "operators/reader_creation.h"
-#include "readers/fake_reader.h"
+#include "readers/decorate/fake_reader.h"
 
 namespace millhopper {
 namespace {

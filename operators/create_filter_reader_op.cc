@@ -7,7 +7,7 @@
 #include "framework/base/error.h"
 #include "operators/element_block.h"
 #include "operators/reader_creation.h"
-#include "readers/filter_reader.h"
+#include "readers/decorate/filter_reader.h"
 
 namespace millhopper {
 namespace {

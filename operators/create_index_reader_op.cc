@@ -6,7 +6,7 @@
 
 #include "framework/program/infer_context.h"
 #include "operators/reader_creation.h"
-#include "readers/index_reader.h"
+#include "readers/sources/index_reader.h"
 
 namespace millhopper {
 namespace {

@@ -10,7 +10,7 @@
 #include "framework/program/scope.h"
 #include "operators/reader_creation.h"
 #include "proto/framework.pb.h"
-#include "readers/mix_reader.h"
+#include "readers/combine/mix_reader.h"
 
 namespace millhopper {
 namespace {

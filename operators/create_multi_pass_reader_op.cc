@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_multi_pass_reader: several passes as one.
 #include "operators/reader_creation.h"
-#include "readers/multi_pass_reader.h"
+#include "readers/decorate/multi_pass_reader.h"
 
 namespace millhopper {
 namespace {

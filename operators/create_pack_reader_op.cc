@@ -5,7 +5,7 @@
 
 #include "framework/program/infer_context.h"
 #include "operators/reader_creation.h"
-#include "readers/pack_reader.h"
+#include "readers/gather/pack_reader.h"
 
 namespace millhopper {
 namespace {

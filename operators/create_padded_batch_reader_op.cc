@@ -2,7 +2,7 @@
 // create_padded_batch_reader: makes batches of sequences that are padded to one length.
 #include "operators/collation_attributes.h"
 #include "operators/reader_creation.h"
-#include "readers/padded_batch_reader.h"
+#include "readers/gather/padded_batch_reader.h"
 
 namespace millhopper {
 namespace {

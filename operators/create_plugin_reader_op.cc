@@ -11,8 +11,8 @@
 #include "framework/reader/parser_plugins.h"
 #include "operators/reader_creation.h"
 #include "proto/framework.pb.h"
-#include "readers/open_files.h"
-#include "readers/plugin_reader.h"
+#include "readers/sources/open_files.h"
+#include "readers/sources/plugin_reader.h"
 
 namespace millhopper {
 namespace {

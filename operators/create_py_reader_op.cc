@@ -8,7 +8,7 @@
 #include "framework/checkpoint/unsaved.h"
 #include "framework/program/scope.h"
 #include "operators/reader_creation.h"
-#include "readers/queue_reader.h"
+#include "readers/sources/queue_reader.h"
 
 namespace millhopper {
 namespace {

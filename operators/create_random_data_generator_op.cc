@@ -3,7 +3,7 @@
 #include "framework/base/error.h"
 #include "framework/program/infer_context.h"
 #include "operators/reader_creation.h"
-#include "readers/random_data_reader.h"
+#include "readers/sources/random_data_reader.h"
 
 namespace millhopper {
 namespace {

@@ -5,7 +5,7 @@
 #include "framework/base/error.h"
 #include "operators/reader_creation.h"
 #include "operators/shard_choice.h"
-#include "readers/shard_reader.h"
+#include "readers/decorate/shard_reader.h"
 
 namespace millhopper {
 namespace {

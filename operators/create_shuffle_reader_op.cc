@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_shuffle_reader: draws elements at random from a window.
 #include "operators/reader_creation.h"
-#include "readers/shuffle_reader.h"
+#include "readers/decorate/shuffle_reader.h"
 
 namespace millhopper {
 namespace {

@@ -9,7 +9,7 @@
 #include "operators/pass_order.h"
 #include "operators/reader_creation.h"
 #include "proto/framework.pb.h"
-#include "readers/skip_reader.h"
+#include "readers/decorate/skip_reader.h"
 
 namespace millhopper {
 namespace {

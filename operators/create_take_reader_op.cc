@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_take_reader: the first elements of every pass.
 #include "operators/reader_creation.h"
-#include "readers/take_reader.h"
+#include "readers/decorate/take_reader.h"
 
 namespace millhopper {
 namespace {

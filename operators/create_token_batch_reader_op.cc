@@ -4,7 +4,7 @@
 
 #include "operators/collation_attributes.h"
 #include "operators/reader_creation.h"
-#include "readers/token_batch_reader.h"
+#include "readers/gather/token_batch_reader.h"
 
 namespace millhopper {
 namespace {

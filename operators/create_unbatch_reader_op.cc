@@ -7,7 +7,7 @@
 
 #include "framework/program/infer_context.h"
 #include "operators/reader_creation.h"
-#include "readers/unbatch_reader.h"
+#include "readers/decorate/unbatch_reader.h"
 
 namespace millhopper {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "framework/program/infer_context.h"
 #include "operators/reader_creation.h"
-#include "readers/window_reader.h"
+#include "readers/gather/window_reader.h"
 
 namespace millhopper {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "framework/program/infer_context.h"
 #include "operators/reader_creation.h"
-#include "readers/zip_reader.h"
+#include "readers/combine/zip_reader.h"
 
 namespace millhopper {
 namespace {

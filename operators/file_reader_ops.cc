@@ -11,7 +11,7 @@
 #include "framework/base/error.h"
 #include "operators/reader_creation.h"
 #include "operators/slot_declaration.h"
-#include "readers/open_files.h"
+#include "readers/sources/open_files.h"
 
 namespace millhopper {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "framework/base/attribute.h"
 #include "operators/sequences.h"
-#include "readers/text_file.h"
+#include "readers/support/text_file.h"
 
 namespace millhopper {
 namespace {

@@ -8,7 +8,7 @@
 #include "framework/base/error.h"
 #include "operators/loaded_files.h"
 #include "operators/sequences.h"
-#include "readers/text_file.h"
+#include "readers/support/text_file.h"
 
 namespace millhopper {
 namespace {

@@ -9,7 +9,7 @@
 #include "operators/reader_creation.h"
 #include "operators/slot_declaration.h"
 #include "proto/framework.pb.h"
-#include "readers/open_files.h"
+#include "readers/sources/open_files.h"
 
 namespace millhopper {
 namespace {

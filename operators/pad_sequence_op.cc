@@ -10,7 +10,7 @@
 #include "framework/base/error.h"
 #include "framework/base/memory.h"
 #include "operators/sequences.h"
-#include "readers/pad_value.h"
+#include "readers/support/pad_value.h"
 
 namespace millhopper {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "framework/base/error.h"
 #include "proto/framework.pb.h"
-#include "readers/named_slots.h"
+#include "readers/fields/named_slots.h"
 
 namespace millhopper {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "readers/arrow_c_data.h"
+#include "readers/arrow/arrow_c_data.h"
 
 namespace millhopper {
 

@@ -11,7 +11,7 @@
 
 #include "framework/io/file.h"
 #include "framework/reader/file_format.h"
-#include "readers/arrow_columns.h"
+#include "readers/arrow/arrow_columns.h"
 #include "tests/field_files.h"
 
 namespace millhopper {

@@ -10,7 +10,7 @@
 
 #include "framework/reader/file_format.h"
 #include "framework/reader/reader.h"
-#include "readers/open_files.h"
+#include "readers/sources/open_files.h"
 #include "tests/testing.h"
 #include "tools/digest.h"
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "framework/reader/file_format.h"
-#include "readers/chunk_index.h"
-#include "readers/indexable_format.h"
+#include "readers/index/chunk_index.h"
+#include "readers/index/indexable_format.h"
 #include "tests/testing.h"
 
 namespace millhopper {

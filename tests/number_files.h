@@ -12,7 +12,7 @@
 
 #include "framework/reader/file_format.h"
 #include "framework/reader/reader.h"
-#include "readers/open_files.h"
+#include "readers/sources/open_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

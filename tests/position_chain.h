@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "framework/reader/file_format.h"
-#include "readers/batch_reader.h"
-#include "readers/chain_reader.h"
-#include "readers/double_buffer_reader.h"
-#include "readers/multi_file_reader.h"
-#include "readers/multi_pass_reader.h"
-#include "readers/pack_reader.h"
-#include "readers/shuffle_reader.h"
-#include "readers/unbatch_reader.h"
-#include "readers/zip_reader.h"
+#include "readers/combine/chain_reader.h"
+#include "readers/combine/zip_reader.h"
+#include "readers/decorate/batch_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
+#include "readers/decorate/multi_pass_reader.h"
+#include "readers/decorate/shuffle_reader.h"
+#include "readers/decorate/unbatch_reader.h"
+#include "readers/gather/pack_reader.h"
+#include "readers/sources/multi_file_reader.h"
 #include "tests/memory_files.h"
 
 namespace millhopper {

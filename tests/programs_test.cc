@@ -14,7 +14,7 @@
 
 #include "framework/io/command.h"
 #include "framework/plugin.h"
-#include "readers/recordio_manifest.h"
+#include "readers/formats/recordio/recordio_manifest.h"
 #include "tests/child.h"
 #include "tests/compressed.h"
 #include "tests/encoded_images.h"

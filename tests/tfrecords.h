@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "readers/checksums.h"
+#include "readers/support/checksums.h"
 
 namespace millhopper {
 

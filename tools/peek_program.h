@@ -10,7 +10,7 @@
 
 #include "framework/io/one_pass.h"
 #include "framework/program/program.h"
-#include "readers/named_slots.h"
+#include "readers/fields/named_slots.h"
 
 namespace millhopper {
 

@@ -7,10 +7,10 @@
 
 #include "framework/reader/file_format.h"
 #include "proto/framework.pb.h"
-#include "readers/fields.h"
-#include "readers/file_list.h"
-#include "readers/open_files.h"
-#include "readers/recordio_manifest.h"
+#include "readers/fields/fields.h"
+#include "readers/formats/recordio/recordio_manifest.h"
+#include "readers/sources/file_list.h"
+#include "readers/sources/open_files.h"
 
 namespace millhopper {
 namespace {

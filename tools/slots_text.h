@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "readers/named_slots.h"
+#include "readers/fields/named_slots.h"
 
 namespace millhopper {
 

@@ -77,7 +77,7 @@ void KeepUntilDone(Ref<Buffer> buffer, std::shared_ptr<DeviceEvent> event) {
 }
 
 // Streams are cut into chunks by it, so with other classes indexes are of another version (kVersion
-// in readers/chunk_index.cc).
+// in readers/index/chunk_index.cc).
 size_t SizeClass(size_t bytes) {
   if (bytes <= kSmallest) return kSmallest;
   // Four classes an octave: 1.0, 1.25, 1.5 and 1.75 times a power of two.

@@ -9,7 +9,7 @@
 
 namespace millhopper {
 
-// The schemes of the stores that the plugin in readers/arrow reads.
+// The schemes of the stores that the plugin in readers/arrow_plugin reads.
 inline constexpr std::string_view kArrowSchemes[] = {"gs", "abfs", "abfss", "hdfs"};
 
 // URLs are those of HTTP servers (http://, https://) and of these stores, which take options as a

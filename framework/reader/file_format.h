@@ -10,8 +10,8 @@
 //
 // FileReader takes care of reading ahead, order, threads, memory and the context of errors.
 //
-// A format is one file in readers/formats with one REGISTER_FILE_FORMAT line. Registering it gives
-// its creation operator create_<tag>_file_reader, its tag for open_files and its row in
+// A format is one folder in readers/formats with one REGISTER_FILE_FORMAT line. Registering it
+// gives its creation operator create_<tag>_file_reader, its tag for open_files and its row in
 // `executor --list_formats`.
 #ifndef MILLHOPPER_FRAMEWORK_READER_FILE_FORMAT_H_
 #define MILLHOPPER_FRAMEWORK_READER_FILE_FORMAT_H_

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "readers/line_ends.h"
-#include "readers/text_file.h"
+#include "readers/support/line_ends.h"
+#include "readers/support/text_file.h"
 
 namespace millhopper {
 namespace {

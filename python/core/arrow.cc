@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "readers/arrow_columns.h"
+#include "readers/arrow/arrow_columns.h"
 
 namespace py = pybind11;
 

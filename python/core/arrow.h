@@ -6,7 +6,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "readers/arrow_c_data.h"
+#include "readers/arrow/arrow_c_data.h"
 
 namespace millhopper {
 

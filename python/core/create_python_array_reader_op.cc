@@ -7,7 +7,7 @@
 #include "framework/base/error.h"
 #include "operators/reader_creation.h"
 #include "python/core/python_arrays.h"
-#include "readers/array_reader.h"
+#include "readers/sources/array_reader.h"
 
 namespace millhopper {
 namespace {

@@ -11,8 +11,8 @@
 #include "python/core/arrow.h"
 #include "python/core/map_function.h"
 #include "python/core/python_call.h"
-#include "readers/arrow_stream_reader.h"
-#include "readers/fields.h"
+#include "readers/arrow/arrow_stream_reader.h"
+#include "readers/fields/fields.h"
 
 namespace millhopper {
 namespace {

@@ -8,7 +8,7 @@
 #include "operators/reader_creation.h"
 #include "python/core/map_function.h"
 #include "python/core/python_call.h"
-#include "readers/filter_reader.h"
+#include "readers/decorate/filter_reader.h"
 
 namespace millhopper {
 namespace {

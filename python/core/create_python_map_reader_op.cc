@@ -10,7 +10,7 @@
 #include "operators/reader_creation.h"
 #include "python/core/map_function.h"
 #include "python/core/python_call.h"
-#include "readers/map_reader.h"
+#include "readers/decorate/map_reader.h"
 
 namespace millhopper {
 namespace {

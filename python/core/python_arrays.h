@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "readers/array_reader.h"
+#include "readers/sources/array_reader.h"
 
 namespace millhopper {
 

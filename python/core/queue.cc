@@ -19,7 +19,7 @@
 #include "python/core/scope.h"
 #include "python/core/slots.h"
 #include "python/core/values.h"
-#include "readers/element_queue.h"
+#include "readers/sources/element_queue.h"
 
 namespace py = pybind11;
 

@@ -21,13 +21,13 @@
 #include "framework/tensor/tensor_stream.h"
 #include "python/core/interpreter_release.h"
 #include "python/core/interrupt.h"
-#include "readers/file_list.h"
-#include "readers/named_slots.h"
-#include "readers/open_files.h"
-#include "readers/recordio_commit.h"
-#include "readers/recordio_manifest.h"
-#include "readers/recordio_slots.h"
-#include "readers/recordio_writer.h"
+#include "readers/fields/named_slots.h"
+#include "readers/formats/recordio/recordio_commit.h"
+#include "readers/formats/recordio/recordio_manifest.h"
+#include "readers/formats/recordio/recordio_slots.h"
+#include "readers/formats/recordio/recordio_writer.h"
+#include "readers/sources/file_list.h"
+#include "readers/sources/open_files.h"
 
 namespace py = pybind11;
 

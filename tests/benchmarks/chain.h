@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "framework/reader/reader.h"
-#include "readers/multi_file_reader.h"
+#include "readers/sources/multi_file_reader.h"
 #include "tests/benchmarks/data.h"
 #include "tests/benchmarks/usage.h"
 #include "tests/benchmarks/workload.h"

@@ -13,7 +13,7 @@
 #include "framework/base/error.h"
 #include "framework/base/random.h"
 #include "framework/tensor/tensor_stream.h"
-#include "readers/recordio_writer.h"
+#include "readers/formats/recordio/recordio_writer.h"
 #include "tests/base64.h"
 #include "tests/benchmarks/photos.h"
 #include "tests/tars.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "framework/tensor/rows.h"
-#include "readers/recordio_chunk.h"
+#include "readers/formats/recordio/recordio_chunk.h"
 
 namespace millhopper {
 

@@ -12,7 +12,7 @@
 #include "framework/base/error.h"
 #include "framework/base/memory.h"
 #include "framework/base/place.h"
-#include "readers/double_buffer_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/workload.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "readers/double_buffer_reader.h"
-#include "readers/filter_reader.h"
-#include "readers/unbatch_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
+#include "readers/decorate/filter_reader.h"
+#include "readers/decorate/unbatch_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/limit.h"
 #include "tests/benchmarks/random_order_limit.h"

@@ -8,9 +8,9 @@
 
 #include "framework/base/error.h"
 #include "framework/base/random.h"
-#include "readers/bucket_reader.h"
-#include "readers/mix_reader.h"
-#include "readers/pack_reader.h"
+#include "readers/combine/mix_reader.h"
+#include "readers/gather/bucket_reader.h"
+#include "readers/gather/pack_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/limit.h"
 #include "tests/benchmarks/workload.h"

@@ -14,8 +14,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/thread_pool.h"
-#include "readers/double_buffer_reader.h"
-#include "readers/map_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
+#include "readers/decorate/map_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/table.h"
 #include "tests/benchmarks/workload.h"

@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "framework/base/error.h"
-#include "readers/checksums.h"
+#include "readers/support/checksums.h"
 #include "tests/benchmarks/usage.h"
 
 namespace millhopper {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "readers/flat_pages.h"
-#include "readers/snappy_block.h"
+#include "readers/arrow/flat_pages.h"
+#include "readers/support/snappy_block.h"
 #include "tests/benchmarks/parquet_pages.h"
 #include "tests/benchmarks/usage.h"
 #include "tests/benchmarks/workload.h"

@@ -14,7 +14,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/thread_pool.h"
-#include "readers/double_buffer_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/workload.h"
 #include "tools/digest.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "readers/recordio_writer.h"
+#include "readers/formats/recordio/recordio_writer.h"
 #include "tests/bytes.h"
 #include "tests/field_files.h"
 #include "tests/record_files.h"

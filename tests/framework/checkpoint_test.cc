@@ -16,7 +16,7 @@
 #include "framework/io/file_system.h"
 #include "framework/io/output_file.h"
 #include "proto/checkpoint.pb.h"
-#include "readers/index_reader.h"
+#include "readers/sources/index_reader.h"
 #include "tests/memory_files.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"

@@ -21,7 +21,7 @@
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
-#include "readers/batch_reader.h"
+#include "readers/decorate/batch_reader.h"
 #include "tests/testing.h"
 
 namespace millhopper {

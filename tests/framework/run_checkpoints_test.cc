@@ -13,7 +13,7 @@
 
 #include "framework/io/command.h"
 #include "framework/program/scope.h"
-#include "readers/element_queue.h"
+#include "readers/sources/element_queue.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"
 #include "tests/saved_loop.h"

@@ -25,7 +25,7 @@
 #include "framework/io/s3_bucket.h"
 #include "framework/io/s3_list.h"
 #include "framework/io/s3_xml.h"
-#include "readers/file_list.h"
+#include "readers/sources/file_list.h"
 #include "tests/gate.h"
 #include "tests/http_server.h"
 #include "tests/s3_judge.h"

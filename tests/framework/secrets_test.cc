@@ -17,7 +17,7 @@
 #include "framework/io/saved_name.h"
 #include "framework/reader/position.h"
 #include "proto/position.pb.h"
-#include "readers/open_files.h"
+#include "readers/sources/open_files.h"
 #include "tests/http_server.h"
 #include "tests/testing.h"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "readers/batch_reader.h"
-#include "readers/double_buffer_reader.h"
+#include "readers/decorate/batch_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
 #include "tests/fake_device.h"
 #include "tests/sources.h"
 #include "tests/testing.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "framework/io/file.h"
-#include "readers/cache_file.h"
+#include "readers/cache/cache_file.h"
 #include "tests/cache_files.h"
 #include "tests/fuzz/target.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "framework/io/file.h"
-#include "readers/chunk_index.h"
+#include "readers/index/chunk_index.h"
 #include "tests/fuzz/target.h"
 #include "tests/index_files.h"
 

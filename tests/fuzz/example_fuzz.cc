@@ -3,7 +3,7 @@
 // guess.)
 #include <string>
 
-#include "readers/example.h"
+#include "readers/formats/tfrecord/example.h"
 #include "tests/fuzz/target.h"
 
 namespace millhopper {

@@ -3,7 +3,7 @@
 // an entry, the rest is a text.
 #include <string>
 
-#include "readers/fields.h"
+#include "readers/fields/fields.h"
 #include "tests/fuzz/target.h"
 
 namespace millhopper {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "readers/flat_pages.h"
-#include "readers/snappy_block.h"
+#include "readers/arrow/flat_pages.h"
+#include "readers/support/snappy_block.h"
 #include "tests/fuzz/target.h"
 
 namespace millhopper {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "readers/mds_index.h"
+#include "readers/formats/mds/mds_index.h"
 #include "tests/fuzz/target.h"
 #include "tests/mds_shards.h"
 

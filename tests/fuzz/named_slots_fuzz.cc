@@ -3,7 +3,7 @@
 #include <string>
 
 #include "framework/base/limits.h"
-#include "readers/named_slots.h"
+#include "readers/fields/named_slots.h"
 #include "tests/fuzz/target.h"
 
 namespace millhopper {

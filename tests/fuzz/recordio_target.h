@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "readers/recordio_chunk.h"
+#include "readers/formats/recordio/recordio_chunk.h"
 
 namespace millhopper {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "readers/checksums.h"
+#include "readers/support/checksums.h"
 #include "tests/fuzz/mutation.h"
 
 namespace millhopper {

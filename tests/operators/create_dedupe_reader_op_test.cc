@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "readers/dedupe_reader.h"
+#include "readers/gather/dedupe_reader.h"
 #include "tests/documents.h"
 #include "tests/program_runner.h"
 #include "tests/sources.h"

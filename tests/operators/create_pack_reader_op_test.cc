@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "framework/reader/file_reader.h"
-#include "readers/pack_reader.h"
+#include "readers/gather/pack_reader.h"
 #include "tests/documents.h"
 #include "tests/program_runner.h"
 #include "tests/testing.h"

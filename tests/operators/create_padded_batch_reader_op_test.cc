@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "readers/pad_value.h"
+#include "readers/support/pad_value.h"
 #include "tests/documents.h"
 #include "tests/program_runner.h"
 #include "tests/sources.h"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "readers/element_queue.h"
+#include "readers/sources/element_queue.h"
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 

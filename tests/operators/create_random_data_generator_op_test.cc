@@ -2,7 +2,7 @@
 // The operator create_random_data_generator.
 #include <gtest/gtest.h>
 
-#include "readers/random_data_reader.h"
+#include "readers/sources/random_data_reader.h"
 #include "tests/program_runner.h"
 #include "tests/testing.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "readers/shuffle_reader.h"
+#include "readers/decorate/shuffle_reader.h"
 #include "tests/program_runner.h"
 #include "tests/sources.h"
 #include "tests/testing.h"

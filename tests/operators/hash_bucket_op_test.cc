@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "readers/fields.h"
+#include "readers/fields/fields.h"
 #include "tests/run_op.h"
 #include "tests/testing.h"
 #include "tests/texts.h"

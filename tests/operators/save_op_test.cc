@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "readers/open_files.h"
+#include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"

@@ -74,7 +74,7 @@ def leaves_nothing_behind() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def parquet_plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The plugin of readers/arrow, built against the Arrow of this interpreter's pyarrow.
+    """The plugin of readers/arrow_plugin, built against the Arrow of this interpreter's pyarrow.
 
     ``MILLHOPPER_PARQUET_PLUGIN`` names one that is built already.
     """

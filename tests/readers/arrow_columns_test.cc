@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Columns in Arrow's memory, built by hand: types, nulls, lists, structs, dictionaries, names and
 // arrays that contradict themselves.
-#include "readers/arrow_columns.h"
+#include "readers/arrow/arrow_columns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams of Arrow's: batches of any length, passes, errors of the stream, and that all is
 // released.
-#include "readers/arrow_stream_reader.h"
+#include "readers/arrow/arrow_stream_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -16,9 +16,9 @@
 #include "framework/base/error.h"
 #include "framework/base/random.h"
 #include "framework/base/stop.h"
-#include "readers/batch_reader.h"
-#include "readers/double_buffer_reader.h"
-#include "readers/shuffle_reader.h"
+#include "readers/decorate/batch_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
+#include "readers/decorate/shuffle_reader.h"
 #include "tests/arrow_arrays.h"
 #include "tests/field_files.h"
 #include "tests/field_readers.h"

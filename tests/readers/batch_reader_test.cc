@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches, beyond the contract of all readers: arguments, layouts, errors.
-#include "readers/batch_reader.h"
+#include "readers/decorate/batch_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "readers/double_buffer_reader.h"
-#include "readers/map_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
+#include "readers/decorate/map_reader.h"
 #include "tests/fake_device.h"
 #include "tests/sources.h"
 #include "tests/testing.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cache files whose checksums are right and whose content is not: nobody but an attacker writes
 // them. disk_cache_reader_test damages files in all other ways.
-#include "readers/cache_file.h"
+#include "readers/cache/cache_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checksums against published values, and against a computation bit by bit.
-#include "readers/checksums.h"
+#include "readers/support/checksums.h"
 
 #include <gtest/gtest.h>
 

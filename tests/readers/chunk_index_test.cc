@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indexes: what readers gain by them, and that one which the file has left behind is noticed.
-#include "readers/chunk_index.h"
+#include "readers/index/chunk_index.h"
 
 #include <gtest/gtest.h>
 #include <xxhash.h>
@@ -23,11 +23,11 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "readers/file_list.h"
-#include "readers/indexable_format.h"
-#include "readers/open_files.h"
-#include "readers/shard_reader.h"
-#include "readers/shuffle_reader.h"
+#include "readers/decorate/shard_reader.h"
+#include "readers/decorate/shuffle_reader.h"
+#include "readers/index/indexable_format.h"
+#include "readers/sources/file_list.h"
+#include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/bytes_read.h"
 #include "tests/fifo.h"

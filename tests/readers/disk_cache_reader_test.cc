@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "readers/disk_cache_reader.h"
+#include "readers/cache/disk_cache_reader.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 
 #include "framework/base/error.h"
 #include "framework/io/file.h"
-#include "readers/shuffle_reader.h"
+#include "readers/decorate/shuffle_reader.h"
 #include "tests/bytes.h"
 #include "tests/outcome.h"
 #include "tests/record_files.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Double buffers, beyond the contract of all readers: how far ahead they load, and devices.
-#include "readers/double_buffer_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@
 
 #include "framework/base/memory.h"
 #include "framework/base/stop.h"
-#include "readers/batch_reader.h"
-#include "readers/map_reader.h"
+#include "readers/decorate/batch_reader.h"
+#include "readers/decorate/map_reader.h"
 #include "tests/fake_device.h"
 #include "tests/gate.h"
 #include "tests/sources.h"

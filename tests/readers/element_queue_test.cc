@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queue between the threads that make elements and the reader that yields them.
-#include "readers/element_queue.h"
+#include "readers/sources/element_queue.h"
 
 #include <gtest/gtest.h>
 

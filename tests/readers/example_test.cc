@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TensorFlow's Example and SequenceExample: kinds of values, their encodings, missing features,
 // damage, and the real files with known truth.
-#include "readers/example.h"
+#include "readers/formats/tfrecord/example.h"
 
 #include <gtest/gtest.h>
 

@@ -28,9 +28,9 @@
 
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
-#include "readers/batch_reader.h"
-#include "readers/double_buffer_reader.h"
-#include "readers/open_files.h"
+#include "readers/decorate/batch_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
+#include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/outcome.h"
 #include "tests/record_files.h"

@@ -14,7 +14,7 @@
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
-#include "readers/open_files.h"
+#include "readers/sources/open_files.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 

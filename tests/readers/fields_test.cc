@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The notation for fields, and the values that text and numbers become.
-#include "readers/fields.h"
+#include "readers/fields/fields.h"
 
 #include <gtest/gtest.h>
 #include <xxhash.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patterns of file names and the lists that they give.
-#include "readers/file_list.h"
+#include "readers/sources/file_list.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indexes that a first pass leaves: those of `recordio index`, and none where something was left
 // out, was wrong or has changed.
-#include "readers/first_pass_index.h"
+#include "readers/index/first_pass_index.h"
 
 #include <gtest/gtest.h>
 
@@ -16,11 +16,11 @@
 #include "framework/base/error.h"
 #include "framework/io/file_cache.h"
 #include "framework/reader/first_pass_indexes.h"
-#include "readers/cached_index.h"
-#include "readers/chunk_index.h"
-#include "readers/open_files.h"
-#include "readers/shard_reader.h"
-#include "readers/shuffle_reader.h"
+#include "readers/decorate/shard_reader.h"
+#include "readers/decorate/shuffle_reader.h"
+#include "readers/index/cached_index.h"
+#include "readers/index/chunk_index.h"
+#include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/fifo.h"
 #include "tests/http_server.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The types that columns of text seem to have.
-#include "readers/guessed_type.h"
+#include "readers/fields/guessed_type.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "readers/fields.h"
+#include "readers/fields/fields.h"
 
 namespace millhopper {
 namespace {

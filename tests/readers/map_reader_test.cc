@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps, beyond the contract of all readers: functions that fail or misbehave.
-#include "readers/map_reader.h"
+#include "readers/decorate/map_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "readers/batch_reader.h"
-#include "readers/double_buffer_reader.h"
-#include "readers/open_files.h"
+#include "readers/decorate/batch_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
+#include "readers/sources/open_files.h"
 #include "tests/fake_device.h"
 #include "tests/sources.h"
 #include "tests/testing.h"

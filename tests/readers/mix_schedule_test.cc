@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose turn it is in a mix.
-#include "readers/mix_schedule.h"
+#include "readers/combine/mix_schedule.h"
 
 #include <gtest/gtest.h>
 

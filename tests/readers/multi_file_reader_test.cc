@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many files as one stream: the order against a model of plain lines, errors at their turn, and
 // nothing that grows with the number of files.
-#include "readers/multi_file_reader.h"
+#include "readers/sources/multi_file_reader.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/thread_pool.h"
-#include "readers/open_files.h"
+#include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/sources.h"
 #include "tests/testing.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of slots: what it tells, and how wrong ones are refused.
-#include "readers/named_slots.h"
+#include "readers/fields/named_slots.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which reader open_files makes of which names.
-#include "readers/open_files.h"
+#include "readers/sources/open_files.h"
 
 #include <gtest/gtest.h>
 
@@ -15,9 +15,9 @@
 #include "framework/io/output_file.h"
 #include "framework/reader/position.h"
 #include "framework/reader/reader_holder.h"
-#include "readers/double_buffer_reader.h"
-#include "readers/map_reader.h"
-#include "readers/take_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
+#include "readers/decorate/map_reader.h"
+#include "readers/decorate/take_reader.h"
 #include "tests/bytes.h"
 #include "tests/testing.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers as Parquet packs them, compared with a packer that writes bit by bit. All bytes lie in
 // memory of their exact size, so that a sanitizer sees an access beyond it.
-#include "readers/packed_numbers.h"
+#include "readers/support/packed_numbers.h"
 
 #include <gtest/gtest.h>
 

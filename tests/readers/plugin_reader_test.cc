@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parsers of plugins: what they make of records, and every way to misbehave that can be noticed.
 // tests/tools/parser_crash_test.cc has the ways that end the process.
-#include "readers/plugin_reader.h"
+#include "readers/sources/plugin_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -16,9 +16,9 @@
 
 #include "framework/plugin.h"
 #include "framework/reader/parser_plugins.h"
-#include "readers/batch_reader.h"
-#include "readers/double_buffer_reader.h"
-#include "readers/shard_reader.h"
+#include "readers/decorate/batch_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
+#include "readers/decorate/shard_reader.h"
 #include "tests/child.h"
 #include "tests/compressed.h"
 #include "tests/index_files.h"

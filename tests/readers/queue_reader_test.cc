@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reader of a queue, alone and below others.
-#include "readers/queue_reader.h"
+#include "readers/sources/queue_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -16,11 +16,11 @@
 #include "framework/base/thread_pool.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
-#include "readers/batch_reader.h"
-#include "readers/double_buffer_reader.h"
-#include "readers/multi_pass_reader.h"
-#include "readers/shard_reader.h"
-#include "readers/shuffle_reader.h"
+#include "readers/decorate/batch_reader.h"
+#include "readers/decorate/double_buffer_reader.h"
+#include "readers/decorate/multi_pass_reader.h"
+#include "readers/decorate/shard_reader.h"
+#include "readers/decorate/shuffle_reader.h"
 #include "tests/gate.h"
 #include "tests/testing.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "readers/random_chunks_reader.h"
+#include "readers/sources/random_chunks_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random data, beyond the contract of all readers and order_test.cc.
-#include "readers/random_data_reader.h"
+#include "readers/sources/random_data_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slots that are reused: none belongs to two elements, and no reference is lost.
-#include "readers/record_store.h"
+#include "readers/decorate/record_store.h"
 
 #include <gtest/gtest.h>
 

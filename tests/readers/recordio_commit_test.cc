@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process is killed at every instant while RecordIO files get their names. The disk then holds
 // the old files, the new ones, or files that every reader refuses as being replaced.
-#include "readers/recordio_commit.h"
+#include "readers/formats/recordio/recordio_commit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "framework/reader/file_format.h"
-#include "readers/named_slots.h"
-#include "readers/open_files.h"
-#include "readers/recordio_manifest.h"
+#include "readers/fields/named_slots.h"
+#include "readers/formats/recordio/recordio_manifest.h"
+#include "readers/sources/open_files.h"
 #include "tests/http_server.h"
 #include "tests/record_files.h"
 #include "tests/s3_judge.h"

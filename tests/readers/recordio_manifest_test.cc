@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Manifests: which files they belong to, what they hold, and how wrong ones are refused.
-#include "readers/recordio_manifest.h"
+#include "readers/formats/recordio/recordio_manifest.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
-#include "readers/file_list.h"
-#include "readers/named_slots.h"
-#include "readers/open_files.h"
+#include "readers/fields/named_slots.h"
+#include "readers/sources/file_list.h"
+#include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/file_watch.h"
 #include "tests/record_files.h"

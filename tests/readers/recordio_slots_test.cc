@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "readers/recordio_slots.h"
+#include "readers/formats/recordio/recordio_slots.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "readers/named_slots.h"
-#include "readers/recordio_writer.h"
+#include "readers/fields/named_slots.h"
+#include "readers/formats/recordio/recordio_writer.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecordIO as bytes: what is written, and the errors of damaged chunks.
-#include "readers/recordio_writer.h"
+#include "readers/formats/recordio/recordio_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "readers/recordio_file.h"
+#include "readers/formats/recordio/recordio_file.h"
 #include "tests/bytes.h"
 #include "tests/testing.h"
 

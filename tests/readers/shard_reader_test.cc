@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shards, beyond the contract of all readers: which elements belong to which shard.
-#include "readers/shard_reader.h"
+#include "readers/decorate/shard_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -15,12 +15,12 @@
 
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
-#include "readers/batch_reader.h"
-#include "readers/open_files.h"
-#include "readers/random_data_reader.h"
-#include "readers/recordio_commit.h"
-#include "readers/recordio_writer.h"
-#include "readers/shuffle_reader.h"
+#include "readers/decorate/batch_reader.h"
+#include "readers/decorate/shuffle_reader.h"
+#include "readers/formats/recordio/recordio_commit.h"
+#include "readers/formats/recordio/recordio_writer.h"
+#include "readers/sources/open_files.h"
+#include "readers/sources/random_data_reader.h"
 #include "tests/bytes_read.h"
 #include "tests/record_files.h"
 #include "tests/sources.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shuffles, beyond the contract of all readers and order_test.cc.
-#include "readers/shuffle_reader.h"
+#include "readers/decorate/shuffle_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@
 #include "framework/base/error.h"
 #include "framework/base/memory.h"
 #include "framework/base/stop.h"
-#include "readers/batch_reader.h"
-#include "readers/multi_pass_reader.h"
-#include "readers/open_files.h"
+#include "readers/decorate/batch_reader.h"
+#include "readers/decorate/multi_pass_reader.h"
+#include "readers/sources/open_files.h"
 #include "tests/sources.h"
 #include "tests/testing.h"
 

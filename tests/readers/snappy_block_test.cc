@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks and what they expand to lie in memory of their exact size, so that a sanitizer sees an
 // access beyond it.
-#include "readers/snappy_block.h"
+#include "readers/support/snappy_block.h"
 
 #include <gtest/gtest.h>
 #include <snappy.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Headers of tar archives: names, sizes, kinds of members, and what is refused.
-#include "readers/tar_member.h"
+#include "readers/formats/tar/tar_member.h"
 
 #include <gtest/gtest.h>
 

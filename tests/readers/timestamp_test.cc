@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dates and times as text: what they mean, and what is refused.
-#include "readers/timestamp.h"
+#include "readers/fields/timestamp.h"
 
 #include <gtest/gtest.h>
 

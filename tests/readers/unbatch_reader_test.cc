@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unbatching, beyond the contract of all readers: levels of detail, names, and elements that are no
 // batches.
-#include "readers/unbatch_reader.h"
+#include "readers/decorate/unbatch_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "readers/fields.h"
-#include "readers/open_files.h"
+#include "readers/fields/fields.h"
+#include "readers/sources/open_files.h"
 #include "tests/field_readers.h"
 #include "tests/mds_shards.h"
 #include "tests/npy_files.h"

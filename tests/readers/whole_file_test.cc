@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats whose records are whole files: jpg, png, webp.
-#include "readers/whole_file.h"
+#include "readers/formats/images/whole_file.h"
 
 #include <gtest/gtest.h>
 
@@ -15,9 +15,9 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "readers/byte_records.h"
-#include "readers/open_files.h"
-#include "readers/shard_reader.h"
+#include "readers/decorate/shard_reader.h"
+#include "readers/sources/open_files.h"
+#include "readers/support/byte_records.h"
 #include "tests/bytes.h"
 #include "tests/compressed.h"
 #include "tests/record_files.h"

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "readers/chunk_index.h"
+#include "readers/index/chunk_index.h"
 #include "tests/child.h"
 #include "tests/http_server.h"
 #include "tests/index_files.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "readers/recordio_writer.h"
+#include "readers/formats/recordio/recordio_writer.h"
 #include "tests/child.h"
 #include "tests/record_files.h"
 #include "tests/testing.h"

@@ -13,7 +13,7 @@
 
 #include "framework/base/random.h"
 #include "framework/reader/position.h"
-#include "readers/random_data_reader.h"
+#include "readers/sources/random_data_reader.h"
 #include "tests/child.h"
 #include "tests/encoded_images.h"
 #include "tests/program_runner.h"

@@ -9,8 +9,8 @@
 
 #include "framework/base/error.h"
 #include "framework/reader/file_reader.h"
-#include "readers/open_files.h"
-#include "readers/shard_reader.h"
+#include "readers/decorate/shard_reader.h"
+#include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/field_readers.h"
 #include "tests/npy_files.h"

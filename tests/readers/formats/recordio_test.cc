@@ -13,7 +13,7 @@
 #include "framework/base/error.h"
 #include "framework/reader/file_reader.h"
 #include "framework/tensor/tensor_stream.h"
-#include "readers/recordio_writer.h"
+#include "readers/formats/recordio/recordio_writer.h"
 #include "tests/bytes.h"
 #include "tests/testing.h"
 

@@ -11,7 +11,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/reader/file_reader.h"
-#include "readers/open_files.h"
+#include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/testing.h"
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The types of Arrow's columns, as a schema tells them (arrow_c_data.h).
+// Source: https://arrow.apache.org/docs/format/CDataInterface.html, "Data type description".
+#ifndef MILLHOPPER_READERS_ARROW_ARROW_TYPES_H_
+#define MILLHOPPER_READERS_ARROW_ARROW_TYPES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "framework/tensor/tensor.h"
+#include "readers/arrow/arrow_c_data.h"
+
+namespace millhopper {
+
+// Values of the same kind lie in memory in the same way.
+enum class ArrowKind {
+  kNull,
+  kBool,
+  kInt8,
+  kUint8,
+  kInt16,
+  kUint16,
+  kInt32,
+  kUint32,
+  kInt64,
+  kUint64,
+  kFp16,
+  kFp32,
+  kFp64,
+  kDecimal,
+  kFixedBytes,
+  kBytes,
+  kLargeBytes,
+  kViewedBytes,
+  kStruct,
+  kList,
+  kLargeList,
+  kFixedList,
+  kOther,  // cannot be read
+};
+
+struct ArrowType {
+  ArrowKind kind = ArrowKind::kOther;
+  int64_t size = 0;  // bytes of a decimal or of fixed bytes; values of a fixed list
+  int scale = 0;     // digits of a decimal behind the point
+};
+
+bool IsList(ArrowKind kind);
+bool IsText(ArrowKind kind);
+
+// The type of values, or of what a dictionary stands for.
+ArrowType ArrowTypeOf(const ArrowSchema& schema);
+// What people call the type, such as "a dictionary of string".
+std::string ArrowTypeName(const ArrowSchema& schema);
+// The type of a field that can hold such numbers.
+DataType GuessDataType(const ArrowSchema& schema);
+
+// The name of a column; "" if it has none.
+std::string_view ArrowNameOf(const ArrowSchema& schema);
+size_t ChildrenOf(const ArrowSchema& schema);
+// The child of a list. Throws kDataLoss unless it has just that.
+const ArrowSchema& ItemOf(const ArrowSchema& list);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_ARROW_ARROW_TYPES_H_

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/arrow/arrow_values.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+namespace {
+
+const void* BufferOf(const ArrowArray& array, int64_t index) {
+  return index < array.n_buffers ? array.buffers[index] : nullptr;
+}
+
+// Whether no value of the array is null.
+bool AllAreSet(const ArrowLevel& level) {
+  int64_t at = level.offset;
+  const int64_t end = level.offset + level.length;
+  const auto is_set = [&] { return (level.valid[at >> 3] >> (at & 7) & 1) != 0; };
+  for (; at < end && at % 8 != 0; ++at) {
+    if (!is_set()) return false;
+  }
+  for (; end - at >= 8; at += 8) {
+    if (level.valid[at >> 3] != 0xff) return false;
+  }
+  for (; at < end; ++at) {
+    if (!is_set()) return false;
+  }
+  return true;
+}
+
+template <typename Offset>
+std::string_view BytesBetween(const ArrowLevel& level, int64_t index) {
+  const auto begin = static_cast<int64_t>(ValueAt<Offset>(level.values, index));
+  const auto end = static_cast<int64_t>(ValueAt<Offset>(level.values, index + 1));
+  CheckArrowRange(begin, end, level.bytes == nullptr ? 0 : std::numeric_limits<int64_t>::max());
+  return {static_cast<const char*>(level.bytes) + begin, static_cast<size_t>(end - begin)};
+}
+
+// A view of bytes: 4 bytes of size, and behind them up to 12 of the bytes themselves, or 4 of them,
+// the number of a buffer and a place in it. The last buffer holds the sizes of those buffers.
+std::string_view ViewedBytes(const ArrowLevel& level, int64_t index) {
+  constexpr size_t kViewBytes = 16;
+  constexpr int64_t kInline = 12;
+  constexpr int64_t kFirstBuffer = 2;
+  const char* const view =
+      static_cast<const char*>(level.values) + static_cast<size_t>(index) * kViewBytes;
+  const int64_t size = ValueAt<int32_t>(view, 0);
+  if (size >= 0 && size <= kInline) return {view + 4, static_cast<size_t>(size)};
+  const int64_t buffer = ValueAt<int32_t>(view, 2);
+  const int64_t begin = ValueAt<int32_t>(view, 3);
+  const int64_t buffers = level.array->n_buffers - kFirstBuffer - 1;
+  CheckArrowRange(buffer, buffer + 1, buffers);
+  CheckArrowRange(begin, begin + size,
+                  ValueAt<int64_t>(level.array->buffers[kFirstBuffer + buffers], buffer));
+  return {static_cast<const char*>(level.array->buffers[kFirstBuffer + buffer]) + begin,
+          static_cast<size_t>(size)};
+}
+
+template <typename T>
+void WriteSame(const Field&, const ArrowLevel& level, int64_t index, char* place) {
+  std::memcpy(place, static_cast<const char*>(level.values) + index * int64_t{sizeof(T)},
+              sizeof(T));
+}
+
+template <typename T>
+void WriteInteger(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
+  using Widest = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+  field.Write(Widest{ValueAt<T>(level.values, index)}, place);
+}
+
+template <typename T>
+void WriteFloat(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
+  field.Write(static_cast<double>(ValueAt<T>(level.values, index)), place);
+}
+
+void WriteFp16(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
+  field.Write(double{Fp16ToFloat(ValueAt<uint16_t>(level.values, index))}, place);
+}
+
+void WriteBool(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
+  const auto* const bits = static_cast<const uint8_t*>(level.values);
+  field.Write(int64_t{bits[index >> 3] >> (index & 7) & 1}, place);
+}
+
+void WriteText(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
+  field.ReadAll(TextAt(level, index), place);
+}
+
+// A decimal is read from its digits, so that it is rounded once.
+void WriteDecimal(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
+  using Wide = __int128;
+  const Wide number = level.size == 4   ? Wide{ValueAt<int32_t>(level.values, index)}
+                      : level.size == 8 ? Wide{ValueAt<int64_t>(level.values, index)}
+                                        : ValueAt<Wide>(level.values, index);
+  auto rest = static_cast<unsigned __int128>(number);
+  if (number < 0) rest = 0 - rest;
+  std::string digits;  // the last one first
+  for (; rest != 0; rest /= 10) {
+    digits.push_back(static_cast<char>('0' + static_cast<int>(rest % 10)));
+  }
+  if (!digits.empty() && level.scale < 0) {
+    digits.insert(0, static_cast<size_t>(-level.scale), '0');
+  }
+  const auto behind = static_cast<size_t>(std::max(level.scale, 0));
+  if (digits.size() <= behind) digits.resize(behind + 1, '0');
+  std::string text(number < 0 ? "-" : "");
+  text.append(digits.rbegin(), digits.rend() - static_cast<std::ptrdiff_t>(behind));
+  const size_t zeros = digits.find_first_not_of('0');
+  if (zeros < behind) {
+    text.push_back('.');
+    text.append(digits.rend() - static_cast<std::ptrdiff_t>(behind),
+                digits.rend() - static_cast<std::ptrdiff_t>(zeros));
+  }
+  field.ReadAll(text, place);
+}
+
+}  // namespace
+
+ArrowLevel ArrowLevelOf(const ArrowType& type, const ArrowArray& array) {
+  ArrowLevel level;
+  level.kind = type.kind;
+  level.size = type.size;
+  level.scale = type.scale;
+  level.offset = array.offset;
+  level.length = array.length;
+  level.array = &array;
+  if (array.offset < 0 || array.length < 0 ||
+      array.offset > std::numeric_limits<int64_t>::max() - array.length) {
+    Throw(ErrorCode::kDataLoss, "an array of ", array.length, " values from ", array.offset, " on");
+  }
+  if (type.kind == ArrowKind::kNull) return level;
+  if (array.null_count != 0) level.valid = static_cast<const uint8_t*>(BufferOf(array, 0));
+  if (array.null_count < 0 && level.valid != nullptr && AllAreSet(level)) level.valid = nullptr;
+  if (type.kind == ArrowKind::kStruct || type.kind == ArrowKind::kFixedList) return level;
+  level.values = BufferOf(array, 1);
+  level.bytes = BufferOf(array, 2);
+  const bool empty = type.kind == ArrowKind::kFixedBytes && type.size == 0;
+  if (level.values == nullptr && level.length > 0 && !empty) {
+    Throw(ErrorCode::kDataLoss, "an array of ", array.length, " values without memory");
+  }
+  return level;
+}
+
+void CheckArrowRange(int64_t begin, int64_t end, int64_t length) {
+  if (begin >= 0 && begin <= end && end <= length) return;
+  Throw(ErrorCode::kDataLoss, "its values go from ", begin, " to ", end, " of ", length);
+}
+
+std::string_view TextAt(const ArrowLevel& level, int64_t index) {
+  switch (level.kind) {
+    case ArrowKind::kBytes:
+      return BytesBetween<int32_t>(level, index);
+    case ArrowKind::kLargeBytes:
+      return BytesBetween<int64_t>(level, index);
+    case ArrowKind::kViewedBytes:
+      return ViewedBytes(level, index);
+    default:
+      return {static_cast<const char*>(level.values) + index * level.size,
+              static_cast<size_t>(level.size)};
+  }
+}
+
+WriteArrowValue WriterOf(const ArrowType& type, const Field& field) {
+  const auto same = [&](DataType dtype) { return field.slot.dtype == dtype && field.scale == 1; };
+  switch (type.kind) {
+    case ArrowKind::kBool:
+      return WriteBool;
+    case ArrowKind::kInt8:
+      return same(DataType::kInt8) ? WriteSame<int8_t> : WriteInteger<int8_t>;
+    case ArrowKind::kUint8:
+      return same(DataType::kUint8) ? WriteSame<uint8_t> : WriteInteger<uint8_t>;
+    case ArrowKind::kInt16:
+      return same(DataType::kInt16) ? WriteSame<int16_t> : WriteInteger<int16_t>;
+    case ArrowKind::kUint16:
+      return same(DataType::kUint16) ? WriteSame<uint16_t> : WriteInteger<uint16_t>;
+    case ArrowKind::kInt32:
+      return same(DataType::kInt32) ? WriteSame<int32_t> : WriteInteger<int32_t>;
+    case ArrowKind::kUint32:
+      return same(DataType::kUint32) ? WriteSame<uint32_t> : WriteInteger<uint32_t>;
+    case ArrowKind::kInt64:
+      return same(DataType::kInt64) ? WriteSame<int64_t> : WriteInteger<int64_t>;
+    case ArrowKind::kUint64:
+      return same(DataType::kUint64) ? WriteSame<uint64_t> : WriteInteger<uint64_t>;
+    case ArrowKind::kFp16:
+      return same(DataType::kFp16) ? WriteSame<uint16_t> : WriteFp16;
+    case ArrowKind::kFp32:
+      return same(DataType::kFp32) ? WriteSame<float> : WriteFloat<float>;
+    case ArrowKind::kFp64:
+      return same(DataType::kFp64) ? WriteSame<double> : WriteFloat<double>;
+    case ArrowKind::kDecimal:
+      return WriteDecimal;
+    default:
+      return WriteText;
+  }
+}
+
+bool IsSame(const ArrowType& type, const Field& field) {
+  const WriteArrowValue write = WriterOf(type, field);
+  return write == WriteSame<int8_t> || write == WriteSame<uint8_t> || write == WriteSame<int16_t> ||
+         write == WriteSame<int32_t> || write == WriteSame<int64_t> ||
+         write == WriteSame<uint16_t> || write == WriteSame<uint32_t> ||
+         write == WriteSame<uint64_t> || write == WriteSame<float> || write == WriteSame<double>;
+}
+
+}  // namespace millhopper

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the formats of files with columns share.
+#ifndef MILLHOPPER_READERS_ARROW_PLUGIN_COLUMNAR_FORMAT_H_
+#define MILLHOPPER_READERS_ARROW_PLUGIN_COLUMNAR_FORMAT_H_
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/reader/file_format.h"
+#include "readers/arrow/arrow_columns.h"
+
+namespace millhopper {
+
+// A record is a row. The chunk that is fetched holds its columns, or, for a window, its records.
+class ColumnarFormat : public FileFormat {
+ public:
+  explicit ColumnarFormat(const FormatArguments& arguments);
+
+  bool chunks_tell_records() const override { return !leaves_out_; }
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    fields_.Load(tickets, n, rows);
+  }
+  void ExpectWindow() override { window_ = true; }
+
+ protected:
+  const ArrowFields& fields() const { return fields_; }
+  // Whether tickets will wait in a window, so that rows are to become records.
+  bool window() const { return window_; }
+
+ private:
+  const ArrowFields fields_;
+  const bool leaves_out_;
+  bool window_ = false;
+};
+
+// The columns of the fields in a schema of Arrow's.
+FieldColumns ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema);
+
+// How batches of this schema become rows.
+std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
+                                        FieldColumns columns);
+
+// Fields that fit a file of this schema and its first rows. read(columns, use) calls use(batch) for
+// a batch of some of them with these outermost columns, if there is one. What it refuses because it
+// is too large (kMostSampleBytes) is asked for column by column, and left out in the end: only
+// whether there are nulls is not known then.
+std::vector<std::string> GuessFieldsOf(
+    const arrow::Schema& schema,
+    const std::function<void(const std::vector<int>& columns,
+                             const std::function<void(const arrow::RecordBatch&)>& use)>& read);
+// What Arrow may hold for that. A file of some KB can expand to gigabytes.
+constexpr int64_t kMostSampleBytes = int64_t{128} << 20;
+
+// Adds the rows of a batch, counted from `first_row` on, as records to a chunk.
+void AppendRecords(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,
+                   Chunk* chunk);
+// Adds a batch to a part of a table.
+void AddBatch(const arrow::RecordBatch& batch, ArrowPart* part);
+
+// Calls the function, and has its errors name the file, the byte and the place ("row group 3: ").
+// What Arrow throws is an error of the file's content.
+template <typename Function>
+auto WithPlace(const std::string& path, uint64_t offset, const std::string& place,
+               const Function& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    if (error.interrupts() || !error.file().empty()) throw;
+    throw error.WithMessage(place + error.message()).InFile(path, static_cast<int64_t>(offset));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& exception) {
+    throw Error(ErrorCode::kDataLoss, place + Escaped(exception.what()))
+        .InFile(path, static_cast<int64_t>(offset));
+  }
+}
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_ARROW_PLUGIN_COLUMNAR_FORMAT_H_

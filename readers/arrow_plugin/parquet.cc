@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: Apache-2.0
+// The format `parquet`. A row group, which the footer tells with its number of records, is a chunk,
+// or, if it is large, several: each reads some of the columns, and the last one gives out the rows.
+#include <arrow/array/array_base.h>
+#include <arrow/record_batch.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/properties.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/io/file.h"
+#include "framework/reader/file_format.h"
+#include "readers/arrow/arrow_columns.h"
+#include "readers/arrow_plugin/arrow_access.h"
+#include "readers/arrow_plugin/columnar_format.h"
+#include "readers/arrow_plugin/flat_column.h"
+#include "readers/arrow_plugin/stored_values.h"
+
+namespace millhopper {
+namespace {
+
+constexpr int64_t kRecordRows = 1 << 14;  // that are decoded at once for records
+constexpr size_t kAllLevels = SIZE_MAX;
+constexpr int64_t kSampleRows = 1000;  // by which fields are guessed
+
+using Columns = std::vector<int>;  // by their numbers in the file, in order
+
+using Footer = std::shared_ptr<parquet::FileMetaData>;
+
+constexpr char kEncrypted[] =
+    "which is not read; pyarrow.parquet, with its keys, reads it and can "
+    "write it anew without";
+
+// Has the errors of a function say that they are about what the footer is.
+template <typename Function>
+auto InFooter(const Function& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kDataLoss || !error.file().empty()) throw;
+    throw error.WithMessage(
+        StrCat("its footer cannot be read, because it is damaged, or the file was cut or is no "
+               "Parquet file: ",
+               error.message()));
+  }
+}
+
+// Many threads may use it: what it allocates, such as statistics, is in Arrow's own pool.
+Footer ReadFooter(const std::shared_ptr<const File>& file) {
+  char end[4];
+  if (file->size() >= sizeof(end)) {
+    file->Read(file->size() - sizeof(end), end, sizeof(end));
+    if (std::string_view(end, sizeof(end)) == "PARE") {
+      Throw(ErrorCode::kDataLoss, "its footer is encrypted, ", kEncrypted);
+    }
+  }
+  ArrowAccess access(file);
+  return InFooter([&] { return access.Run([&] { return parquet::ReadMetaData(access.file()); }); });
+}
+
+std::string PlaceOf(int group) { return StrCat("row group ", group, ": "); }
+
+void CheckRows(uint64_t rows, uint64_t declared) {
+  if (rows == declared) return;
+  Throw(ErrorCode::kDataLoss, "it has ", rows < declared ? "" : "at least ", rows,
+        " rows, but the footer says ", declared);
+}
+
+// What the footer says of a column of a row group. Throws kDataLoss if the column is encrypted.
+std::unique_ptr<parquet::ColumnChunkMetaData> ChunkOf(const Footer& footer,
+                                                      const parquet::RowGroupMetaData& group,
+                                                      int column) {
+  std::unique_ptr<parquet::ColumnChunkMetaData> chunk;
+  try {
+    chunk = group.ColumnChunk(column);
+  } catch (const parquet::ParquetException&) {
+    if (!footer->is_encryption_algorithm_set()) throw;
+  }
+  if (chunk == nullptr || chunk->crypto_metadata() != nullptr) {
+    Throw(ErrorCode::kDataLoss, "column '",
+          Escaped(group.schema()->Column(column)->path()->ToDotString()), "' is encrypted, ",
+          kEncrypted);
+  }
+  return chunk;
+}
+
+// Where a column of a row group says that it lies. Not checked.
+Stretch StretchOf(const parquet::ColumnChunkMetaData& chunk) {
+  const int64_t first = chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0
+                            ? std::min(chunk.dictionary_page_offset(), chunk.data_page_offset())
+                            : chunk.data_page_offset();
+  return {static_cast<uint64_t>(first), static_cast<uint64_t>(chunk.total_compressed_size())};
+}
+
+// An outermost column of a file, as far as it is read.
+struct Outermost {
+  Columns leaves;
+  std::shared_ptr<arrow::DataType> flat;  // FlatTypeOf
+};
+
+// The file in Arrow's reader. One thread at a time.
+class Access {
+ public:
+  // A sample is some rows of what may be too large to be read.
+  Access(std::shared_ptr<const File> file, Footer footer, int64_t batch_rows, bool sample = false)
+      : access_(std::move(file), sample ? kMostSampleBytes : ArrowAccess::kMostBytes),
+        footer_(std::move(footer)),
+        batch_rows_(batch_rows),
+        properties_(access_.memory()) {
+    properties_.set_page_checksum_verification(true);
+    if (sample) properties_.enable_buffered_stream();  // else all pages of a column are read
+  }
+
+  const parquet::arrow::SchemaManifest& manifest() { return reader().manifest(); }
+
+  std::shared_ptr<arrow::Schema> schema() {
+    std::shared_ptr<arrow::Schema> schema;
+    access_.Run([&] { return reader().GetSchema(&schema); });
+    return schema;
+  }
+
+  std::shared_ptr<ArrowMemory> shared_memory() const { return access_.shared_memory(); }
+
+  // Reads the columns of row groups; calls function(batch) until there is none or it returns false.
+  template <typename Function>
+  void Read(const std::vector<int>& groups, const Columns& columns, const Function& function) {
+    auto batches = access_.Run([&] { return reader().GetRecordBatchReader(groups, columns); });
+    for (;;) {
+      std::shared_ptr<arrow::RecordBatch> batch;
+      access_.Run([&] { return batches->ReadNext(&batch); });
+      if (batch == nullptr || !function(*batch)) return;
+    }
+  }
+
+  // Reads all rows of a row group, as many as the footer says; calls function(batch), once or as
+  // often as Arrow's reader makes several of them. `schema` is that of the columns.
+  template <typename Function>
+  void ReadGroup(int group, const std::vector<Outermost>& columns,
+                 const std::shared_ptr<arrow::Schema>& schema, const Function& function) {
+    std::vector<std::shared_ptr<arrow::Array>> flat;  // null is what Arrow's reader is to read
+    Columns rest;
+    for (const Outermost& column : columns) {
+      flat.push_back(column.flat == nullptr ? nullptr : ReadFlat(group, column));
+      if (flat.back() != nullptr) continue;
+      rest.insert(rest.end(), column.leaves.begin(), column.leaves.end());
+    }
+    const auto rows = static_cast<uint64_t>(footer_->RowGroup(group)->num_rows());
+    uint64_t done = rest.empty() ? rows : 0;
+    if (rest.empty()) {
+      function(*arrow::RecordBatch::Make(schema, static_cast<int64_t>(rows), std::move(flat)));
+    } else {
+      Read({group}, rest, [&](const arrow::RecordBatch& batch) {
+        const int64_t more = batch.num_rows();
+        const auto from = static_cast<int64_t>(done);
+        done += static_cast<uint64_t>(more);
+        if (done > rows) return false;
+        std::vector<std::shared_ptr<arrow::Array>> all;
+        int next = 0;
+        for (const std::shared_ptr<arrow::Array>& array : flat) {
+          all.push_back(array == nullptr ? batch.column(next++) : array->Slice(from, more));
+        }
+        function(*arrow::RecordBatch::Make(schema, more, std::move(all)));
+        return true;
+      });
+    }
+    CheckRows(done, rows);
+  }
+
+  // Throws kDataLoss for values of which Arrow's reader would make others. Columns that lie where
+  // they may (Extent).
+  void CheckStored(int group, const Columns& columns) {
+    const std::unique_ptr<parquet::RowGroupMetaData> rows = footer_->RowGroup(group);
+    for (const int number : columns) {
+      const auto chunk = ChunkOf(footer_, *rows, number);
+      const parquet::ColumnDescriptor& column = *footer_->schema()->Column(number);
+      if (!MayBeCut(*chunk, column)) continue;
+      access_.Run([&] { return access_.Keep(StretchOf(*chunk)); });
+      access_.Run([&] {
+        CheckUncut(reader().parquet_reader()->RowGroup(group)->Column(number), column);
+        return arrow::Status::OK();
+      });
+    }
+  }
+
+  // The schema of what Read gives.
+  std::shared_ptr<arrow::Schema> SchemaOf(const Columns& columns) {
+    auto batches =
+        access_.Run([&] { return reader().GetRecordBatchReader(std::vector<int>(), columns); });
+    return batches->schema();
+  }
+
+ private:
+  // Made when it is needed first: it goes through the whole schema.
+  parquet::arrow::FileReader& reader() {
+    if (reader_ != nullptr) return *reader_;
+    InFooter([&] { access_.Run([&] { return MakeReader(); }); });
+    return *reader_;
+  }
+
+  arrow::Status MakeReader() {
+    parquet::ArrowReaderProperties settings(false);
+    settings.set_batch_size(batch_rows_);
+    settings.set_pre_buffer(false);  // it reads on threads of Arrow's
+    auto opened = parquet::arrow::FileReader::Make(
+        access_.memory(), parquet::ParquetFileReader::Open(access_.file(), properties_, footer_),
+        settings);
+    if (opened.ok()) reader_ = std::move(opened).ValueUnsafe();
+    return opened.status();
+  }
+
+  std::shared_ptr<arrow::Array> ReadFlat(int group, const Outermost& column) {
+    return access_.Run([&] {
+      return ReadFlatColumn(access_.file().get(), *footer_, group, column.leaves[0], column.flat,
+                            properties_);
+    });
+  }
+
+  ArrowAccess access_;
+  const Footer footer_;
+  const int64_t batch_rows_;
+  parquet::ReaderProperties properties_;
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+};
+
+// Adds the columns of the file that a column of Arrow's consists of.
+void AddLeaves(const parquet::arrow::SchemaField& field, std::set<int>* columns) {
+  if (field.is_leaf()) columns->insert(field.column_index);
+  for (const parquet::arrow::SchemaField& child : field.children) AddLeaves(child, columns);
+}
+
+// Those of the columns of some fields; the first one if the file has none of them, since it tells
+// the rows.
+Columns LeavesOf(const parquet::arrow::SchemaManifest& manifest, const FieldColumns& fields) {
+  std::set<int> columns;
+  for (const auto& [field, column] : fields) {
+    if (column.empty()) continue;
+    const parquet::arrow::SchemaField* here = &manifest.schema_fields.at(column.at(0));
+    for (size_t i = 1; i < column.size() && !here->children.empty(); ++i) {
+      here = &here->children.at(column[i]);
+    }
+    AddLeaves(*here, &columns);
+  }
+  if (columns.empty()) columns.insert(0);
+  return {columns.begin(), columns.end()};
+}
+
+// The same, by the outermost columns that they are in.
+std::vector<Outermost> OutermostOf(const parquet::arrow::SchemaManifest& manifest,
+                                   const parquet::FileMetaData& footer, const Columns& columns) {
+  std::vector<Outermost> outermost;
+  for (const parquet::arrow::SchemaField& field : manifest.schema_fields) {
+    std::set<int> all;
+    AddLeaves(field, &all);
+    Columns leaves;
+    std::set_intersection(all.begin(), all.end(), columns.begin(), columns.end(),
+                          std::back_inserter(leaves));
+    if (leaves.empty()) continue;
+    outermost.push_back({std::move(leaves), FlatTypeOf(field, footer)});
+  }
+  return outermost;
+}
+
+// Where columns of a row group lie in the file.
+struct Extent {
+  uint64_t begin = 0;
+  uint64_t stored = 0;
+  uint64_t expanded = 0;
+};
+
+// Fields that are read together, and their columns.
+struct Part {
+  Columns columns;
+  std::vector<Outermost> outermost;  // of the columns
+  std::shared_ptr<arrow::Schema> schema;
+  std::shared_ptr<const ArrowRows> rows;
+};
+
+// What a chunk is.
+struct Claimed {
+  int group;
+  size_t part;
+  Ref<ArrowTable> table;  // null if rows become records
+};
+
+class ParquetSource final : public FileSource {
+ public:
+  // `together`: each row group is one chunk; `records`: and its rows become records.
+  ParquetSource(std::shared_ptr<const File> file, const ArrowFields& fields, bool together,
+                bool records)
+      : file_(std::move(file)),
+        footer_(ReadFooter(file_)),
+        leaves_out_(AnySkips(fields.fields())),
+        records_(records) {
+    Access access(file_, footer_, kSampleRows);
+    std::vector<FieldColumns> parts = {ColumnsOf(fields, *access.schema())};
+    if (!together) {
+      parts = Divided(std::move(parts[0]), [&](const FieldColumns& some) {
+        if (footer_->num_row_groups() == 0) return uint64_t{0};
+        return ExtentOf(*footer_->RowGroup(0), LeavesOf(access.manifest(), some)).expanded;
+      });
+    }
+    for (FieldColumns& some : parts) {
+      Columns columns = LeavesOf(access.manifest(), some);
+      std::shared_ptr<arrow::Schema> schema = access.SchemaOf(columns);
+      std::shared_ptr<const ArrowRows> rows =
+          RowsOf(fields, *schema, Narrowed(std::move(some), kAllLevels));
+      std::vector<Outermost> outermost = OutermostOf(access.manifest(), *footer_, columns);
+      parts_.push_back(
+          {std::move(columns), std::move(outermost), std::move(schema), std::move(rows)});
+    }
+  }
+
+  bool Claim(Chunk* chunk) override {
+    for (; group_ < footer_->num_row_groups(); ++group_) {
+      const bool claimed = WithPlace(file_->path(), 0, PlaceOf(group_), [&] {
+        const std::unique_ptr<parquet::RowGroupMetaData> group = footer_->RowGroup(group_);
+        if (group->num_rows() == 0) return false;
+        if (part_ == 0) BeginGroup(*group);
+        ClaimPart(*group, chunk);
+        return true;
+      });
+      if (!claimed) continue;
+      chunk->claimed = Claimed{group_, part_, table_};
+      if (!chunk->goes_on) ++group_;
+      part_ = chunk->goes_on ? part_ + 1 : 0;
+      return true;
+    }
+    return false;
+  }
+
+  // Whole row groups: the parts of one are claimed from the first on.
+  bool Seek(uint64_t offset, std::optional<uint64_t>) override {
+    for (int i = 0; i < footer_->num_row_groups(); ++i) {
+      const bool found = WithPlace(file_->path(), 0, PlaceOf(i), [&] {
+        const std::unique_ptr<parquet::RowGroupMetaData> group = footer_->RowGroup(i);
+        return group->num_rows() > 0 && BeginOf(*group) == offset;
+      });
+      if (!found) continue;
+      group_ = i;
+      part_ = 0;
+      return true;
+    }
+    return false;
+  }
+
+  void Fetch(Chunk* chunk) const override {
+    const Claimed claimed = *std::any_cast<Claimed>(&chunk->claimed);
+    WithPlace(file_->path(), chunk->offset, PlaceOf(claimed.group), [&] {
+      if (records_) return FetchRecords(claimed, chunk);
+      FetchPart(claimed, chunk);
+    });
+  }
+
+ private:
+  // Throws for columns that cannot lie in the file.
+  Extent ExtentOf(const parquet::RowGroupMetaData& group, const Columns& columns) const {
+    Extent extent;
+    extent.begin = file_->size();
+    for (const int column : columns) {
+      const auto part = ChunkOf(footer_, group, column);
+      const auto [first, size] = StretchOf(*part);  // numbers below zero are too large, too
+      if (first > file_->size() || size > file_->size() - first) {
+        Throw(ErrorCode::kDataLoss, "column ", column, ": ", part->total_compressed_size(),
+              " bytes from byte ", static_cast<int64_t>(first), " on are declared in a file of ",
+              file_->size());
+      }
+      extent.begin = std::min(extent.begin, first);
+      extent.stored += size;
+      extent.expanded +=
+          static_cast<uint64_t>(std::max<int64_t>(part->total_uncompressed_size(), 0));
+      if (extent.expanded > kMaxExpandedChunkBytes) {
+        Throw(ErrorCode::kResourceLimit, "its columns have more than ", kMaxExpandedChunkBytes,
+              " bytes, which is the limit; write smaller row groups, or read fewer columns");
+      }
+    }
+    return extent;
+  }
+
+  // Where the first of the columns of a row group begins in the file.
+  uint64_t BeginOf(const parquet::RowGroupMetaData& group) const {
+    Columns all;
+    for (const Part& part : parts_) {
+      all.insert(all.end(), part.columns.begin(), part.columns.end());
+    }
+    return ExtentOf(group, all).begin;
+  }
+
+  void BeginGroup(const parquet::RowGroupMetaData& group) {
+    if (group.num_rows() < 0 || group.num_rows() > int64_t{kMaxChunkRecords}) {
+      Throw(ErrorCode::kResourceLimit, group.num_rows(), " rows; the limit is ", kMaxChunkRecords);
+    }
+    group_begin_ = BeginOf(group);
+    if (!records_) table_ = Ref<ArrowTable>(new ArrowTable(parts_.size(), PlaceOf(group_)));
+  }
+
+  // The last part, which gives out the rows, has the place of the row group.
+  void ClaimPart(const parquet::RowGroupMetaData& group, Chunk* chunk) const {
+    const Extent extent = ExtentOf(group, parts_[part_].columns);
+    chunk->goes_on = part_ + 1 < parts_.size();
+    chunk->offset = chunk->goes_on ? extent.begin : group_begin_;
+    chunk->length = extent.stored;
+    if (chunk->goes_on) {
+      chunk->records = 0;
+    } else if (!leaves_out_) {
+      chunk->records = static_cast<uint64_t>(group.num_rows());
+    }
+  }
+
+  void FetchPart(const Claimed& claimed, Chunk* chunk) const {
+    const int64_t rows = footer_->RowGroup(claimed.group)->num_rows();
+    const Part& part = parts_[claimed.part];
+    Access access(file_, footer_, rows);
+    access.CheckStored(claimed.group, part.columns);
+    Ref<ArrowPart> columns(new ArrowPart(part.rows, access.shared_memory()));
+    access.ReadGroup(claimed.group, part.outermost, part.schema,
+                     [&](const arrow::RecordBatch& batch) { AddBatch(batch, columns.get()); });
+    claimed.table->Set(claimed.part, columns);
+    if (chunk->goes_on) {
+      chunk->holder = Ref<RecordHolder>(columns.get());
+    } else {
+      claimed.table->ListRows(0, static_cast<uint64_t>(rows), chunk);
+      chunk->holder = Ref<RecordHolder>(claimed.table.get());
+    }
+  }
+
+  void FetchRecords(const Claimed& claimed, Chunk* chunk) const {
+    const auto declared = static_cast<uint64_t>(footer_->RowGroup(claimed.group)->num_rows());
+    const Part& part = parts_[claimed.part];
+    Access access(file_, footer_, kRecordRows);
+    access.CheckStored(claimed.group, part.columns);
+    uint64_t rows = 0;
+    access.Read({claimed.group}, part.columns, [&](const arrow::RecordBatch& batch) {
+      const auto more = static_cast<uint64_t>(batch.num_rows());
+      if (more <= declared - rows) AppendRecords(*part.rows, batch, rows, chunk);
+      rows += more;
+      return rows <= declared;
+    });
+    CheckRows(rows, declared);
+  }
+
+  const std::shared_ptr<const File> file_;
+  const Footer footer_;
+  const bool leaves_out_;  // rows, so that a chunk may have fewer records
+  const bool records_;
+  std::vector<Part> parts_;
+  // What Claim finds next.
+  int group_ = 0;
+  size_t part_ = 0;
+  uint64_t group_begin_ = 0;
+  Ref<ArrowTable> table_;
+};
+
+class ParquetFormat final : public ColumnarFormat {
+ public:
+  using ColumnarFormat::ColumnarFormat;
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    return WithPlace(file.path, 0, "", [&] {
+      // Rows can be left out, or become records, only where all their columns are.
+      const bool together = window() || !chunks_tell_records();
+      return std::make_unique<ParquetSource>(File::Open(file.path), fields(), together, window());
+    });
+  }
+
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
+    if (!chunks_tell_records()) return std::nullopt;
+    uint64_t records = 0;
+    for (const FileEntry& file : files) {
+      WithPlace(file.path, 0, "", [&] {
+        const Footer footer = ReadFooter(File::Open(file.path));
+        for (int i = 0; i < footer->num_row_groups(); ++i) {
+          const int64_t rows = footer->RowGroup(i)->num_rows();
+          if (rows < 0) Throw(ErrorCode::kDataLoss, "row group ", i, " of ", rows, " rows");
+          records += static_cast<uint64_t>(rows);
+        }
+      });
+    }
+    return records;
+  }
+};
+
+std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
+  return WithPlace(path, 0, "", [&] {
+    const std::shared_ptr<const File> file = File::Open(path);
+    const Footer footer = ReadFooter(file);
+    Access access(file, footer, kSampleRows, true);
+    return GuessFieldsOf(*access.schema(), [&](const std::vector<int>& columns, const auto& use) {
+      if (footer->num_row_groups() == 0) return;
+      WithPlace(path, 0, PlaceOf(0), [&] {
+        std::set<int> leaves;
+        for (const int column : columns) {
+          AddLeaves(access.manifest().schema_fields.at(static_cast<size_t>(column)), &leaves);
+        }
+        const std::unique_ptr<parquet::RowGroupMetaData> group = footer->RowGroup(0);
+        for (const int leaf : leaves) ChunkOf(footer, *group, leaf);
+        access.Read({0}, {leaves.begin(), leaves.end()}, [&](const arrow::RecordBatch& batch) {
+          use(batch);
+          return false;
+        });
+      });
+    });
+  });
+}
+
+bool Matches(const char* head, size_t size) {
+  return size >= 4 && (std::string(head, 4) == "PAR1" || std::string(head, 4) == "PARE");
+}
+
+FormatSchema Schema() {
+  FormatSchema schema("Parquet: columns by name, a row group at a time");
+  return std::move(schema.Extension(".parquet")
+                       .Extension(".pq")
+                       .Magic(Matches)
+                       .GuessFields(Guess)
+                       .Attr(FieldsAttribute(
+                           "columns, \"user.age\" in a struct, or numbers of them, #3, #0.age")));
+}
+
+std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
+  return std::make_unique<ParquetFormat>(arguments);
+}
+
+REGISTER_FILE_FORMAT(parquet, Schema, Make);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/fields/field_rows.h"
+
+#include <cstring>
+
+#include "framework/base/error.h"
+#include "readers/support/byte_records.h"
+
+namespace millhopper {
+namespace {
+
+// A thread loads one element after another, so that it needs no new memory for each.
+std::vector<char*>& PlacesOfThread() {
+  thread_local std::vector<char*> places;
+  return places;
+}
+
+}  // namespace
+
+FieldRows::FieldRows(const std::vector<Field>& fields, size_t n, Rows* rows)
+    : fields_(fields), rows_(rows), places_(PlacesOfThread()) {
+  places_.assign(fields.size(), nullptr);
+  for (size_t slot = 0; slot < fields.size(); ++slot) {
+    if (!fields[slot].sequence) places_[slot] = rows->Append(slot, n);
+  }
+}
+
+char* FieldRows::Take(size_t slot, size_t count) {
+  const Field& field = fields_[slot];
+  if (field.sequence) {
+    if (count % field.values != 0) {
+      Throw(ErrorCode::kDataLoss, "its ", count, " values are not whole steps of ", field.values);
+    }
+    return rows_->AppendSequence(slot, count / field.values);
+  }
+  if (count != field.values) {
+    Throw(ErrorCode::kDataLoss, "it has ", count, count == 1 ? " value, " : " values, ",
+          field.values, field.values == 1 ? " is declared" : " are declared");
+  }
+  char* const place = places_[slot];
+  places_[slot] += count * field.value_bytes();
+  return place;
+}
+
+void FieldRows::AppendBytes(size_t slot, std::string_view value) {
+  if (!fields_[slot].bytes_list) return millhopper::AppendBytes(value, slot, rows_);
+  AppendBytes(slot, std::vector<std::string_view>{value});
+}
+
+void FieldRows::AppendBytes(size_t slot, const std::vector<std::string_view>& values) {
+  if (!fields_[slot].bytes_list) {
+    if (values.size() != 1) {
+      Throw(ErrorCode::kDataLoss, "it has ", values.size(), " values, bytes takes one; bytes[-1] ",
+            "takes any number");
+    }
+    return millhopper::AppendBytes(values[0], slot, rows_);
+  }
+  thread_local std::vector<uint64_t> offsets;
+  offsets.assign(1, 0);
+  for (const std::string_view value : values) offsets.push_back(offsets.back() + value.size());
+  const uint64_t all[] = {0, values.size()};
+  const LodLevelView levels[] = {LodLevelView(all, 2),
+                                 LodLevelView(offsets.data(), offsets.size())};
+  char* place =
+      rows_->Append(slot, DataType::kUint8, Dims{static_cast<int64_t>(offsets.back())}, levels, 2);
+  for (const std::string_view value : values) {
+    if (!value.empty()) std::memcpy(place, value.data(), value.size());
+    place += value.size();
+  }
+}
+
+void FieldRows::AppendDefault(size_t slot, const char* problem) {
+  const Field& field = fields_[slot];
+  if (field.missing != Field::Missing::kDefault) field.ThrowMissing(problem);
+  AppendDefault(slot);
+}
+
+void FieldRows::AppendDefault(size_t slot) {
+  const Field& field = fields_[slot];
+  if (field.bytes_list) return AppendBytes(slot, std::vector<std::string_view>());
+  const size_t count = !field.sequence || field.has_default ? field.values : 0;
+  field.WriteDefault(count, Take(slot, count));
+}
+
+}  // namespace millhopper

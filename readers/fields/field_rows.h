@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where parsers put the values of the fields of several records.
+#ifndef MILLHOPPER_READERS_FIELDS_FIELD_ROWS_H_
+#define MILLHOPPER_READERS_FIELDS_FIELD_ROWS_H_
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/tensor/rows.h"
+#include "readers/fields/fields.h"
+
+namespace millhopper {
+
+// A record gives each slot its values once, by Take, by Pass as often as it has values, by
+// AppendBytes or by AppendDefault; the slots in any order. One thread.
+class FieldRows {
+ public:
+  // For n records. The fields, those of all slots in order, must outlive this.
+  FieldRows(const std::vector<Field>& fields, size_t n, Rows* rows);
+
+  // The place of the record's `count` values. Throws kDataLoss "it has 3 values, 10 are declared".
+  char* Take(size_t slot, size_t count);
+  // The place of the record's next value, and of those behind it, in a slot that is no sequence.
+  // Values count once they have been passed.
+  char* NextPlace(size_t slot) const { return places_[slot]; }
+  void Pass(size_t slot, size_t values) { places_[slot] += values * fields_[slot].value_bytes(); }
+  // What a slot of bytes gets: the one value that it takes, or all of a list. Throws kDataLoss "it
+  // has 2 values, bytes takes one".
+  void AppendBytes(size_t slot, const std::vector<std::string_view>& values);
+  void AppendBytes(size_t slot, std::string_view value);
+  // What stands for values that are missing. Throws what ThrowMissing of the field throws, with
+  // `problem`, unless the field says missing=default.
+  void AppendDefault(size_t slot, const char* problem);
+  // The same for a field that says so.
+  void AppendDefault(size_t slot);
+
+ private:
+  const std::vector<Field>& fields_;
+  Rows* const rows_;
+  std::vector<char*>& places_;  // of the next record, in slots that are no sequences
+};
+
+// Calls function() and adds the name of the field to its error.
+template <typename Function>
+void ForField(const Field& field, const Function& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    throw error.WithMessage(StrCat("field '", Escaped(field.name), "': ", error.message()));
+  }
+}
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_FIELDS_FIELD_ROWS_H_

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// The notation. In field_values.cc text and numbers become values.
+#include "readers/fields/fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory.h"
+#include "framework/base/spelling.h"
+#include "framework/reader/file_format.h"
+#include "readers/fields/timestamp.h"
+#include "readers/support/text_file.h"
+
+namespace millhopper {
+namespace {
+
+// Cuts an entry into its words. Quotes keep spaces together, and so do the brackets of dims.
+class Words {
+ public:
+  explicit Words(std::string_view text) : rest_(text) {}
+
+  bool Next(std::string* word) {
+    word->clear();
+    const size_t begin = rest_.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return false;
+    rest_.remove_prefix(begin);
+    bool quoted = false, bracketed = false;
+    size_t at = 0;
+    for (; at < rest_.size(); ++at) {
+      const char c = rest_[at];
+      if (c == '"') {
+        quoted = !quoted;
+        continue;
+      }
+      if (!quoted && !bracketed && (c == ' ' || c == '\t')) break;
+      if (!quoted && c == '[') bracketed = true;
+      if (!quoted && c == ']') bracketed = false;
+      word->push_back(c);
+    }
+    Require(!quoted, "a quote is not closed");
+    Require(!bracketed, "a bracket is not closed");
+    rest_.remove_prefix(at);
+    return true;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+DataType TypeNamed(const std::string& name) {
+  std::string names;
+  for (const DataType type : kDataTypes) {
+    if (name == ToString(type)) return type;
+    names += StrCat(ToString(type), ", ");
+  }
+  const bool is_time =
+      name.find("time") != std::string::npos || name.find("date") != std::string::npos;
+  Throw(ErrorCode::kInvalidArgument, "'", Escaped(name), "' is no type; it is one of ", names,
+        "each with its dims behind it ([] for a scalar), or for text bytes, for a list of texts "
+        "bytes[-1]",
+        is_time ? "; a date or time as text is int64[] decode=timestamp" : "");
+}
+
+template <typename T>
+T WholeNumber(const std::string& text, const char* what) {
+  T number{};
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  Require(read.ec == std::errc() && read.ptr == end && !text.empty(), what, " '", Escaped(text),
+          "' is no number");
+  return number;
+}
+
+void ParseType(const std::string& text, Field* field) {
+  if (text == "bytes" || text == "bytes[-1]") {
+    field->bytes = field->sequence = true;
+    field->bytes_list = text != "bytes";
+    field->slot.dtype = DataType::kUint8;
+    field->value_bytes_ = 1;
+    field->slot.dims = Dims{-1};
+    field->slot.lod_level = field->bytes_list ? 2 : 1;
+    return;
+  }
+  const size_t open = text.find('[');
+  field->slot.dtype = TypeNamed(text.substr(0, open));
+  field->value_bytes_ = SizeOf(field->slot.dtype);
+  Require(open != std::string::npos && text.back() == ']', "'", Escaped(text),
+          "' has no dims; a scalar is ", ToString(field->slot.dtype), "[]");
+  std::string dims = text.substr(open + 1, text.size() - open - 2);
+  dims.erase(std::remove(dims.begin(), dims.end(), ' '), dims.end());
+  field->sequence = dims == "-1" || dims.compare(0, 3, "-1,") == 0;
+  field->slot.lod_level = field->sequence ? 1 : 0;
+  field->slot.dims.push_back(field->sequence ? -1 : 1);
+  if (field->sequence) dims.erase(0, 3);
+  while (!dims.empty()) {
+    const size_t comma = dims.find(',');
+    const auto dim = WholeNumber<int64_t>(dims.substr(0, comma), "the dim");
+    Require(dim >= 1, "the dim ", dim, " is not positive; only the first may be -1, any number");
+    field->slot.dims.push_back(dim);
+    field->values = CheckedProduct(field->values, static_cast<size_t>(dim));
+    dims.erase(0, comma == std::string::npos ? comma : comma + 1);
+    Require(comma == std::string::npos || !dims.empty(), "a dim is missing behind the last comma");
+  }
+  if (CheckedProduct(field->values, field->value_bytes()) > kMaxRecordBytes) {
+    Throw(ErrorCode::kResourceLimit, "a tensor of more than ", kMaxRecordBytes, " bytes");
+  }
+}
+
+double ParseScale(const std::string& text) {
+  Field number;
+  number.slot.dtype = DataType::kFp64;
+  number.SetReaders();
+  const size_t slash = text.find('/');
+  double parts[] = {1, 1};
+  for (size_t i = 0; i < (slash == std::string::npos ? 1 : 2); ++i) {
+    const std::string part = i == 1 ? text.substr(slash + 1) : text.substr(0, slash);
+    const char* const end = part.data() + part.size();
+    const char* const read = number.Read(part.data(), end, reinterpret_cast<char*>(&parts[i]));
+    Require(read == end && !part.empty() && std::isfinite(parts[i]), "scale=", Escaped(text),
+            " is no number such as 0.5 or 1/255");
+  }
+  Require(parts[1] != 0, "scale=", Escaped(text), " divides by zero");
+  return parts[0] / parts[1];
+}
+
+// The texts between commas.
+std::vector<std::string> ParseNulls(const std::string& text) {
+  std::vector<std::string> nulls;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t comma = std::min(text.find(',', begin), text.size());
+    nulls.push_back(text.substr(begin, comma - begin));
+    Require(!nulls.back().empty(), "null=", Escaped(text),
+            " has an empty text among its own, which are such as NULL,NA; an empty cell is no "
+            "number anyway");
+    begin = comma + 1;
+  }
+  return nulls;
+}
+
+char ParseSeparator(const std::string& text) {
+  if (text == "\\t") return '\t';
+  Require(text.size() == 1 && text[0] != '\n' && text[0] != '\r', "separator=", Escaped(text),
+          " is not one character other than a line end");
+  return text[0];
+}
+
+// Sets *value to the meaning of the one of the words that the text is.
+template <typename T>
+void OneOf(const std::string& option, const std::string& text,
+           const std::vector<std::pair<const char*, T>>& words, T* value) {
+  std::string names;
+  for (const auto& [word, meaning] : words) {
+    if (text == word) {
+      *value = meaning;
+      return;
+    }
+    names += StrCat(names.empty() ? "" : ", ", word);
+  }
+  Throw(ErrorCode::kInvalidArgument, option, "=", Escaped(text), "; it is one of ", names);
+}
+
+// A null that reads as a number, such as nan, is seen before the number only where cells are read
+// one by one.
+void KeepNullsFromNumbers(Field* field) {
+  char place[8];
+  for (const std::string& null : field->nulls) {
+    const char* const end = null.data() + null.size();
+    if (field->read_cells_ != nullptr && field->Read(null.data(), end, place) == end) {
+      field->read_cells_ = nullptr;
+    }
+  }
+}
+
+Field ParseField(const std::string& entry) {
+  static const std::vector<std::string> kOptions = {"default", "missing", "null",     "base",
+                                                    "hash",    "vocab",   "scale",    "decode",
+                                                    "unit",    "format",  "separator"};
+  Field field;
+  Words words(entry);
+  std::string word, default_text;
+  Require(words.Next(&field.name) && words.Next(&word),
+          "an entry is \"name dtype[dims] option=value ...\", such as \"label int64[]\"; a scalar "
+          "is int64[] or float32[], text is bytes");
+  ParseType(word, &field);
+  std::set<std::string> given;
+  while (words.Next(&word)) {
+    const size_t equal = word.find('=');
+    const std::string option = word.substr(0, equal);
+    const std::string text = equal == std::string::npos ? std::string() : word.substr(equal + 1);
+    Require(equal != std::string::npos, "'", Escaped(word),
+            "' is no option=value; a value with spaces in it stands in quotes");
+    Require(given.insert(option).second, Escaped(option), "= is given twice",
+            option == "null" ? "; null=NA,NULL names several texts" : "");
+    const bool is_integer = !IsFloat(field.slot.dtype) && field.slot.dtype != DataType::kBool;
+    if (option == "default") {
+      default_text = text;
+      field.has_default = true;
+    } else if (option == "missing") {
+      OneOf<Field::Missing>(option, text,
+                            {{"error", Field::Missing::kError},
+                             {"default", Field::Missing::kDefault},
+                             {"skip", Field::Missing::kSkip}},
+                            &field.missing);
+    } else if (option == "base") {
+      field.base = WholeNumber<int>(text, "base");
+      Require(is_integer && field.base >= 2 && field.base <= 36, "base=", Escaped(text),
+              "; it is 2 to 36, for integers");
+    } else if (option == "hash") {
+      field.buckets = WholeNumber<uint64_t>(text, "hash");
+      Require(field.slot.dtype == DataType::kInt32 || field.slot.dtype == DataType::kInt64,
+              "hash= is for int32 and int64");
+      Require(field.buckets > 0 &&
+                  field.buckets <= (field.slot.dtype == DataType::kInt32
+                                        ? uint64_t{std::numeric_limits<int32_t>::max()}
+                                        : uint64_t{std::numeric_limits<int64_t>::max()}),
+              "hash=", field.buckets, " is no number of buckets that the type can hold");
+    } else if (option == "vocab") {
+      Require(field.slot.dtype == DataType::kInt32 || field.slot.dtype == DataType::kInt64,
+              "vocab= is for int32 and int64");
+      field.vocabulary = std::make_shared<Vocabulary>(text);
+      Require(field.vocabulary->size() > 0, "the vocabulary ", Escaped(text), " is empty");
+    } else if (option == "scale") {
+      field.scale = ParseScale(text);
+      Require(IsFloat(field.slot.dtype), "scale= is for floats");
+    } else if (option == "decode") {
+      OneOf<Field::Decode>(option, text,
+                           {{"text", Field::Decode::kText},
+                            {"timestamp", Field::Decode::kTimestamp},
+                            {"json", Field::Decode::kJson}},
+                           &field.decode);
+      Require(!field.bytes, "decode= is for numbers; bytes stay as they are");
+      Require(field.decode != Field::Decode::kTimestamp || field.slot.dtype == DataType::kInt64,
+              "decode=timestamp is for int64: seconds since 1970-01-01 UTC, or what unit= says");
+    } else if (option == "unit") {
+      OneOf<int64_t>(option, text,
+                     {{"s", 1}, {"ms", 1'000}, {"us", 1'000'000}, {"ns", 1'000'000'000}},
+                     &field.ticks_per_second);
+    } else if (option == "format") {
+      CheckTimeFormat(text);
+      field.time_format = text;
+    } else if (option == "null") {
+      field.nulls = ParseNulls(text);
+    } else if (option == "separator") {
+      field.separator = ParseSeparator(text);
+      Require(field.bytes ? field.bytes_list : field.slot.dims != Dims{1},
+              "separator= is for several values, such as int64[-1] or bytes[-1]");
+    } else {
+      const std::string meant = DidYouMean(option, kOptions);
+      Throw(ErrorCode::kInvalidArgument, "there is no option '", Escaped(option), "'",
+            meant.empty() ? ";" : meant, " there are ", Listed(kOptions));
+    }
+  }
+  Require(!field.bytes || !(field.names_things() || field.base != 10 || field.has_default),
+          "bytes stay as they are; of the options, missing=, null= and separator= alone are for "
+          "them");
+  const bool is_time = field.decode == Field::Decode::kTimestamp;
+  Require((field.buckets > 0) + (field.vocabulary != nullptr) + (field.base != 10) + is_time <= 1,
+          "only one of base=, hash=, vocab= and decode=timestamp can be");
+  Require(is_time || given.count("unit") == 0, "unit= is for decode=timestamp");
+  Require(is_time || field.time_format.empty(), "format= is for decode=timestamp");
+  if (field.has_default) {
+    Require(given.count("missing") == 0 || field.missing == Field::Missing::kDefault,
+            "default= is not used with another missing= than default");
+    field.missing = Field::Missing::kDefault;
+    Field plain = field;  // the default is a number, also of a field that names things
+    plain.buckets = 0;
+    plain.vocabulary = nullptr;
+    plain.nulls.clear();
+    plain.decode = Field::Decode::kNone;
+    plain.scale = 1;
+    plain.base = 10;
+    plain.SetReaders();
+    plain.ReadAll(default_text, field.default_value_);
+  }
+  field.SetReaders();
+  KeepNullsFromNumbers(&field);
+  return field;
+}
+
+}  // namespace
+
+std::vector<Field> ParseFields(const std::vector<std::string>& entries) {
+  if (entries.size() > kMaxSlots) {
+    Throw(ErrorCode::kResourceLimit, entries.size(), " fields; the limit is ", kMaxSlots);
+  }
+  std::vector<Field> fields;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    try {
+      fields.push_back(ParseField(entries[i]));
+    } catch (const Error& error) {
+      if (!error.file().empty()) throw;
+      throw Error(error.code() == ErrorCode::kDataLoss ? ErrorCode::kInvalidArgument : error.code(),
+                  StrCat("fields[", i, "], '", Shown(entries[i]), "': ", error.message()));
+    }
+  }
+  return fields;
+}
+
+std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
+  std::vector<std::string> names(entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) Words(entries[i]).Next(&names[i]);
+  return names;
+}
+
+std::vector<Field> RequiredFields(const AttributeMap& attributes) {
+  std::vector<Field> fields = ParseFields(attributes.Get<std::vector<std::string>>("fields"));
+  if (fields.empty()) {
+    throw MissingSlots::ErrorOf(
+        "this format needs the attribute fields, such as fields: \"label int64[]\"; "
+        "`millhopper-peek FILE` prints some that fit a file",
+        {"label int64[]"});
+  }
+  return fields;
+}
+
+void RefuseCellOptions(const Field& field) {
+  Require(field.separator == 0, "field '", Escaped(field.name),
+          "': separator= is for the cells of csv and tsv");
+  Require(field.nulls.empty(), "field '", Escaped(field.name),
+          "': null= is for the texts of csv, tsv and jsonl");
+}
+
+std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields) {
+  std::vector<SlotSpec> slots;
+  slots.reserve(fields.size());
+  for (const Field& field : fields) slots.push_back(field.slot);
+  return slots;
+}
+
+std::string QuotedEntry(const std::string& entry) {
+  const char quote = entry.find('"') == std::string::npos ? '"' : '\'';
+  std::string text;
+  for (const char c : entry) text += c == '\\' ? "\\\\" : std::string(1, c);
+  return StrCat(quote, Escaped(text), quote);
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr size_t kMostNames = 20;
+  constexpr size_t kMostBytes = 60;  // of a name
+  std::string listed;
+  for (size_t i = 0; i < std::min(kMostNames, names.size()); ++i) {
+    listed += StrCat(i > 0 ? ", '" : "'", Escaped(names[i].substr(0, kMostBytes)), "'");
+  }
+  return names.size() > kMostNames ? listed + " and more" : listed;
+}
+
+bool AnySkips(const std::vector<Field>& fields) {
+  return std::any_of(fields.begin(), fields.end(),
+                     [](const Field& field) { return field.missing == Field::Missing::kSkip; });
+}
+
+AttributeSchema FieldsAttribute(const std::string& names) {
+  return AttributeSchema(
+      "fields", std::vector<std::string>{},
+      "the slots, each \"name dtype[dims] option=value ...\"; the names are " + names +
+          ". dims: [] a scalar, [28, 28] a tensor, [-1] a sequence; bytes in place of both: as "
+          "they are, bytes[-1] a list of such. Options: default=, missing=error|default|skip "
+          "(of records, and of files, that do not have it), base=16, hash=BUCKETS (XXH64 "
+          "with seed 0, modulo BUCKETS), vocab=FILE (line numbers from 0 on), scale=1/255, "
+          "decode=text|timestamp|json, unit=s|ms|us|ns of a timestamp, format=\"%d.%m.%Y %H:%M\" "
+          "if it is written so, in the terms of strptime, null=NULL,NA (texts that are no value), "
+          "separator=CHARACTER (between several values in a cell)");
+}
+
+}  // namespace millhopper

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slots that structured formats (Example, CSV, JSON ...) cut from their records, in one
+// notation for all of them:
+//
+//   name dtype[dims] option=value ...
+//
+//   label int64[]                     a scalar; a batch of n has dims [n]
+//   image float32[28, 28] scale=1/255 a tensor; a batch has dims [n, 28, 28]
+//   tokens int64[-1]                  a sequence, with one level of detail
+//   "user id" int64[] hash=1000003    a name with spaces stands in quotes
+//   title bytes                       the bytes as they are: uint8 with one level of detail
+//   words bytes[-1]                   any number of such: uint8 with two levels of detail
+//   seen int64[] decode=timestamp     a date or a time as text: seconds since 1970, UTC
+//   day int64[] decode=timestamp format="%d %b %Y"  the same in a form of strptime
+//   age int64[] null=NA,NULL default=-1  these texts are no value
+#ifndef MILLHOPPER_READERS_FIELDS_FIELDS_H_
+#define MILLHOPPER_READERS_FIELDS_FIELDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/base/attribute.h"
+#include "framework/tensor/rows.h"
+
+namespace millhopper {
+
+class Vocabulary;
+
+// One entry of the list. Immutable once parsed; any thread.
+struct Field {
+  // What to do about a record in which the field has no value, and about all records of a file that
+  // does not have the field.
+  enum class Missing {
+    kError,    // an error, unless a default is given
+    kDefault,  // the value of `default=`; without it 0, and nothing for sequences and bytes
+    kSkip,     // the record is left out
+  };
+  // How bytes become values: by the format itself, or read as text.
+  enum class Decode { kNone, kText, kTimestamp, kJson };
+
+  std::string name;  // as written, without quotes; the format says what it names
+  SlotSpec slot;
+  bool sequence = false;    // has levels of detail; bytes have, too
+  bool bytes = false;       // takes bytes as they are
+  bool bytes_list = false;  // any number of them; then `bytes` is set, too
+  size_t values = 1;        // in the tensor; of a sequence, in one step
+  Missing missing = Missing::kError;
+  bool has_default = false;
+  int base = 10;         // of integers in text
+  uint64_t buckets = 0;  // text becomes XXH64(text, seed 0) modulo this; 0: it does not
+  std::shared_ptr<const Vocabulary> vocabulary;  // text becomes its line number; null: it does not
+  double scale = 1;                              // floats are multiplied by it
+  Decode decode = Decode::kNone;
+  int64_t ticks_per_second = 1;    // of decode=timestamp
+  std::string time_format;         // of decode=timestamp; "": one of its own forms
+  std::vector<std::string> nulls;  // texts that are no value; bytes and words are compared as they
+                                   // are, numbers without the spaces around them
+  char separator = 0;              // between several values in a cell; 0: the one of the format
+
+  // Whether text becomes a number by what it is, not by what it says.
+  bool names_things() const { return buckets > 0 || vocabulary != nullptr; }
+  // Whether text is what becomes a number, in a format that tells numbers from text.
+  bool from_text() const {
+    return names_things() || decode == Decode::kText || decode == Decode::kTimestamp;
+  }
+  size_t value_bytes() const { return value_bytes_; }
+
+  // Reads one value of text from `begin` on and writes it to `place`. Returns the end of what was
+  // read; null if there is no value of this type, or it is out of range. A field that names things
+  // reads up to `end`. Throws kDataLoss for a word that a vocabulary without a default does not
+  // have.
+  const char* Read(const char* begin, const char* end, char* place) const {
+    return read_(*this, begin, end, place);
+  }
+  // Reads up to n values from *begin on, one behind the other: a value ends at a delimiter or at
+  // `end`, and is the default, if there is one, where nothing stands. Returns how many it has
+  // written to `place`. *begin is then behind the delimiter of the last one, null if that ended at
+  // `end`. It stops at what is no value. Only if can_read_cells().
+  size_t ReadCells(const char** begin, const char* end, char delimiter, size_t n,
+                   char* place) const {
+    return read_cells_(*this, begin, end, delimiter, n, place);
+  }
+  // Not where all of a text must be seen to know its value.
+  bool can_read_cells() const { return read_cells_ != nullptr; }
+  // The same as Read for text that is one value, with spaces around it or not; the default for a
+  // null. Throws kDataLoss "'abc' is no int64", and what ThrowMissing throws for a null without a
+  // default.
+  void ReadAll(std::string_view text, char* place) const;
+  // Writes a number as a value. Throws kDataLoss if the type cannot hold it.
+  void Write(int64_t number, char* place) const;
+  void Write(uint64_t number, char* place) const;
+  void Write(double number, char* place) const;
+  // Writes `n` values of the default.
+  void WriteDefault(size_t n, char* place) const;
+  // The bytes that are the value of text: none for a null. Throws what ThrowMissing throws for a
+  // null without a default.
+  std::string_view BytesOf(std::string_view text) const;
+  // Whether text is one of the nulls.
+  bool IsNull(std::string_view text) const;
+  // Whether text is no value for this field, so that `missing` says what to do.
+  bool IsMissing(std::string_view text) const;
+  // Throws kDataLoss: the problem, which is that there is no value, and the options that allow it.
+  [[noreturn]] void ThrowMissing(const std::string& problem) const;
+  // The same for text that is a null.
+  [[noreturn]] void ThrowNull(std::string_view text) const;
+
+  // Has Read and ReadCells read what is declared above; called once it is.
+  void SetReaders();
+
+  using Reader = const char* (*)(const Field&, const char* begin, const char* end, char* place);
+  using CellsReader = size_t (*)(const Field&, const char** begin, const char* end, char delimiter,
+                                 size_t n, char* place);
+  Reader read_ = nullptr;
+  CellsReader read_cells_ = nullptr;
+  size_t value_bytes_ = 0;
+  char default_value_[8] = {};
+};
+
+// Reads the entries. Throws kInvalidArgument "fields[1], 'x int65[]': ..." for one that is wrong,
+// and what reading the file of a vocabulary throws.
+std::vector<Field> ParseFields(const std::vector<std::string>& entries);
+// The names of the entries, as Field::name has them. Throws kInvalidArgument for an entry with a
+// quote or a bracket that is not closed.
+std::vector<std::string> NamesOf(const std::vector<std::string>& entries);
+// ParseFields for the attribute `fields` of a format that needs it: throws kInvalidArgument if it
+// is empty, too.
+std::vector<Field> RequiredFields(const AttributeMap& attributes);
+// Throws kInvalidArgument if the field has null= or separator=. For formats whose values are no
+// cells of text.
+void RefuseCellOptions(const Field& field);
+std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields);
+// The entry in quotes, to be pasted into a program and into Python.
+std::string QuotedEntry(const std::string& entry);
+// The names that there are, for an error about another one: "'a', 'b' and more".
+std::string Listed(const std::vector<std::string>& names);
+// Whether a record can be left out, so that formats must look into records before they list them.
+bool AnySkips(const std::vector<Field>& fields);
+
+// The attribute `fields` of a format in which names are `names`, such as "the features of a
+// record". An empty list is its default.
+AttributeSchema FieldsAttribute(const std::string& names);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_FIELDS_FIELDS_H_

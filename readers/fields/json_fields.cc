@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/fields/json_fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/spelling.h"
+#include "framework/reader/prefetched.h"
+#include "readers/fields/field_rows.h"
+#include "readers/fields/guessed_type.h"
+#include "readers/support/text_file.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kMostSteps = 1000;  // of a pointer
+
+// Calls function(), and has its errors say that the record is no JSON.
+template <typename Function>
+void InRecord(const JsonText& text, const Function& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    throw error.WithMessage(
+        StrCat("the record is no JSON: ", error.message(),
+               text.IsArray(text.root())
+                   ? "; each line is a value of its own, and `jq -c .[] FILE` makes such lines of "
+                     "a list"
+                   : ""));
+  }
+}
+
+// What a value is; throws if it is none.
+const char* NameOf(const JsonText& text, const char* value) {
+  JsonNumber number;
+  switch (text.KindOf(value)) {
+    case JsonKind::kArray:
+      return "an array";
+    case JsonKind::kObject:
+      return "an object";
+    case JsonKind::kText:
+      return "text";
+    case JsonKind::kBool:
+      text.BoolAt(value);
+      return "true or false";
+    case JsonKind::kNull:
+      text.IsNull(value);
+      return "null";
+    default:
+      text.ReadNumber(value, &number);
+      return "a number";
+  }
+}
+
+// Texts of a record, of one field after another. One thread has one at a time.
+class Texts {
+ public:
+  explicit Texts(size_t record_bytes) : room_(RoomOfThread()) {
+    room_.reserve(record_bytes);  // so that nothing moves, if each text is asked for once
+  }
+
+  // For the next field.
+  void Clear() const { room_.clear(); }
+
+  std::string_view Decode(std::string_view written) const {
+    std::string_view text;
+    const char* const problem = DecodeJson(written, &room_, &text);
+    if (problem != nullptr) Throw(ErrorCode::kDataLoss, problem);
+    return text;
+  }
+
+ private:
+  static std::string& RoomOfThread() {
+    thread_local std::string room;
+    return room;
+  }
+
+  std::string& room_;
+};
+
+bool HasEscape(std::string_view written) { return written.find('\\') != std::string_view::npos; }
+
+// A key as people read it; as it is written if it stands for nothing.
+std::string KeyOf(std::string_view written) {
+  if (!HasEscape(written)) return std::string(written);
+  std::string room;
+  room.reserve(written.size());
+  std::string_view key;
+  return std::string(DecodeJson(written, &room, &key) == nullptr ? key : written);
+}
+
+// Whether a field has no value: none, null, or a text that it takes for that.
+bool IsMissing(const JsonText& text, const Texts& texts, const Field& field, const char* value) {
+  if (value == nullptr || text.IsNull(value)) return true;
+  return !field.nulls.empty() && text.KindOf(value) == JsonKind::kText &&
+         field.IsNull(texts.Decode(text.TextAt(value)));
+}
+
+// Makes the values of fields of those of a record.
+class ValueLoader {
+ public:
+  ValueLoader(const JsonText& text, const Texts& texts, FieldRows* rows)
+      : text_(text), texts_(texts), rows_(rows), values_(ValuesOfThread()) {}
+
+  void Load(const Field& field, size_t slot, const char* value) {
+    here_ = value;
+    const bool is_array = text_.IsArray(value);
+    if (field.bytes) return LoadBytes(field, slot, value, is_array);
+    const bool takes_array = field.sequence || field.slot.dims.size() > 1;
+    const bool takes_one = field.sequence ? field.slot.dims.size() == 1 : field.values == 1;
+    if (is_array ? !takes_array : !takes_one) WrongType(field, value);
+    used_ = 0;
+    if (is_array) {
+      // The leading axis of one element is that of the batch, unless it counts the steps.
+      ReadArray(field, value, field.sequence ? 0 : 1, true);
+    } else {
+      ReadItem(field, value);
+    }
+    here_ = value;
+    std::memcpy(rows_->Take(slot, used_ / field.value_bytes()), values_.data(), used_);
+  }
+
+  // The value that was looked at last.
+  const char* here() const { return here_; }
+
+ private:
+  // A thread loads one record after another, so that it needs no new memory for each.
+  static std::vector<char>& ValuesOfThread() {
+    thread_local std::vector<char> values;
+    return values;
+  }
+
+  [[noreturn]] void WrongType(const Field& field, const char* value) const {
+    const char* const name = NameOf(text_, value);
+    std::string shown;
+    const char* hint = "";
+    if (text_.KindOf(value) == JsonKind::kText) {
+      shown = StrCat(" '", Shown(texts_.Decode(text_.TextAt(value))), "'");
+      hint =
+          " (decode=text reads a number from text, decode=timestamp a date or time, hash= and "
+          "vocab= number it)";
+    }
+    Throw(ErrorCode::kDataLoss, "it is ", name, shown, ", ",
+          field.bytes ? "bytes" : ToString(field.slot), " is declared", hint);
+  }
+
+  std::string_view TextOf(const Field& field, const char* value) {
+    here_ = value;
+    if (text_.KindOf(value) != JsonKind::kText) WrongType(field, value);
+    return texts_.Decode(text_.TextAt(value));
+  }
+
+  void LoadBytes(const Field& field, size_t slot, const char* value, bool is_array) {
+    if (!is_array || !field.bytes_list) return rows_->AppendBytes(slot, TextOf(field, value));
+    thread_local std::vector<std::string_view> list;
+    list.clear();
+    text_.ForEachItem(value, [&](const char* item) {
+      list.push_back(field.BytesOf(TextOf(field, item)));
+      return text_.Skip(item);
+    });
+    rows_->AppendBytes(slot, list);
+  }
+
+  // Reads the values of an array, which is this axis of the field, behind those that there are.
+  // Throws unless it is nested as the dims say; the outermost one may be flat.
+  const char* ReadArray(const Field& field, const char* array, size_t axis, bool outermost) {
+    const Dims& dims = field.slot.dims;
+    size_t length = 0;
+    bool nested = false;
+    const char* const end = text_.ForEachItem(array, [&](const char* item) {
+      const bool is_array = text_.IsArray(item);
+      if (length++ == 0) nested = is_array;
+      if (!is_array && !nested) return ReadItem(field, item);
+      here_ = item;
+      if (is_array != nested) Throw(ErrorCode::kDataLoss, "its arrays are not nested evenly");
+      if (axis + 1 >= dims.size()) {
+        Throw(ErrorCode::kDataLoss, "its arrays are nested deeper than ", ToString(field.slot));
+      }
+      return ReadArray(field, item, axis + 1, false);
+    });
+    if ((nested || !outermost) && dims[axis] >= 0 && static_cast<int64_t>(length) != dims[axis]) {
+      here_ = array;
+      Throw(ErrorCode::kDataLoss, "an array of it has ", length, " values, ", dims[axis],
+            " are declared");
+    }
+    return end;
+  }
+
+  const char* ReadItem(const Field& field, const char* item) {
+    here_ = item;
+    const size_t bytes = field.value_bytes();
+    if (values_.size() < used_ + bytes) values_.resize(2 * used_ + bytes);
+    const char* const end = ReadValue(field, item, values_.data() + used_);
+    used_ += bytes;
+    return end;
+  }
+
+  const char* ReadValue(const Field& field, const char* value, char* place) const {
+    const JsonKind kind = text_.KindOf(value);
+    if (field.from_text() != (kind == JsonKind::kText)) WrongType(field, value);
+    if (kind == JsonKind::kNumber) return ReadNumber(field, value, place);
+    if (kind == JsonKind::kText) {
+      field.ReadAll(texts_.Decode(text_.TextAt(value)), place);
+    } else if (kind == JsonKind::kBool) {
+      field.Write(int64_t{text_.BoolAt(value)}, place);
+    } else {
+      WrongType(field, value);
+    }
+    return text_.Skip(value);
+  }
+
+  const char* ReadNumber(const Field& field, const char* value, char* place) const {
+    JsonNumber number;
+    const char* const end = text_.ReadNumber(value, &number);
+    switch (number.kind) {
+      case JsonNumber::Kind::kInteger:
+        field.Write(number.integer, place);
+        break;
+      case JsonNumber::Kind::kUnsigned:
+        field.Write(number.unsigned_integer, place);
+        break;
+      case JsonNumber::Kind::kLarge:
+        if (!IsFloat(field.slot.dtype)) {
+          Throw(ErrorCode::kDataLoss, "'", Shown(text_.ScalarAt(value)), "' is no ",
+                ToString(field.slot.dtype));
+        }
+        [[fallthrough]];
+      case JsonNumber::Kind::kReal:
+        field.Write(number.real, place);
+    }
+    return end;
+  }
+
+  const JsonText& text_;
+  const Texts& texts_;
+  FieldRows* const rows_;
+  std::vector<char>& values_;  // of the field that is being read
+  size_t used_ = 0;            // bytes of them
+  const char* here_ = nullptr;
+};
+
+// A key as a step of a JSON pointer (RFC 6901).
+std::string PointerStep(std::string_view key) {
+  std::string step;
+  for (const char c : key) step += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return step;
+}
+
+// The keys on the way that a name tells.
+std::vector<std::string> KeysOf(const std::string& name) {
+  if (name[0] != '/') return {name};
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '/') {
+      keys.emplace_back();
+    } else if (name[i] != '~') {
+      keys.back() += name[i];
+    } else {
+      const char escaped = ++i < name.size() ? name[i] : '\0';
+      Require(escaped == '0' || escaped == '1', "field '", Escaped(name),
+              "': a ~ in a JSON pointer is written ~0, and a / in a key ~1");
+      keys.back() += escaped == '0' ? '~' : '/';
+    }
+  }
+  Require(keys.size() <= kMostSteps, "a JSON pointer of ", keys.size(), " steps; the limit is ",
+          kMostSteps);
+  return keys;
+}
+
+// Nothing if it is no number of an item.
+std::optional<size_t> ItemNumber(const std::string& key) {
+  size_t number = 0;
+  const char* const end = key.data() + key.size();
+  const auto read = std::from_chars(key.data(), end, number);
+  const bool is_number =
+      read.ec == std::errc() && read.ptr == end && (key[0] != '0' || end - key.data() == 1);
+  return is_number ? std::optional<size_t>(number) : std::nullopt;
+}
+
+// Throws that a record has no value for a field, saying which keys it has.
+[[noreturn]] void NoValue(const JsonText& text, const Texts& texts, const Field& field,
+                          const char* value) {
+  constexpr size_t kMostKeys = 1000;
+  if (value != nullptr) {
+    if (text.KindOf(value) != JsonKind::kText) field.ThrowMissing("it is null");
+    field.ThrowNull(texts.Decode(text.TextAt(value)));
+  }
+  if (!text.IsObject(text.root())) {
+    Throw(ErrorCode::kDataLoss, "the record has no value for it: it is ", NameOf(text, text.root()),
+          ", not an object");
+  }
+  std::vector<std::string> keys, pointers;
+  text.ForEachMember(text.root(), [&](std::string_view key, const char* outer) {
+    if (keys.size() >= kMostKeys) return text.Skip(outer);
+    keys.push_back(KeyOf(key));
+    if (!text.IsObject(outer)) return text.Skip(outer);
+    try {
+      return text.ForEachMember(outer, [&](std::string_view within, const char* inner) {
+        if (pointers.size() < kMostKeys) {
+          pointers.push_back(
+              StrCat("/", PointerStep(keys.back()), "/", PointerStep(KeyOf(within))));
+        }
+        return text.Skip(inner);
+      });
+    } catch (const Error&) {
+      return text.Skip(outer);  // what nobody asked for may be anything
+    }
+  });
+  // "user.id" and "user/id" are what other readers call /user/id.
+  std::string pointer = field.name[0] == '/' ? field.name : "/" + field.name;
+  std::replace(pointer.begin(), pointer.end(), '.', '/');
+  const bool is_within = std::count(pointers.begin(), pointers.end(), pointer) > 0;
+  field.ThrowMissing(StrCat("the record has no value for it; its keys are ", Listed(keys),
+                            is_within ? DidYouMean(pointer) : DidYouMean(field.name, keys)));
+}
+
+// A number is never a null: it has no text that could be compared.
+void RequireNullsAreTexts(const Field& field) {
+  if (field.bytes || field.from_text()) return;
+  for (const std::string& null : field.nulls) {
+    char place[8];
+    const char* const end = null.data() + null.size();
+    Require(field.Read(null.data(), end, place) != end, "field '", Escaped(field.name),
+            "': null=", Escaped(null), " is a number; null= names texts, such as null=NA");
+  }
+}
+
+std::vector<const char*>& ValuesOfThread() {
+  thread_local std::vector<const char*> values;
+  return values;
+}
+
+}  // namespace
+
+JsonParser::JsonParser(std::vector<Field> fields)
+    : fields_(std::move(fields)), steps_(1), own_slots_(fields_.size()) {
+  std::iota(own_slots_.begin(), own_slots_.end(), size_t{0});
+  for (const Field& field : fields_) {
+    Require(!field.name.empty(), "a field without a name");
+    Require(field.decode != Field::Decode::kJson, "field '", Escaped(field.name),
+            "': decode=json is not for what is JSON already");
+    Require(field.separator == 0, "field '", Escaped(field.name),
+            "': separator= is for cells of tables; several values are an array in JSON");
+    RequireNullsAreTexts(field);
+    AddField(field.name);
+  }
+}
+
+void JsonParser::AddField(const std::string& name) {
+  size_t step = 0;
+  for (const std::string& key : KeysOf(name)) {
+    const size_t last = steps_[step].next.size();
+    const auto [known, is_new] = steps_[step].by_key.emplace(key, last);
+    const size_t place = known->second;
+    if (is_new) {
+      steps_[step].next.push_back(steps_.size());
+      steps_.emplace_back();
+      steps_.back().key = key;
+      steps_.back().has_backslash = HasEscape(key);
+    }
+    const std::optional<size_t> item = ItemNumber(key);
+    if (item && name[0] == '/') steps_[step].by_item.emplace(*item, place);
+    step = steps_[step].next[place];
+  }
+  field_steps_.push_back(step);
+}
+
+void JsonParser::Find(const JsonText& text, std::vector<const char*>* values) const {
+  values->assign(steps_.size(), nullptr);
+  InRecord(text, [&] {
+    text.CheckEnd(FindWithin(text, steps_[0], text.root(), values));
+    NameOf(text, text.root());
+  });
+}
+
+// Goes through a value, and finds those of the steps from here. Returns where it ends.
+const char* JsonParser::FindWithin(const JsonText& text, const Step& step, const char* value,
+                                   std::vector<const char*>* values) const {
+  if (step.next.empty()) return text.Skip(value);
+  if (text.IsObject(value)) {
+    size_t expected = 0;  // writers keep an order, so that the next field mostly comes next
+    return text.ForEachMember(value, [&](std::string_view written, const char* member) {
+      if (expected == step.next.size() || !steps_[step.next[expected]].IsWritten(written)) {
+        const auto found =
+            HasEscape(written) ? step.by_key.find(KeyOf(written)) : step.by_key.find(written);
+        if (found == step.by_key.end()) return text.Skip(member);
+        expected = found->second;
+      }
+      return FindAt(text, step.next[expected++], member, values);
+    });
+  }
+  if (!text.IsArray(value) || step.by_item.empty()) return text.Skip(value);
+  size_t number = 0;
+  return text.ForEachItem(value, [&](const char* item) {
+    const auto found = step.by_item.find(number++);
+    if (found == step.by_item.end()) return text.Skip(item);
+    return FindAt(text, step.next[found->second], item, values);
+  });
+}
+
+const char* JsonParser::FindAt(const JsonText& text, size_t step, const char* value,
+                               std::vector<const char*>* values) const {
+  if ((*values)[step] != nullptr) Forget(step, values);  // the key stands here a second time
+  (*values)[step] = value;
+  return FindWithin(text, steps_[step], value, values);
+}
+
+void JsonParser::Forget(size_t step, std::vector<const char*>* values) const {
+  (*values)[step] = nullptr;
+  for (const size_t next : steps_[step].next) {
+    if ((*values)[next] != nullptr) Forget(next, values);
+  }
+}
+
+void JsonParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  FieldRows field_rows(fields_, n, rows);
+  for (const Ticket& ticket : Prefetched(tickets, n)) {
+    LoadPart({ticket.bytes, ticket.size}, own_slots_.data(), &field_rows);
+  }
+}
+
+void JsonParser::LoadPart(std::string_view record, const size_t* slots, FieldRows* rows) const {
+  const JsonText text(record);
+  std::vector<const char*>& values = ValuesOfThread();
+  Find(text, &values);
+  const Texts texts(record.size());
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const Field& field = fields_[i];
+    const char* const value = values[field_steps_[i]];
+    ValueLoader loader(text, texts, rows);
+    texts.Clear();
+    try {
+      if (!IsMissing(text, texts, field, value)) {
+        loader.Load(field, slots[i], value);
+      } else {
+        if (field.missing != Field::Missing::kDefault) NoValue(text, texts, field, value);
+        rows->AppendDefault(slots[i]);
+      }
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+      const char* const here = loader.here() == nullptr ? value : loader.here();
+      throw error.WithMessage(StrCat(
+          "field '", Escaped(field.name), "': ", error.message(),
+          here == nullptr ? "" : StrCat(" (at byte ", text.OffsetOf(here), " of the JSON)")));
+    }
+  }
+}
+
+bool JsonParser::IsLeftOut(std::string_view record) const {
+  const JsonText text(record);
+  std::vector<const char*>& values = ValuesOfThread();
+  try {
+    Find(text, &values);
+    const Texts texts(record.size());
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const Field& field = fields_[i];
+      const char* const value = values[field_steps_[i]];
+      if (field.missing != Field::Missing::kSkip) continue;
+      if (IsMissing(text, texts, field, value)) return true;
+      if (field.vocabulary != nullptr && text.KindOf(value) == JsonKind::kText &&
+          field.IsMissing(texts.Decode(text.TextAt(value)))) {
+        return true;
+      }
+    }
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+  }
+  return false;
+}
+
+namespace {
+
+// What the values of a key are.
+struct SeenValues {
+  bool bytes = false, sequence = false, other = false, missing = false;
+  bool floats = false, long_floats = false;  // the latter are no float32
+  bool negative = false, larger = false;     // integers below 0, and beyond int64
+  size_t values = 0, times = 0;
+  std::vector<std::string> texts;
+
+  void Add(const JsonNumber& number) {
+    double value = number.real;
+    switch (number.kind) {
+      case JsonNumber::Kind::kInteger:
+        negative = negative || number.integer < 0;
+        value = static_cast<double>(number.integer);
+        break;
+      case JsonNumber::Kind::kUnsigned:
+        larger = true;
+        value = static_cast<double>(number.unsigned_integer);
+        break;
+      default:
+        floats = true;
+    }
+    long_floats = long_floats || !FitsFloat32(value);
+  }
+  // The type of the numbers, of which there may be none.
+  std::string number_type() const {
+    if (!floats && !(larger && negative)) return larger ? "uint64" : "int64";
+    return long_floats ? "float64" : "float32";
+  }
+};
+
+// Looks at a value and, of an array, those in it. Returns how many these are.
+size_t Look(const JsonText& text, const char* value, SeenValues* seen) {
+  JsonNumber number;
+  switch (text.KindOf(value)) {
+    case JsonKind::kArray: {
+      size_t count = 0;
+      text.ForEachItem(value, [&](const char* item) {
+        const JsonKind kind = text.KindOf(item);
+        if (kind == JsonKind::kArray || kind == JsonKind::kNull) seen->other = true;
+        count += Look(text, item, seen);
+        return text.Skip(item);
+      });
+      return count;
+    }
+    case JsonKind::kText:
+      seen->bytes = true;
+      seen->texts.push_back(KeyOf(text.TextAt(value)));
+      return 1;
+    case JsonKind::kNumber:
+      text.ReadNumber(value, &number);
+      seen->Add(number);
+      return 1;
+    case JsonKind::kObject:  // which is no value itself
+      seen->other = true;
+      return 1;
+    case JsonKind::kNull:
+      seen->missing = seen->missing || text.IsNull(value);
+      return 1;
+    case JsonKind::kBool:
+      text.BoolAt(value);
+      return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records) {
+  std::map<std::string, SeenValues> keys;
+  // `pointer` is that of the object, "" of the outermost one.
+  const auto look_into = [&](const JsonText& text, const char* object, const std::string& pointer,
+                             const auto& look_again) -> void {
+    std::map<std::string, const char*> members;  // of a key twice the last one
+    text.ForEachMember(object, [&](std::string_view key, const char* value) {
+      members[KeyOf(key)] = value;
+      return text.Skip(value);
+    });
+    for (const auto& [key, value] : members) {
+      const bool plain = pointer.empty() && (key.empty() || key[0] != '/');
+      const std::string inner = StrCat(pointer, "/", PointerStep(key));
+      SeenValues& seen = keys[plain ? key : inner];
+      try {
+        const size_t count = Look(text, value, &seen);
+        const size_t values = text.IsArray(value) ? count : 0;
+        const bool other = seen.times > 0 && values != seen.values;
+        seen.sequence = seen.sequence || (other && text.KindOf(value) != JsonKind::kNull);
+        if (text.IsArray(value)) seen.values = values;
+        if (text.IsObject(value)) look_again(text, value, inner, look_again);
+      } catch (const Error& error) {
+        if (error.interrupts()) throw;
+        seen.other = true;  // what it holds is no JSON
+      }
+      ++seen.times;
+    }
+  };
+  for (const std::string& record : records) {
+    const JsonText text(record);
+    InRecord(text, [&] {
+      text.CheckEnd(text.Skip(text.root()));
+      NameOf(text, text.root());
+      if (text.IsObject(text.root())) look_into(text, text.root(), "", look_into);
+    });
+  }
+  std::vector<std::string> fields;
+  for (const auto& [key, seen] : keys) {
+    if (seen.other || key.empty() || key.find('"') != std::string::npos) continue;
+    // An object that has other keys in each record is a table, and its keys are no fields.
+    if (key[0] == '/' && seen.times < records.size()) continue;
+    const bool quoted = key.find_first_of(" \t") != std::string::npos;
+    const std::string dims = seen.sequence      ? "[-1]"
+                             : seen.values == 0 ? "[]"
+                                                : StrCat("[", seen.values, "]");
+    const bool missing = seen.missing || seen.times < records.size();
+    std::string type = !seen.bytes    ? seen.number_type() + dims
+                       : dims != "[]" ? "bytes[-1]"
+                                      : GuessedTimestampType(seen.texts);
+    if (type.empty()) type = "bytes";
+    fields.push_back(
+        StrCat(quoted ? "\"" + key + "\"" : key, " ", missing ? OrMissing(type) : type));
+  }
+  return fields;
+}
+
+}  // namespace millhopper

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fields that are cut from JSON.
+#ifndef MILLHOPPER_READERS_FIELDS_JSON_FIELDS_H_
+#define MILLHOPPER_READERS_FIELDS_JSON_FIELDS_H_
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "framework/reader/ticket.h"
+#include "framework/tensor/rows.h"
+#include "readers/fields/fields.h"
+#include "readers/fields/json_text.h"
+
+namespace millhopper {
+
+class FieldRows;
+
+// A field is named by a JSON pointer (RFC 6901: "/user/id", "/boxes/0"), or by a key of the
+// outermost object. A number, true or false is one value; an array gives the values of a tensor,
+// nested as its dims or flat, and a value that is no array a sequence of one; text is bytes, or
+// what decode=text, hash= and vocab= make of it. null is the same as no value. If an object has a
+// key twice, the last one counts, as in Python. What no field names is only passed over
+// (json_text.h). Immutable; any thread.
+class JsonParser {
+ public:
+  explicit JsonParser(std::vector<Field> fields);
+  JsonParser(const JsonParser&) = delete;
+  JsonParser& operator=(const JsonParser&) = delete;
+
+  const std::vector<Field>& fields() const { return fields_; }
+  // Appends the records. Throws kDataLoss "field '/user/id': ... (at byte 17 of the JSON)", or "the
+  // record is no JSON: ...".
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const;
+  // The same for one record that is a part of another: field i gives slots[i] of the rows a value.
+  void LoadPart(std::string_view record, const size_t* slots, FieldRows* rows) const;
+  // Whether a field with missing=skip has no value in the record. False if the record is wrong;
+  // Load tells.
+  bool IsLeftOut(std::string_view record) const;
+
+ private:
+  // A step on the way to the values of fields; the first one is the record.
+  struct Step {
+    // Whether it is the one of a key that is written so, without escapes. False if in doubt.
+    bool IsWritten(std::string_view written) const { return !has_backslash && key == written; }
+
+    std::string key;
+    bool has_backslash = false;  // in the key
+    std::vector<size_t> next;    // the steps from here, in the order of the fields
+    std::map<std::string, size_t, std::less<>> by_key;  // places in `next`
+    std::unordered_map<size_t, size_t> by_item;         // those whose keys are numbers of items
+  };
+
+  void AddField(const std::string& name);
+  // Finds where the value of each step begins, null if there is none.
+  void Find(const JsonText& text, std::vector<const char*>* values) const;
+  const char* FindWithin(const JsonText& text, const Step& step, const char* value,
+                         std::vector<const char*>* values) const;
+  const char* FindAt(const JsonText& text, size_t step, const char* value,
+                     std::vector<const char*>* values) const;
+  void Forget(size_t step, std::vector<const char*>* values) const;
+
+  const std::vector<Field> fields_;
+  std::vector<Step> steps_;
+  std::vector<size_t> field_steps_;  // the step that is the value, by field
+  std::vector<size_t> own_slots_;    // 0, 1, 2 ...
+};
+
+// Fields that fit records, by the values of their outermost objects.
+std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_FIELDS_JSON_FIELDS_H_

@@ -1,0 +1,790 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/formats/csv/csv_parser.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/io/byte_stream.h"
+#include "framework/reader/prefetched.h"
+#include "readers/chunks/learned_files.h"
+#include "readers/chunks/line_source.h"
+#include "readers/chunks/stream_source.h"
+#include "readers/fields/field_rows.h"
+#include "readers/fields/guessed_type.h"
+#include "readers/index/indexable_format.h"
+#include "readers/support/line_ends.h"
+
+namespace millhopper {
+namespace {
+
+const char* Find(const char* begin, const char* end, char wanted) {
+  const void* found = std::memchr(begin, wanted, static_cast<size_t>(end - begin));
+  return found == nullptr ? end : static_cast<const char*>(found);
+}
+
+// --- Rows ---
+
+// Finds the rows of a text, one after another. RFC 4180: a quote opens a cell only as its first
+// character; within, two quotes are one, and line ends are text.
+class RowEnds {
+ public:
+  RowEnds(const char* begin, const char* limit, const TableSyntax& syntax)
+      : limit_(limit), lines_(begin, limit, LoneCr::kEndsLine), syntax_(syntax) {}
+
+  // The row that begins here; `next` is null if it goes on behind the limit. `ended`: no byte
+  // follows the limit. Calls go forward.
+  LineEnds::Line From(const char* begin, bool ended) {
+    const char* line_end = lines_.Find(begin);
+    const bool is_comment = syntax_.comment != 0 && *begin == syntax_.comment;
+    if (is_comment || syntax_.quote == 0 || Find(begin, line_end, syntax_.quote) == line_end) {
+      return lines_.From(begin, ended);
+    }
+    for (const char* cell = begin;;) {
+      if (cell < limit_ && *cell == syntax_.quote) {
+        do {
+          cell = Find(cell + 1, limit_, syntax_.quote);
+          if (cell == limit_) return {limit_, nullptr};  // the quotes are not closed
+          ++cell;
+        } while (cell < limit_ && *cell == syntax_.quote);
+        if (cell == limit_ && !ended) return {limit_, nullptr};
+        line_end = lines_.Find(cell);
+      }
+      const char* const delimiter = Find(cell, line_end, syntax_.delimiter);
+      if (delimiter == line_end) return lines_.From(line_end, ended);
+      cell = delimiter + 1;
+    }
+  }
+
+ private:
+  const char* const limit_;
+  LineEnds lines_;
+  const TableSyntax& syntax_;
+};
+
+bool IsRecord(std::string_view row, const TableSyntax& syntax) {
+  return !row.empty() && (syntax.comment == 0 || row.front() != syntax.comment);
+}
+
+// Rows that may contain line ends, so that only reading from the beginning of the file tells where
+// one begins.
+class QuotedRows final : public StreamSource {
+ public:
+  QuotedRows(std::unique_ptr<ByteStream> stream, const TableSyntax& syntax, LineFilter filter)
+      : StreamSource(std::move(stream)), syntax_(syntax), filter_(std::move(filter)) {}
+
+  void Fetch(Chunk* chunk) const override {
+    const char* const begin = chunk->bytes->data() + chunk->lead();
+    const char* const limit = begin + chunk->length;
+    RowEnds ends(begin, limit, syntax_);
+    for (const char* next = FirstRow(begin, limit, chunk->offset); next < limit;) {
+      const LineEnds::Line end = ends.From(next, true);
+      const uint64_t offset = chunk->offset + static_cast<uint64_t>(next - begin);
+      if (end.next == nullptr) {  // an index may say so of any place
+        throw Error(ErrorCode::kDataLoss,
+                    StrCat("the row at ", stream().Describe(offset), " (",
+                           LineName(stream().path(), offset, LoneCr::kEndsLine),
+                           ") has a quote that is not closed where the chunk ends"))
+            .InFile(stream().path(), static_cast<int64_t>(offset));
+      }
+      std::string_view row(next, static_cast<size_t>(end.end - next));
+      CheckSize(row.size(), offset);
+      if (filter_(&row, offset)) {
+        chunk->pieces.push_back({static_cast<uint32_t>(row.data() - chunk->bytes->data()),
+                                 static_cast<uint32_t>(row.size())});
+      }
+      next = end.next;
+    }
+  }
+
+ private:
+  size_t WholeRecords(const Block& block) const override {
+    const char* const limit = block.bytes + block.size;
+    if (Find(block.bytes, limit, syntax_.quote) == limit) {
+      if (block.ended) return block.size;
+      const size_t whole = EndOfWholeLines(block.bytes, block.size, 0, LoneCr::kEndsLine);
+      if (whole > 0) return whole;
+    } else {
+      const char* row = FirstRow(block.bytes, limit, block.offset);
+      RowEnds ends(row, limit, syntax_);
+      while (row < limit) {
+        const LineEnds::Line end = ends.From(row, block.ended);
+        if (end.next == nullptr) break;
+        row = end.next;
+      }
+      if (row > block.bytes) return static_cast<size_t>(row - block.bytes);
+    }
+    CheckSize(block.size, block.offset);
+    if (block.ended) {
+      throw Error(ErrorCode::kDataLoss,
+                  StrCat("the row at ", stream().Describe(block.offset), " (",
+                         LineName(stream().path(), block.offset, LoneCr::kEndsLine),
+                         ") has a quote that is not closed before the file ends"))
+          .InFile(stream().path(), static_cast<int64_t>(block.offset));
+    }
+    return 0;
+  }
+
+  // A quote behind the mark of UTF-8 begins a cell.
+  static const char* FirstRow(const char* bytes, const char* limit, uint64_t offset) {
+    return offset > 0 ? bytes : bytes + Utf8MarkBytes({bytes, static_cast<size_t>(limit - bytes)});
+  }
+
+  void CheckSize(size_t size, uint64_t offset) const {
+    if (size <= kMaxLineBytes + 2) return;
+    throw Error(ErrorCode::kResourceLimit,
+                StrCat("the row at ", stream().Describe(offset), " (",
+                       LineName(stream().path(), offset, LoneCr::kEndsLine), ") is longer than ",
+                       kMaxLineBytes, " bytes; is a quote not closed?"))
+        .InFile(stream().path(), static_cast<int64_t>(offset));
+  }
+
+  const TableSyntax syntax_;
+  const LineFilter filter_;
+};
+
+// --- Cells ---
+
+// Goes through the cells of a row.
+class Cells {
+ public:
+  Cells(std::string_view row, const TableSyntax& syntax)
+      : here_(row.data()), end_(row.data() + row.size()), syntax_(syntax) {}
+
+  // Sets *cell to the next cell; its bytes are valid until the next call. False at the end of the
+  // row.
+  bool Next(std::string_view* cell) {
+    if (done_) return false;
+    if (here_ < end_ && syntax_.quote != 0 && *here_ == syntax_.quote) {
+      *cell = Unquoted();
+    } else {
+      const char* const stop = Find(here_, end_, syntax_.delimiter);
+      *cell = std::string_view(here_, static_cast<size_t>(stop - here_));
+      here_ = stop;
+    }
+    Pass();
+    return true;
+  }
+
+  // Reads up to n cells that are values of the field as they stand. Returns how many.
+  size_t Read(const Field& field, size_t n, char* place) {
+    if (done_) return 0;
+    const size_t read = field.ReadCells(&here_, end_, syntax_.delimiter, n, place);
+    done_ = here_ == nullptr;
+    return read;
+  }
+
+ private:
+  void Pass() {
+    if (here_ == end_) {
+      done_ = true;
+    } else {
+      ++here_;
+    }
+  }
+
+  std::string_view Unquoted() {
+    const char* begin = here_ + 1;
+    const char* stop = Find(begin, end_, syntax_.quote);
+    if (stop + 1 >= end_ || stop[1] == syntax_.delimiter) {  // most have no quote within
+      if (stop == end_) Throw(ErrorCode::kDataLoss, "a quote is not closed");
+      here_ = stop + 1;
+      return {begin, static_cast<size_t>(stop - begin)};
+    }
+    text_.clear();
+    for (;;) {
+      text_.append(begin, stop);
+      if (stop + 1 >= end_ || stop[1] != syntax_.quote) break;
+      text_.push_back(syntax_.quote);
+      begin = stop + 2;
+      stop = Find(begin, end_, syntax_.quote);
+      if (stop == end_) Throw(ErrorCode::kDataLoss, "a quote is not closed");
+    }
+    here_ = stop + 1;
+    if (here_ < end_ && *here_ != syntax_.delimiter) {
+      Throw(ErrorCode::kDataLoss, "text follows the closing quote of a cell");
+    }
+    return text_;
+  }
+
+  const char* here_;
+  const char* const end_;
+  const TableSyntax& syntax_;
+  bool done_ = false;
+  std::string text_;
+};
+
+std::vector<std::string> CellsOf(std::string_view row, const TableSyntax& syntax) {
+  std::vector<std::string> cells;
+  Cells reader(row, syntax);
+  for (std::string_view cell; reader.Next(&cell);) cells.emplace_back(cell);
+  return cells;
+}
+
+// --- Columns ---
+
+// A field's columns, as numbers from 0 on.
+struct Columns {
+  size_t first = 0;
+  size_t count = 1;
+};
+
+// "#3" or "#1-#13"; nothing for a name.
+std::optional<Columns> NumberedColumns(const std::string& name) {
+  if (name.empty() || name[0] != '#') return std::nullopt;
+  size_t numbers[2] = {0, 0};
+  size_t at = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    if (at >= name.size() || name[at] != '#') return std::nullopt;
+    const size_t begin = ++at;
+    for (; at < name.size() && name[at] >= '0' && name[at] <= '9' && at < begin + 6; ++at) {
+      numbers[i] = 10 * numbers[i] + static_cast<size_t>(name[at] - '0');
+    }
+    if (at == begin) return std::nullopt;
+    if (i == 0 && at == name.size()) return Columns{numbers[0], 1};
+    if (i == 0 && name[at++] != '-') return std::nullopt;
+  }
+  if (at != name.size()) return std::nullopt;
+  Require(numbers[1] >= numbers[0], "the columns ", Escaped(name), " run backwards");
+  return Columns{numbers[0], numbers[1] - numbers[0] + 1};
+}
+
+char OneCharacter(const AttributeMap& attributes, const char* name, bool may_be_empty) {
+  const auto& text = attributes.Get<std::string>(name);
+  if (text == "\\t") return '\t';
+  if (text.empty() && may_be_empty) return 0;
+  Require(text.size() == 1 && text[0] != '\n' && text[0] != '\r', name,
+          " is one character other than a line end, ", may_be_empty ? "or empty, " : "", "not '",
+          Escaped(text), "'",
+          text.size() == 2 && text[0] == text[1]
+              ? "; one of the two leaves every second column empty: #0, #2, #4 ..."
+              : "");
+  return text[0];
+}
+
+TableSyntax SyntaxOf(const AttributeMap& attributes) {
+  TableSyntax syntax;
+  syntax.delimiter = OneCharacter(attributes, "delimiter", false);
+  syntax.quote = OneCharacter(attributes, "quote", true);
+  syntax.comment = OneCharacter(attributes, "comment", true);
+  syntax.separator = OneCharacter(attributes, "separator", false);
+  const char delimiter = syntax.delimiter;
+  Require(std::strchr("+-.\"", delimiter) == nullptr &&
+              std::isalnum(static_cast<unsigned char>(delimiter)) == 0 &&
+              delimiter != syntax.quote && delimiter != syntax.comment,
+          "the delimiter '", Escaped(std::string(1, delimiter)),
+          "' could be a part of a number, a quote or a comment");
+  return syntax;
+}
+
+// What the beginning of a file tells.
+struct Head {
+  std::vector<std::string> first_row;
+  uint64_t first_begin = 0;  // the bytes of the first row
+  uint64_t first_end = 0;    // with its line end
+};
+
+[[noreturn]] void RefuseEncoding(const std::string& path, const char* name) {
+  throw Error(ErrorCode::kDataLoss, StrCat("the text is in ", name, "; `iconv -f ", name,
+                                           " -t UTF-8` makes text that "
+                                           "can be read"))
+      .InFile(path, 0);
+}
+
+// Throws kDataLoss for a text in UTF-16.
+void RefuseUtf16(const std::string& path, const std::string& text) {
+  if (text.compare(0, 2, "\xff\xfe") == 0) RefuseEncoding(path, "UTF-16LE");
+  if (text.compare(0, 2, "\xfe\xff") == 0) RefuseEncoding(path, "UTF-16BE");
+}
+
+// Reads the first row, whatever it is.
+Head ReadHead(const std::string& path, const TableSyntax& syntax) {
+  ByteStream stream(path);
+  std::string text;
+  bool ended = false;
+  Head head;
+  for (;;) {
+    const size_t had = text.size();
+    text.resize(std::max(size_t{8} << 10, 2 * had));
+    text.resize(had + stream.Read(text.data() + had, text.size() - had));
+    ended = text.size() < std::max(size_t{8} << 10, 2 * had);
+    if (had == 0) RefuseUtf16(path, text);
+    const char* const limit = text.data() + text.size();
+    const char* row = text.data() + Utf8MarkBytes(text);
+    RowEnds ends(row, limit, syntax);
+    while (row < limit) {
+      LineEnds::Line end = ends.From(row, false);
+      if (end.next == nullptr && ended) {
+        char next;
+        stream.Read(&next, 1);  // throws if the text ends where an error is
+        end = RowEnds(row, limit, syntax).From(row, true);
+      }
+      if (end.next == nullptr) break;
+      if (IsRecord({row, static_cast<size_t>(end.end - row)}, syntax)) {
+        try {
+          head.first_row = CellsOf({row, static_cast<size_t>(end.end - row)}, syntax);
+        } catch (const Error& error) {
+          throw error.InFile(path, row - text.data());
+        }
+        head.first_begin = static_cast<uint64_t>(row - text.data());
+        head.first_end = static_cast<uint64_t>(end.next - text.data());
+        return head;
+      }
+      row = end.next;
+    }
+    if (ended || text.size() > kMaxLineBytes) {
+      head.first_begin = head.first_end = static_cast<uint64_t>(row - text.data());
+      return head;  // the source tells what is wrong
+    }
+  }
+}
+
+class TableFormat final : public SearchedFormat {
+ public:
+  explicit TableFormat(const FormatArguments& arguments)
+      : TableFormat(arguments, RequiredFields(arguments.attributes)) {}
+
+  std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
+    return LineName(file.path, offset, LoneCr::kEndsLine);
+  }
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    FieldRows field_rows(fields_, n, rows);
+    for (const Ticket& ticket : Prefetched(tickets, n)) {
+      LoadRow({ticket.bytes, ticket.size}, layouts_.Of(ticket), &field_rows);
+    }
+  }
+
+ private:
+  static constexpr char kEmptyCell[] = "the cell is empty";
+
+  // Columns, one behind the other, that are read for a slot.
+  struct Target {
+    size_t column;  // the first
+    size_t count;
+    size_t slot;
+    bool one_value;  // each cell is one number or word
+    bool at_once;    // numbers that no other slot reads
+    size_t end() const { return column + count; }
+    bool operator==(const Target& other) const {
+      return column == other.column && count == other.count && slot == other.slot &&
+             one_value == other.one_value && at_once == other.at_once;
+    }
+  };
+
+  // The columns of a file.
+  struct Layout {
+    std::vector<std::string> header;  // the first row
+    std::vector<Target> targets;      // by column
+    std::vector<size_t> missing;      // the slots whose columns it does not have
+    bool operator==(const Layout& other) const {
+      return header == other.header && targets == other.targets && missing == other.missing;
+    }
+  };
+
+  TableFormat(const FormatArguments& arguments, std::vector<Field> fields)
+      : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
+        fields_(std::move(fields)),
+        syntax_(SyntaxOf(arguments.attributes)),
+        skips_(AnySkips(fields_)),
+        layouts_(arguments.files) {
+    Require(syntax_.quote == 0 || arguments.buffer_type == BufferType::kMemory,
+            "buffer_type \"mmap\" needs quote: \"\": a file with quotes is read as a stream");
+    bool named = false;
+    for (const Field& field : fields_) {
+      const std::optional<Columns> columns = NumberedColumns(field.name);
+      named = named || !columns.has_value();
+      names_only_ = names_only_ && !columns;
+      Require(
+          !columns || columns->count == 1 || (columns->count == field.values && !field.sequence),
+          "field '", field.name, "': ", columns ? columns->count : 0,
+          " columns do not give the values of ", ToString(field.slot));
+      Require(field.decode == Field::Decode::kNone || field.decode == Field::Decode::kTimestamp,
+              "field '", Escaped(field.name),
+              "': of decode=, cells take decode=timestamp alone; they are text already");
+    }
+    const auto& header = arguments.attributes.Get<std::string>("header");
+    Require(!named || header != "no",
+            "a field is named by its header, but header is \"no\"; without a header the first "
+            "column is #0");
+    has_header_ = named || header == "yes";
+  }
+
+  std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
+    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
+    const Head head = ReadHead(file.path, syntax_);
+    const uint64_t begin = has_header_ ? head.first_end : head.first_begin;
+    LineFilter filter = [this, begin, layout = Learn(file.path, head)](std::string_view* row,
+                                                                       uint64_t offset) {
+      if (offset + row->size() <= begin) return false;
+      if (offset == 0) row->remove_prefix(Utf8MarkBytes(*row));
+      return IsRecord(*row, syntax_) && (!skips_ || !IsLeftOut(*row, layout));
+    };
+    if (syntax_.quote == 0) {
+      return MakeLineSource(std::move(stream), LoneCr::kEndsLine, std::move(filter));
+    }
+    return std::make_unique<QuotedRows>(std::move(stream), syntax_, std::move(filter));
+  }
+
+  // Characters as numbers. Where there are no quotes, it does not matter what lies between cells.
+  std::string Rules() const override {
+    const int delimiter = syntax_.quote == 0 ? 0 : syntax_.delimiter;
+    return StrCat("table, delimiter ", delimiter, ", quote ", int{syntax_.quote}, ", comment ",
+                  int{syntax_.comment}, has_header_ ? ", header" : ", no header");
+  }
+
+  bool leaves_out_records() const override { return skips_; }
+
+  // Learns the columns of a file. They are those of the files before it, but a file may lack what
+  // fields say to be missing. Those of a file without rows are none.
+  Layout Learn(const std::string& path, const Head& head) {
+    const auto fail = [&](const std::string& problem) {
+      throw Error(ErrorCode::kDataLoss, problem)
+          .InFile(path, static_cast<int64_t>(head.first_begin));
+    };
+    if (head.first_row.empty()) {
+      if (has_header_) fail("the file has no header: there is no row in it");
+      return Layout();
+    }
+    const Layout* const first = layouts_.first();
+    if (first == nullptr) return layouts_.Add(path, LayoutOf(head, fail));
+    if (!has_header_) return layouts_.Add(path, *first);
+    if (CommonColumns(head.first_row) != CommonColumns(first->header)) {
+      fail("its header differs from that of the files before it");
+    }
+    return layouts_.Add(path, LayoutOf(head, fail));
+  }
+
+  // A header without the columns that a file may lack.
+  std::vector<std::string> CommonColumns(std::vector<std::string> header) const {
+    const auto may_lack = [this](const std::string& name) {
+      return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) {
+        return field.name == name && field.missing != Field::Missing::kError;
+      });
+    };
+    if (!names_only_) return header;  // numbers would name other columns
+    header.erase(std::remove_if(header.begin(), header.end(), may_lack), header.end());
+    return header;
+  }
+
+  template <typename Fail>
+  Layout LayoutOf(const Head& head, const Fail& fail) const {
+    Layout layout;
+    std::vector<Target> targets;
+    for (size_t slot = 0; slot < fields_.size(); ++slot) {
+      const Field& field = fields_[slot];
+      std::optional<Columns> columns = NumberedColumns(field.name);
+      if (!columns || has_header_) {
+        const auto begin = head.first_row.begin(), end = head.first_row.end();
+        const auto found = std::find(begin, end, field.name);
+        if (found != end) {
+          if (std::find(found + 1, end, field.name) != end) {
+            fail(StrCat("two columns are named '", Escaped(field.name), "'; #", found - begin,
+                        " names the first of them"));
+          }
+          columns = Columns{static_cast<size_t>(found - begin), 1};
+        }
+      }
+      if (!columns) {
+        if (field.missing == Field::Missing::kError) fail(NoColumn(field, head));
+        layout.missing.push_back(slot);
+        continue;
+      }
+      if (columns->first + columns->count > head.first_row.size()) {
+        fail(StrCat("there is no column ", Escaped(field.name), ": the first row has ",
+                    head.first_row.size(), " columns, the first of which is #0"));
+      }
+      const bool one_value = !field.sequence && (columns->count > 1 || field.values == 1);
+      for (size_t i = 0; i < columns->count; ++i) {
+        targets.push_back(
+            {columns->first + i, 1, slot, one_value, one_value && field.can_read_cells()});
+      }
+    }
+    // Without any name of a field, a row of numbers is rather no header.
+    if (layouts_.first() == nullptr && targets.empty() && HasNumber(head.first_row)) {
+      fail(NoColumn(fields_[layout.missing[0]], head));
+    }
+    std::stable_sort(targets.begin(), targets.end(), [](const Target& left, const Target& right) {
+      return left.column < right.column;
+    });
+    for (const Target& target : targets) {
+      Target* const last = layout.targets.empty() ? nullptr : &layout.targets.back();
+      const bool shared = last != nullptr && target.column < last->end();
+      if (last != nullptr && last->slot == target.slot && !shared) {
+        ++last->count;  // the columns of one slot that follow each other are read together
+        continue;
+      }
+      if (shared) last->at_once = false;
+      layout.targets.push_back(target);
+      if (shared) layout.targets.back().at_once = false;
+    }
+    layout.header = head.first_row;
+    return layout;
+  }
+
+  static std::string NoColumn(const Field& field, const Head& head) {
+    std::string names;
+    for (const std::string& name : head.first_row) {
+      if (names.size() < 200) names += StrCat(names.empty() ? "" : ", ", Escaped(name));
+    }
+    return StrCat("no column is named '", Escaped(field.name), "'; the header has ", names,
+                  "; the columns of a file without a header are #0, #1 ...");
+  }
+
+  static bool HasNumber(const std::vector<std::string>& row) {
+    return std::any_of(row.begin(), row.end(), [](const std::string& cell) {
+      return !IsTextType(GuessedCellType({cell}));
+    });
+  }
+
+  std::string ColumnName(const Layout& layout, size_t column) const {
+    if (!has_header_) return StrCat("column #", column);
+    return StrCat("column #", column, " '", Escaped(layout.header[column]), "'");
+  }
+
+  void LoadRow(std::string_view row, const Layout& layout, FieldRows* rows) const {
+    for (const size_t slot : layout.missing) rows->AppendDefault(slot);
+    Cells cells(row, syntax_);
+    size_t column = 0;
+    std::string_view cell;
+    for (const Target& target : layout.targets) {
+      size_t next = target.column;  // the one to read
+      try {
+        for (; column < next; ++column) {
+          if (!cells.Next(&cell)) FailColumns(layout, column);
+        }
+        while (next < target.end()) {
+          if (target.at_once) {
+            const size_t read =
+                cells.Read(fields_[target.slot], target.end() - next, rows->NextPlace(target.slot));
+            rows->Pass(target.slot, read);
+            column = next += read;
+            if (next == target.end()) break;
+          }
+          // The cell has been read already if a slot before this one reads it, too.
+          if (column == next && !cells.Next(&cell)) FailColumns(layout, column);
+          column = next + 1;
+          LoadCell(target, cell, rows);
+          ++next;
+        }
+      } catch (const Error& error) {
+        if (error.interrupts()) throw;
+        throw error.WithMessage(StrCat(ColumnName(layout, next), ": ", error.message()));
+      }
+    }
+    while (cells.Next(&cell)) ++column;
+    if (column != layout.header.size()) FailColumns(layout, column);
+  }
+
+  [[noreturn]] void FailColumns(const Layout& layout, size_t found) const {
+    const size_t count = layout.header.size();
+    Throw(ErrorCode::kDataLoss, "the row has ", found, found == 1 ? " column, " : " columns, ",
+          has_header_ ? "the header has " : "the first row has ", count,
+          count == 1 ? "; perhaps the attribute delimiter should be ';' or another one" : "");
+  }
+
+  void LoadCell(const Target& target, std::string_view cell, FieldRows* rows) const {
+    const Field& field = fields_[target.slot];
+    if (!target.one_value && field.IsNull(cell)) {
+      if (field.missing != Field::Missing::kDefault) field.ThrowNull(cell);
+      return rows->AppendDefault(target.slot);
+    }
+    if (field.bytes_list) {
+      std::vector<std::string_view> values;
+      ForEachValue(cell, field,
+                   [&](std::string_view value) { values.push_back(field.BytesOf(value)); });
+      return rows->AppendBytes(target.slot, values);
+    }
+    if (field.bytes) return rows->AppendBytes(target.slot, cell);
+    if (target.one_value) {
+      char* const place = rows->NextPlace(target.slot);
+      if (field.missing == Field::Missing::kDefault && field.IsMissing(cell)) {
+        field.WriteDefault(1, place);
+      } else if (cell.empty()) {
+        field.ThrowMissing(kEmptyCell);
+      } else {
+        ReadCell(field, cell, place);
+      }
+      return rows->Pass(target.slot, 1);
+    }
+    size_t count = 0;
+    ForEachValue(cell, field, [&](std::string_view) { ++count; });
+    if (count == 0 && (!field.sequence || field.has_default)) {
+      return rows->AppendDefault(target.slot, kEmptyCell);
+    }
+    char* place = rows->Take(target.slot, count);
+    ForEachValue(cell, field, [&](std::string_view value) {
+      ReadCell(field, value, place);
+      place += field.value_bytes();
+    });
+  }
+
+  static void ReadCell(const Field& field, std::string_view text, char* place) {
+    try {
+      field.ReadAll(text, place);
+    } catch (const Error& error) {
+      if (error.interrupts() || field.IsNull(text)) throw;
+      throw error.WithMessage(StrCat(error.message(), OptionForText(field, std::string(text))));
+    }
+  }
+
+  // Calls value(text) for each value of a cell that has several.
+  template <typename Value>
+  void ForEachValue(std::string_view cell, const Field& field, const Value& value) const {
+    const char separator = field.separator == 0 ? syntax_.separator : field.separator;
+    size_t begin = 0;
+    while (begin < cell.size()) {
+      if (cell[begin] == ' ' || cell[begin] == separator) {
+        ++begin;
+        continue;
+      }
+      const size_t end = std::min(cell.find(separator, begin), cell.size());
+      value(cell.substr(begin, end - begin));
+      begin = end;
+    }
+  }
+
+  // Whether a cell for several values, or for bytes, is empty or a null, or one of its values is
+  // missing.
+  bool LacksValues(std::string_view cell, const Field& field) const {
+    bool lacks = cell.empty() || field.IsNull(cell);
+    if (field.bytes && !field.bytes_list) return lacks;
+    ForEachValue(cell, field,
+                 [&](std::string_view value) { lacks = lacks || field.IsMissing(value); });
+    return lacks;
+  }
+
+  bool LacksSkipped(const Layout& layout) const {
+    return std::any_of(layout.missing.begin(), layout.missing.end(), [this](size_t slot) {
+      return fields_[slot].missing == Field::Missing::kSkip;
+    });
+  }
+
+  // Whether a field with missing=skip has no value in the row. False for a row that is wrong; Load
+  // tells.
+  bool IsLeftOut(std::string_view row, const Layout& layout) const {
+    if (LacksSkipped(layout)) return true;
+    try {
+      Cells cells(row, syntax_);
+      std::string_view cell;
+      size_t column = 0;
+      for (const Target& target : layout.targets) {
+        const Field& field = fields_[target.slot];
+        if (field.missing != Field::Missing::kSkip) continue;
+        for (size_t next = target.column; next < target.end(); ++next) {
+          for (; column <= next; ++column) {
+            if (!cells.Next(&cell)) return false;
+          }
+          if (target.one_value ? field.IsMissing(cell) : LacksValues(cell, field)) return true;
+        }
+      }
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+    }
+    return false;
+  }
+
+  const std::vector<Field> fields_;
+  const TableSyntax syntax_;
+  const bool skips_;
+  bool has_header_ = false;
+  bool names_only_ = true;  // no field is a column by its number
+  LearnedFiles<Layout> layouts_;
+};
+
+// The first rows of a file, of the first bytes of it.
+std::vector<std::vector<std::string>> FirstRows(const std::string& path,
+                                                const TableSyntax& syntax) {
+  ByteStream stream(path);
+  std::string text;
+  std::vector<std::vector<std::string>> rows;
+  // A header and a row, at least.
+  for (bool more = true; more && rows.size() < 2 && text.size() < kMaxLineBytes;) {
+    more = AddToHead(&stream, &text);
+    RefuseUtf16(path, text);
+    rows.clear();
+    const char* const limit = text.data() + text.size();
+    RowEnds ends(text.data(), limit, syntax);
+    for (const char* row = text.data() + Utf8MarkBytes(text); row < limit;) {
+      const LineEnds::Line end = ends.From(row, !more);
+      if (end.next == nullptr) break;
+      const std::string_view whole(row, static_cast<size_t>(end.end - row));
+      if (IsRecord(whole, syntax)) rows.push_back(CellsOf(whole, syntax));
+      row = end.next;
+    }
+  }
+  return rows;
+}
+
+// The type that fits all cells of a column from row `first` on.
+std::string TypeOfColumn(const std::vector<std::vector<std::string>>& rows, size_t first,
+                         size_t column) {
+  std::vector<std::string> cells;
+  for (size_t i = first; i < rows.size(); ++i) {
+    if (column < rows[i].size()) cells.push_back(rows[i][column]);
+  }
+  return GuessedCellType(cells);
+}
+
+std::vector<std::string> GuessTableFields(const std::string& path, const AttributeMap& attributes) {
+  const std::vector<std::vector<std::string>> rows = FirstRows(path, SyntaxOf(attributes));
+  if (rows.empty()) return {};
+  const auto& header = attributes.Get<std::string>("header");
+  // A header is text above a column of numbers, or above other text if no column is one of numbers.
+  bool has_header = header == "yes";
+  if (header == "auto" && rows.size() > 1) {
+    bool text_above_number = false, number_above = false;
+    for (size_t column = 0; column < rows[0].size(); ++column) {
+      const bool text = IsTextType(GuessedCellType({rows[0][column]}));
+      number_above = number_above || !text;
+      text_above_number = text_above_number || (text && !IsTextType(TypeOfColumn(rows, 1, column)));
+    }
+    has_header = text_above_number || !number_above;
+  }
+  std::vector<std::string> fields;
+  for (size_t column = 0; column < rows[0].size(); ++column) {
+    const std::string& name = rows[0][column];
+    const bool can_be_named = has_header && !name.empty() && name.find('"') == std::string::npos &&
+                              std::count(rows[0].begin(), rows[0].end(), name) == 1;
+    const bool quoted = name.find_first_of(" \t") != std::string::npos;
+    fields.push_back(StrCat(!can_be_named ? StrCat("#", column)
+                            : quoted      ? StrCat('"', name, '"')
+                                          : name,
+                            " ", TypeOfColumn(rows, has_header ? 1 : 0, column)));
+  }
+  return fields;
+}
+
+}  // namespace
+
+void AddTableAttributes(const TableSyntax& defaults, FormatSchema* schema) {
+  const auto text = [](char c) {
+    return c == 0 ? std::string() : c == '\t' ? std::string("\\t") : std::string(1, c);
+  };
+  schema->Attr(
+      FieldsAttribute("names of columns, #3 for a column by its number from 0 on, or "
+                      "#1-#13 for the values of float32[13]"));
+  schema->Attr(AttributeSchema("header", std::string("auto"),
+                               "whether the first row names the columns: yes, no, or auto: if a "
+                               "field is named other than by #")
+                   .OneOf({"auto", "yes", "no"}));
+  schema->Attr({"delimiter", text(defaults.delimiter), "between cells; \\t is a tab"});
+  schema->Attr({"quote", text(defaults.quote),
+                "around cells with delimiters or line ends in them, doubled within; without quotes "
+                "(\"\") each line is a row, and a file is read in parallel"});
+  schema->Attr({"comment", text(defaults.comment), "lines that begin so are left out; \"\": none"});
+  schema->Attr(
+      {"separator", text(defaults.separator), "between the values of a cell that has several"});
+  schema->GuessFields(&GuessTableFields);
+  schema->Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc);
+}
+
+std::unique_ptr<FileFormat> MakeTableFormat(const FormatArguments& arguments) {
+  return std::make_unique<TableFormat>(arguments);
+}
+
+}  // namespace millhopper

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/formats/images/labeled_files.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/random.h"
+#include "framework/base/stop.h"
+#include "framework/io/file_system.h"
+#include "framework/io/files_in_use.h"
+#include "framework/reader/prefetched.h"
+#include "readers/chunks/claimed_list.h"
+#include "readers/support/byte_records.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kLabelBytes = sizeof(int64_t);
+constexpr size_t kMostFiles = 64;  // in a chunk, so that several threads share files of a few bytes
+
+// Where the bytes of a file lie in its chunk, behind its label: aligned as they are in the file
+// (Chunk::lead).
+uint64_t BeginBehind(uint64_t end) {
+  return (end + kLabelBytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
+
+// The line of the list that names a file.
+std::string NameOfLine(const LabeledFiles& files, size_t i) {
+  return StrCat("line ", files.line(i), " of ", Escaped(files.source()));
+}
+
+// Claim asks for the sizes of the next files, and Fetch reads these files.
+class LabeledFilesSource final : public FileSource {
+ public:
+  explicit LabeledFilesSource(LabeledFiles files) : files_(std::move(files)) { files_.SetNeeded(); }
+
+  bool Claim(Chunk* chunk) override {
+    if (next_ == files_.size()) return false;
+    Ref<ClaimedList<uint64_t>> claimed = ClaimedList<uint64_t>::Take();
+    PooledVector<uint64_t>& sizes = claimed->values;
+    uint64_t length = 0;
+    do {
+      files_.GetPath(next_ + sizes.size(), &path_);
+      const uint64_t size = SizeOf(path_);
+      sizes.push_back(size);
+      // Memory is taken only for files that will be read.
+      length = BeginBehind(length) + (size <= kMaxRecordBytes ? size : 0);
+    } while (next_ + sizes.size() < files_.size() && sizes.size() < kMostFiles &&
+             length < kReadBlockBytes);
+    chunk->offset = next_;
+    chunk->length = length;
+    chunk->records = sizes.size();
+    next_ += sizes.size();
+    chunk->claimed = std::move(claimed);
+    return true;
+  }
+
+  bool Seek(uint64_t offset, std::optional<uint64_t>) override {
+    if (offset >= files_.size()) return false;
+    next_ = offset;
+    return true;
+  }
+
+  void Fetch(Chunk* chunk) const override {
+    // A thread reads one file after another, so that it needs no new memory for each.
+    thread_local std::string path;
+    const PooledVector<uint64_t>& sizes = ClaimedList<uint64_t>::Of(*chunk);
+    chunk->bytes = BufferPool::At(Place()).Take(chunk->length);
+    char* const bytes = chunk->bytes->data();
+    uint64_t end = 0;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const size_t file = chunk->offset + i;
+      const uint64_t begin = BeginBehind(end);
+      try {
+        files_.GetPath(file, &path);
+        ReadFile(path, sizes[i], bytes + begin);
+      } catch (const Error& error) {
+        if (files_.line(file) == 0 || error.interrupts()) throw;
+        throw error.WithContext(StrCat("named in ", NameOfLine(files_, file)));
+      }
+      const int64_t label = files_.label(file);
+      std::memcpy(bytes + begin - kLabelBytes, &label, kLabelBytes);
+      chunk->pieces.push_back({static_cast<uint32_t>(begin - kLabelBytes),
+                               static_cast<uint32_t>(kLabelBytes + sizes[i])});
+      end = begin + sizes[i];
+    }
+  }
+
+ private:
+  // 0 if there is no such file: to read it will tell why.
+  uint64_t SizeOf(const std::string& path) {
+    const FileStatus status = FileSystemOf(path).Stat(path);
+    if (status.kind != FileStatus::Kind::kFile) return 0;
+    read_.Add(path, status.id);
+    return status.size;
+  }
+
+  // Reads a file that had `size` bytes when it was claimed.
+  static void ReadFile(const std::string& path, uint64_t size, char* out) {
+    if (size > kMaxRecordBytes) {
+      throw Error(
+          ErrorCode::kResourceLimit,
+          StrCat("the file has ", size, " bytes; the limit of a record is ", kMaxRecordBytes))
+          .InFile(path, 0);
+    }
+    FileSystemOf(path).ReadWhole(path, size, out);
+    if (size == 0) throw Error(ErrorCode::kDataLoss, "the file is empty").InFile(path, 0);
+  }
+
+  LabeledFiles files_;
+  size_t next_ = 0;   // to be claimed
+  std::string path_;  // of the file whose size is asked for
+  FilesRead read_{FileRole::kData};
+};
+
+std::vector<SlotSpec> Slots() {
+  SlotSpec label;
+  label.dtype = DataType::kInt64;
+  label.dims = Dims{1, 1};
+  return {BytesSlot(), label};
+}
+
+}  // namespace
+
+// A table that grows is in memory twice for a moment, so it does not grow to twice its size.
+template <typename T>
+void LabeledFiles::MakeRoom(size_t more, PooledVector<T>* table) {
+  const size_t needed = table->size() + more;
+  if (needed <= table->capacity()) return;
+  constexpr size_t kFewest = 1024;
+  table->reserve(std::max({needed, table->size() + table->size() / 4, kFewest}));
+}
+
+void LabeledFiles::Add(std::string_view name, int64_t label, uint64_t line) {
+  const uint64_t bytes = names_.size() + name.size() + (entries_.size() + 1) * sizeof(Entry);
+  if (bytes > std::min<uint64_t>(kMaxFileTableBytes, MemoryLimit::bytes() / 2)) {
+    throw Error(ErrorCode::kResourceLimit,
+                StrCat("the names and labels of more than ", entries_.size(),
+                       " files take too much memory (the limit is ", kMaxFileTableBytes,
+                       " bytes, and half of the memory limit); divide them"))
+        .InFile(source_, 0);
+  }
+  try {
+    MakeRoom(name.size(), &names_);
+    MakeRoom(1, &entries_);
+  } catch (const Error& error) {
+    throw error.InFile(source_, 0);
+  }
+  names_.insert(names_.end(), name.begin(), name.end());
+  entries_.push_back({names_.size(), label, line});
+}
+
+void LabeledFiles::SetNeeded() {
+  if (entries_.empty()) return;
+  SetTableNeeded(names_.data());
+  SetTableNeeded(entries_.data());
+}
+
+void LabeledFiles::GetPath(size_t i, std::string* path) const {
+  const uint64_t begin = i == 0 ? 0 : entries_[i - 1].name_end;
+  const std::string_view name(names_.data() + begin, entries_[i].name_end - begin);
+  const bool whole = name.substr(0, 1) == "/" || name.find("://") != std::string_view::npos;
+  path->assign(whole ? std::string_view() : base_).append(name);
+  if (!whole) path->append(query_);
+}
+
+LabeledFilesFormat::LabeledFilesFormat(const FormatArguments& arguments)
+    : FileFormat(AgreeOnSlots(arguments.declared, Slots())) {
+  Require(arguments.buffer_type == BufferType::kMemory,
+          "buffer_type \"mmap\" is for large files; many small ones are read with \"memory\"");
+}
+
+std::unique_ptr<FileSource> LabeledFilesFormat::Open(const FileEntry& file) {
+  return std::make_unique<LabeledFilesSource>(FilesOf(file.path));
+}
+
+std::optional<uint64_t> LabeledFilesFormat::CountRecords(
+    const std::vector<FileEntry>& files) const {
+  uint64_t records = 0;
+  for (const FileEntry& file : files) records += FilesOf(file.path).size();
+  return records;
+}
+
+std::string LabeledFilesFormat::RecordName(const FileEntry& file, uint64_t chunk,
+                                           uint64_t number) const {
+  try {
+    const LabeledFiles files = FilesOf(file.path);
+    const size_t i = chunk + number;
+    if (i >= files.size()) return "";  // the list is another one by now
+    std::string path;
+    files.GetPath(i, &path);
+    return StrCat(Escaped(path), files.line(i) == 0 ? "" : ", named in " + NameOfLine(files, i));
+  } catch (const Error& error) {
+    if (error.interrupts() && error.out_of_memory() == nullptr) throw;
+    return "";
+  }
+}
+
+uint64_t LabeledFilesFormat::Fingerprint(const FileEntry& file) const {
+  const LabeledFiles files = FilesOf(file.path);
+  uint64_t hash = files.size();
+  std::string path;
+  for (size_t i = 0; i < files.size(); ++i) {
+    CheckStop();  // there may be millions
+    files.GetPath(i, &path);
+    hash = XXH3_64bits_withSeed(path.data(), path.size(), hash);
+    hash = MixBits(hash ^ static_cast<uint64_t>(files.label(i)));
+  }
+  return hash;
+}
+
+void LabeledFilesFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  for (const Ticket& ticket : Prefetched(tickets, n)) {
+    AppendBytes({ticket.bytes + kLabelBytes, ticket.size - kLabelBytes}, 0, rows);
+  }
+  char* const labels = rows->Append(1, n);
+  for (size_t i = 0; i < n; ++i) {
+    std::memcpy(labels + i * kLabelBytes, tickets[i].bytes, kLabelBytes);
+  }
+}
+
+}  // namespace millhopper

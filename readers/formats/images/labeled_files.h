@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many small files with a label each, such as images by class. A record is a whole file and its
+// label: its bytes as they are, uint8 [-1] with one level of detail, and an int64 [1, 1].
+#ifndef MILLHOPPER_READERS_FORMATS_IMAGES_LABELED_FILES_H_
+#define MILLHOPPER_READERS_FORMATS_IMAGES_LABELED_FILES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/base/buffer.h"
+#include "framework/reader/file_format.h"
+
+namespace millhopper {
+
+// The files in order. There may be millions, so it holds each name once and little beside it.
+class LabeledFiles {
+ public:
+  // `source` is the list or folder that names the files, for errors; names stand behind `base` and
+  // before `query`, which is that of a URL or "".
+  LabeledFiles(std::string source, std::string base, std::string query = "")
+      : source_(std::move(source)), base_(std::move(base)), query_(std::move(query)) {}
+
+  // Adds a file that is named in this line of the list; 0 if it is in no line. Throws
+  // kResourceLimit if names and labels take more memory than kMaxFileTableBytes or half of the
+  // memory limit.
+  void Add(std::string_view name, int64_t label, uint64_t line = 0);
+
+  size_t size() const { return entries_.size(); }
+  const std::string& source() const { return source_; }
+  // Sets *path to that of a file, in the memory that it has. A name that begins with a slash or a
+  // scheme is a path as it is.
+  void GetPath(size_t i, std::string* path) const;
+  int64_t label(size_t i) const { return entries_[i].label; }
+  uint64_t line(size_t i) const { return entries_[i].line; }
+  // Counts their memory as needed now, even if a thread that is ahead of need has taken it.
+  void SetNeeded();
+
+ private:
+  struct Entry {
+    uint64_t name_end;  // in names_, where it begins behind the name before it
+    int64_t label;
+    uint64_t line;
+  };
+
+  template <typename T>
+  static void MakeRoom(size_t more, PooledVector<T>* table);
+
+  std::string source_, base_, query_;
+  PooledVector<char> names_;
+  PooledVector<Entry> entries_;
+};
+
+// A format whose files name other files, which are read several at once.
+class LabeledFilesFormat : public FileFormat {
+ public:
+  explicit LabeledFilesFormat(const FormatArguments& arguments);
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override;
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override;
+  // Of the names and labels in their order.
+  uint64_t Fingerprint(const FileEntry& file) const override;
+  bool chunks_tell_records() const override { return true; }
+  // The path of the file, and the line that names it.
+  std::string RecordName(const FileEntry& file, uint64_t chunk, uint64_t number) const override;
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
+
+ private:
+  // What the list or folder of this path names. Any thread. Throws what Open throws.
+  virtual LabeledFiles FilesOf(const std::string& path) const = 0;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_FORMATS_IMAGES_LABELED_FILES_H_

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The format `webp`: WebP images, a record a file, as the bytes that it has.
+#include <cstddef>
+#include <memory>
+
+#include "framework/reader/file_format.h"
+#include "readers/formats/images/whole_file.h"
+
+namespace millhopper {
+namespace {
+
+bool Matches(const char* head, size_t size) { return KindOfFile({head, size}) == kWebpImage; }
+
+FormatSchema Schema() {
+  FormatSchema schema("WebP images, a record a file: its bytes, not decoded");
+  schema.Extension(".webp").Extension(".WEBP").Magic(Matches);
+  return schema;
+}
+
+std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
+  return MakeWholeFileFormat(arguments, kWebpImage);
+}
+
+REGISTER_FILE_FORMAT(webp, Schema, Make);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/formats/images/whole_file.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "readers/support/byte_records.h"
+
+namespace millhopper {
+namespace {
+
+using std::literals::operator""sv;
+
+struct Kind {
+  std::string_view name;
+  std::string_view begin;  // a ? stands for any byte
+};
+
+// The kinds that the formats read, and those that files are often taken for.
+constexpr Kind kKinds[] = {
+    {kJpegImage, "\xff\xd8\xff"sv},
+    {kPngImage, "\x89PNG\r\n\x1a\n"sv},
+    {kWebpImage, "RIFF????WEBP"sv},
+    {"a GIF image", "GIF8"sv},
+    {"a BMP image", "BM????\0\0\0\0"sv},
+    {"a TIFF image", "II*\0"sv},
+    {"a TIFF image", "MM\0*"sv},
+    {"a PBM image", "P1\n"sv},
+    {"a PGM image", "P2\n"sv},
+    {"a PPM image", "P3\n"sv},
+    {"a PBM image", "P4\n"sv},
+    {"a PGM image", "P5\n"sv},
+    {"a PPM image", "P6\n"sv},
+    {"a HEIF or AVIF image", "????ftyp"sv},
+    {"a file compressed by gzip", "\x1f\x8b"sv},
+    {"a file compressed by zstd", "\x28\xb5\x2f\xfd"sv},
+    {"a zip archive", "PK\x03\x04"sv},
+    {"a web page", "<!DOCTYPE"sv},
+    {"a web page", "<html"sv},
+};
+
+bool Begins(std::string_view head, std::string_view begin) {
+  return head.size() >= begin.size() &&
+         std::equal(begin.begin(), begin.end(), head.begin(),
+                    [](char wanted, char found) { return wanted == '?' || wanted == found; });
+}
+
+// What the file is instead of what it should be.
+std::string Found(std::string_view head) {
+  const std::string_view kind = KindOfFile(head);
+  if (!kind.empty()) return StrCat("it begins as ", kind, " does");
+  std::string bytes;
+  for (const char c : head.substr(0, 8)) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    bytes += {' ', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return StrCat("it begins with the bytes", bytes);
+}
+
+// One chunk of one record.
+class WholeFile final : public FileSource {
+ public:
+  WholeFile(const FileEntry& file, std::string_view kind)
+      : file_(File::Open(file.path, file.buffer_type)), kind_(kind) {}
+
+  bool Claim(Chunk* chunk) override {
+    if (claimed_) return false;
+    claimed_ = true;
+    chunk->offset = 0;
+    chunk->length = file_->size();
+    chunk->records = 1;
+    return true;
+  }
+
+  void Fetch(Chunk* chunk) const override {
+    const uint64_t size = file_->size();
+    if (size > kMaxRecordBytes) {
+      Fail(ErrorCode::kResourceLimit,
+           StrCat("the file has ", size, " bytes; the limit of a record is ", kMaxRecordBytes));
+    }
+    if (size == 0) Fail(ErrorCode::kDataLoss, StrCat("the file is not ", kind_, ": it is empty"));
+    const std::string_view bytes(chunk->Read(*file_, 0, size), size);
+    if (KindOfFile(bytes) != kind_) {
+      Fail(ErrorCode::kDataLoss, StrCat("the file is not ", kind_, ": ", Found(bytes)));
+    }
+    chunk->pieces.push_back({0, static_cast<uint32_t>(size)});
+  }
+
+ private:
+  [[noreturn]] void Fail(ErrorCode code, const std::string& problem) const {
+    throw Error(code, problem).InFile(file_->path(), 0);
+  }
+
+  const std::unique_ptr<const File> file_;
+  const std::string_view kind_;
+  bool claimed_ = false;
+};
+
+class WholeFileFormat final : public FileFormat {
+ public:
+  WholeFileFormat(const FormatArguments& arguments, std::string_view kind)
+      : FileFormat(AgreeOnSlots(arguments.declared, {BytesSlot()})), kind_(kind) {}
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    return std::make_unique<WholeFile>(file, kind_);
+  }
+
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
+    return files.size();
+  }
+
+  bool chunks_tell_records() const override { return true; }
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    LoadBytes(tickets, n, rows);
+  }
+
+ private:
+  const std::string_view kind_;
+};
+
+}  // namespace
+
+std::string_view KindOfFile(std::string_view head) {
+  for (const Kind& kind : kKinds) {
+    if (Begins(head, kind.begin)) return kind.name;
+  }
+  return "";
+}
+
+std::unique_ptr<FileFormat> MakeWholeFileFormat(const FormatArguments& arguments,
+                                                std::string_view kind) {
+  return std::make_unique<WholeFileFormat>(arguments, kind);
+}
+
+}  // namespace millhopper

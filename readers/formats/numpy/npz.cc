@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The format `npz`: numpy's arrays as the members of a zip file, as savez and savez_compressed
+// write them. A slot is a member, and record i is row i of each.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/base/spelling.h"
+#include "framework/io/byte_stream.h"
+#include "framework/io/file.h"
+#include "framework/reader/file_format.h"
+#include "readers/fields/fields.h"
+#include "readers/formats/numpy/npy_arrays.h"
+#include "readers/formats/numpy/npy_header.h"
+#include "readers/formats/numpy/zip_file.h"
+
+namespace millhopper {
+namespace {
+
+constexpr char kExtension[] = ".npy";
+
+bool IsArrayName(const std::string& name) {
+  const std::string extension = kExtension;
+  return name.size() > extension.size() &&
+         name.compare(name.size() - extension.size(), extension.size(), extension) == 0;
+}
+
+// The members that become slots, by name; none if all do.
+struct Members {
+  std::vector<std::string> names;
+  std::vector<SlotSpec> slots;
+  std::vector<Field> fields;  // of a name alone, none that says what a missing member means
+};
+
+// An entry is a name alone, or a whole field, whose slot is then checked.
+Members MembersOf(const std::vector<std::string>& entries) {
+  Members members;
+  for (const std::string& entry : entries) {
+    SlotSpec slot;
+    slot.known = false;
+    Field field;
+    field.name = entry;
+    if (entry.find_first_of(" \t\"") != std::string::npos) {
+      field = ParseFields({entry})[0];
+      Require(!field.sequence && !field.names_things() && field.decode == Field::Decode::kNone &&
+                  field.base == 10 && field.scale == 1 && field.nulls.empty() &&
+                  field.separator == 0,
+              "the field '", Escaped(entry),
+              "' is of npz: an array has rows of one size and no options but default= and "
+              "missing=, which are for files without it, so write it as \"name\" or \"name "
+              "dtype[dims]\"");
+      slot = field.slot;
+    }
+    members.names.push_back(field.name);
+    members.slots.push_back(slot);
+    members.fields.push_back(std::move(field));
+  }
+  return members;
+}
+
+class NpzFormat final : public NpyArrays {
+ public:
+  NpzFormat(const FormatArguments& arguments, Members members)
+      : NpyArrays(AgreeOnSlots(arguments.declared, members.slots, "fields name"), arguments.files,
+                  std::move(members.fields)),
+        names_(std::move(members.names)) {}
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override {
+    const ZipFile zip(File::Open(file.path, file.buffer_type));
+    const std::vector<const ZipEntry*> entries = EntriesIn(zip, file.path);
+    if (IsLeftOut(entries)) return std::make_unique<NoRecords>();
+    std::vector<std::unique_ptr<ByteStream>> streams;
+    for (const ZipEntry* const entry : entries) {
+      if (entry != nullptr) zip.CheckStored(*entry);
+      streams.push_back(entry == nullptr ? nullptr : zip.OpenMember(*entry));
+    }
+    return OpenArrays(file.path, std::move(streams));
+  }
+
+  std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
+    uint64_t records = 0;
+    for (const FileEntry& file : files) {
+      const ZipFile zip(File::Open(file.path));
+      const std::vector<const ZipEntry*> entries = EntriesIn(zip, file.path);
+      if (IsLeftOut(entries)) continue;
+      const auto there = std::find_if(entries.begin(), entries.end(),
+                                      [](const ZipEntry* entry) { return entry != nullptr; });
+      records += ReadNpyHeader(zip.OpenMember(**there).get()).records;
+    }
+    return records;
+  }
+
+ private:
+  // A file whose records are left out.
+  class NoRecords final : public FileSource {
+   public:
+    bool Claim(Chunk*) override { return false; }
+    void Fetch(Chunk*) const override {}
+    bool Seek(uint64_t, std::optional<uint64_t>) override { return false; }
+  };
+
+  // Whether a member is missing whose field says that such records are left out.
+  bool IsLeftOut(const std::vector<const ZipEntry*>& entries) const {
+    for (size_t i = 0; i < names_.size(); ++i) {
+      if (entries[i] == nullptr && fields()[i].missing == Field::Missing::kSkip) return true;
+    }
+    return false;
+  }
+
+  // Those of the slots. Null is one that the file lacks, if its field says what that means.
+  std::vector<const ZipEntry*> EntriesIn(const ZipFile& zip, const std::string& path) const {
+    std::vector<const ZipEntry*> entries;
+    if (names_.empty()) {
+      for (const ZipEntry& entry : zip.entries()) {
+        if (!IsArrayName(entry.name)) {
+          Fail(path, StrCat("member '", Escaped(entry.name),
+                            "' is no .npy array; name in fields "
+                            "what is to be read"));
+        }
+        entries.push_back(&entry);
+      }
+      if (entries.size() != slots().size()) {
+        Fail(path, StrCat("it has ", entries.size(), " members, but ", slots().size(),
+                          " slots are declared; name in fields what is to be read"));
+      }
+    }
+    bool any = names_.empty();
+    for (size_t i = 0; i < names_.size(); ++i) {
+      const bool must_be = fields()[i].missing == Field::Missing::kError;
+      entries.push_back(EntryOf(zip, path, names_[i], must_be));
+      any = any || entries.back() != nullptr;
+    }
+    // Only an array tells how many records there are.
+    if (!any && !IsLeftOut(entries)) EntryOf(zip, path, names_[0], true);
+    return entries;
+  }
+
+  // Null if there is none, which may be unless `must_be`.
+  static const ZipEntry* EntryOf(const ZipFile& zip, const std::string& path,
+                                 const std::string& name, bool must_be) {
+    const ZipEntry* found = nullptr;
+    for (const ZipEntry& entry : zip.entries()) {
+      if (entry.name != name && entry.name != name + kExtension) continue;
+      if (found != nullptr) {
+        Fail(path, StrCat("more than one member is named '", Escaped(name), "'"));
+      }
+      found = &entry;
+    }
+    if (found == nullptr && must_be) {
+      std::vector<std::string> names;
+      for (const auto& entry : zip.entries()) names.push_back(entry.name);
+      Fail(path, StrCat("no member is named '", Escaped(name), "'; there are ", Listed(names),
+                        DidYouMean(name, names)));
+    }
+    return found;
+  }
+
+  [[noreturn]] static void Fail(const std::string& path, const std::string& problem) {
+    throw Error(ErrorCode::kDataLoss, problem).InFile(path, 0);
+  }
+
+  const std::vector<std::string> names_;
+};
+
+std::vector<std::string> Guess(const std::string& path, const AttributeMap& attributes) {
+  (void)attributes;
+  const ZipFile zip(File::Open(path));
+  std::vector<std::string> fields;
+  for (const ZipEntry& entry : zip.entries()) {
+    if (!IsArrayName(entry.name)) continue;
+    const NpyHeader header = ReadNpyHeader(zip.OpenMember(entry).get());
+    std::string dims;
+    for (size_t i = 1; i < header.spec.dims.size(); ++i) {
+      dims += StrCat(i > 1 ? ", " : "", header.spec.dims[i]);
+    }
+    std::string name = entry.name.substr(0, entry.name.size() - sizeof(kExtension) + 1);
+    if (name.find(' ') != std::string::npos) name = StrCat("\"", name, "\"");
+    fields.push_back(StrCat(name, " ", ToString(header.spec.dtype), "[", dims, "]"));
+  }
+  return fields;
+}
+
+bool Matches(const char* head, size_t size) {
+  return size >= 4 && (std::string(head, 4) == "PK\3\4" || std::string(head, 4) == "PK\5\6");
+}
+
+FormatSchema Schema() {
+  FormatSchema schema("numpy arrays in a zip file, stored or deflated: a slot a member");
+  return std::move(schema.Extension(".npz").Magic(Matches).GuessFields(Guess).Attr(
+      FieldsAttribute("members, with or without .npy; a name alone is enough, and of the options "
+                      "only default= and missing= are for arrays, of files that lack them. Without "
+                      "fields, slots must be declared, one for each member in the order of the "
+                      "file")));
+}
+
+std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
+  Members members = MembersOf(arguments.attributes.Get<std::vector<std::string>>("fields"));
+  if (members.names.empty() && arguments.declared.empty()) {
+    throw MissingSlots::ErrorOf(
+        "an npz reader needs to know its slots before it opens a file: name its members in "
+        "fields, such as [\"images\", \"labels\"], or declare its slots",
+        {"images", "labels"});
+  }
+  return std::make_unique<NpzFormat>(arguments, std::move(members));
+}
+
+REGISTER_FILE_FORMAT(npz, Schema, Make);
+
+}  // namespace
+}  // namespace millhopper

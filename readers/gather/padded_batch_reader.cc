@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/gather/padded_batch_reader.h"
+
+#include <utility>
+
+#include "framework/base/error.h"
+
+namespace millhopper {
+
+PaddedBatchReader::PaddedBatchReader(std::unique_ptr<ReaderBase> reader, int64_t batch_size,
+                                     bool discard_leftover, const CollationOptions& collation)
+    : CollatingReader(std::move(reader), collation),
+      batch_size_(static_cast<size_t>(batch_size)),
+      discard_leftover_(discard_leftover) {
+  Require(batch_size >= 1, "batch_size is ", batch_size, "; it must be at least 1");
+}
+
+std::optional<uint64_t> PaddedBatchReader::PassLength() const {
+  const std::optional<uint64_t> below = reader().PassLength();
+  if (!below) return std::nullopt;
+  const bool leftover = !discard_leftover_ && *below % batch_size_ > 0;
+  return *below / batch_size_ + (leftover ? 1 : 0);
+}
+
+void PaddedBatchReader::Gather(const Ref<GatheredPart>& part) {
+  batch_.Add(part);
+  if (batch_.size() == batch_size_) Yield(batch_.Take());
+}
+
+void PaddedBatchReader::GatherRest() {
+  if (batch_.size() > 0 && !discard_leftover_) Yield(batch_.Take());
+  Forget();
+}
+
+void PaddedBatchReader::SaveState(ReaderState* state) const {
+  CollatingReader::SaveState(state);
+  state->Setting("batch_size", batch_size_);
+  state->Setting("discard_leftover", discard_leftover_ ? "true" : "false");
+  if (batch_.size() > 0) state->SetElements("begun", NamesOf({batch_.gathered()}));
+}
+
+void PaddedBatchReader::RestoreState(const ReaderState& state) {
+  CollatingReader::RestoreState(state);
+  for (Ref<Gathered>& batch : GatherAgain(state.Elements("begun"))) batch_.GoOn(std::move(batch));
+}
+
+}  // namespace millhopper

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Yields the elements that other threads push.
+#ifndef MILLHOPPER_READERS_SOURCES_QUEUE_READER_H_
+#define MILLHOPPER_READERS_SOURCES_QUEUE_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "framework/reader/sequential_reader.h"
+#include "readers/sources/element_queue.h"
+
+namespace millhopper {
+
+// Yields the elements of a queue, without a copy if they are read one by one. A pass is a
+// generation of the queue; the consumer waits for the producer.
+//
+// Its place is the number of elements that were taken: it can be saved if the producer makes the
+// same elements again when it is asked for a pass again. Restoring it begins a new pass of the
+// queue there (ElementQueue::Restart), and drops what was pushed before. If readers on top had
+// elements in store, Restore takes these from the queue, and waits for the producer.
+class QueueReader final : public SequentialReader {
+ public:
+  QueueReader(std::shared_ptr<ElementQueue> queue, std::vector<SlotSpec> slots);
+
+  size_t ElementsReady() const override { return queue_->size(); }
+
+ private:
+  bool ReadNextImpl(std::vector<LoDTensor>* out) override { return queue_->Take(out); }
+  void ReInitImpl() override { queue_->Restart(); }
+  bool IsRepeatable() const override { return true; }
+  void GoToImpl(uint64_t pass, uint64_t count) override;
+  void RestoreState(const ReaderState& state) override;
+  uint64_t InStore() const override { return queue_->size(); }
+
+  const std::shared_ptr<ElementQueue> queue_;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_SOURCES_QUEUE_READER_H_
