@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "operators/image/image.h"
+#include "operators/image/pixels/image.h"
 
 namespace millhopper {
 

@@ -21,7 +21,7 @@
 #include "framework/program/program.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
-#include "operators/slot_declaration.h"
+#include "operators/readers/support/slot_declaration.h"
 #include "proto/framework.pb.h"
 #include "tools/amounts.h"
 #include "tools/command.h"

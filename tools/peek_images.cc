@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "operators/image/image_decoder.h"
+#include "operators/image/codecs/image_decoder.h"
 
 namespace millhopper {
 namespace {

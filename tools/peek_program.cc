@@ -8,7 +8,7 @@
 
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
-#include "operators/slot_declaration.h"
+#include "operators/readers/support/slot_declaration.h"
 #include "proto/framework.pb.h"
 #include "readers/fields/fields.h"
 #include "readers/formats/recordio/recordio_manifest.h"

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes operators/text/unicode_ranges.cc: the letters and numbers of Unicode 16.0.
+"""Writes operators/text/tokens/unicode_ranges.cc: the letters and numbers of Unicode 16.0.
 
 The version is that of the regular expressions that tiktoken 0.14 splits text with. To write it
 again, in a virtual environment::
 
     pip install unicodedata2==16.0.0
-    tools/unicode_classes.py > operators/text/unicode_ranges.cc
-    clang-format -i operators/text/unicode_ranges.cc
+    tools/unicode_classes.py > operators/text/tokens/unicode_ranges.cc
+    clang-format -i operators/text/tokens/unicode_ranges.cc
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import unicodedata2
 
 HEAD = """// SPDX-License-Identifier: Apache-2.0
 // Made by tools/unicode_classes.py from Unicode 16.0.0.
-#include "operators/text/unicode_classes.h"
+#include "operators/text/tokens/unicode_classes.h"
 
 namespace millhopper {
 """

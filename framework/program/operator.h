@@ -118,8 +118,8 @@ struct OpSchema {
   OpSchema& Check(std::function<void(const proto::OpDesc& op, const AttributeMap& attributes)> f);
   // `rule` derives the dims, types and levels of detail of the outputs from those of the inputs,
   // before the operator runs (infer_context.h); without a rule they are unknown. A rule throws
-  // kInvalidArgument if the operator cannot work with such inputs. operators/arguments.h has the
-  // rules that many operators share.
+  // kInvalidArgument if the operator cannot work with such inputs. operators/support/arguments.h
+  // has the rules that many operators share.
   OpSchema& Infer(std::function<void(InferContext& context)> rule);
   // `f` returns attributes that depend on other attributes, such as those of the file format that
   // an attribute names. It gets the operator as the program gives it, unchecked.

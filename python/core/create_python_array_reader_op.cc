@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "framework/base/error.h"
-#include "operators/reader_creation.h"
+#include "operators/readers/support/reader_creation.h"
 #include "python/core/python_arrays.h"
 #include "readers/sources/array_reader.h"
 

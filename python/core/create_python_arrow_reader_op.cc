@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "operators/reader_creation.h"
+#include "operators/readers/support/reader_creation.h"
 #include "python/core/arrow.h"
 #include "python/core/map_function.h"
 #include "python/core/python_call.h"

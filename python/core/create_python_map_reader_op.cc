@@ -7,7 +7,7 @@
 
 #include "framework/base/error.h"
 #include "framework/reader/record_place.h"
-#include "operators/reader_creation.h"
+#include "operators/readers/support/reader_creation.h"
 #include "python/core/map_function.h"
 #include "python/core/python_call.h"
 #include "readers/decorate/map_reader.h"

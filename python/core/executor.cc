@@ -20,7 +20,7 @@
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
-#include "operators/slot_declaration.h"
+#include "operators/readers/support/slot_declaration.h"
 #include "python/core/deferred_teardown.h"
 #include "python/core/interpreter_release.h"
 #include "python/core/interrupt.h"

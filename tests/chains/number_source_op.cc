@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "operators/reader_creation.h"
+#include "operators/readers/support/reader_creation.h"
 #include "tests/chains/number_source.h"
 
 namespace millhopper {

@@ -15,7 +15,7 @@
 #include "framework/program/declarations.h"
 #include "framework/program/executor.h"
 #include "framework/program/program.h"
-#include "operators/reader_variable.h"
+#include "operators/readers/support/reader_variable.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes EXIF data.
-#include "operators/image/exif.h"
+#include "operators/image/codecs/exif.h"
 #include "tests/fuzz/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

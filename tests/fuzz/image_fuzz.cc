@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "operators/image/image_decoder.h"
+#include "operators/image/codecs/image_decoder.h"
 #include "tests/fuzz/target.h"
 
 namespace millhopper {

@@ -3,7 +3,7 @@
 // the JSON of a vocabulary, any other one of ranks. What can be read encodes the input itself.
 #include <string>
 
-#include "operators/text/token_files.h"
+#include "operators/text/tokens/token_files.h"
 #include "tests/fuzz/target.h"
 #include "tests/fuzz/tokenize_target.h"
 

@@ -2,8 +2,8 @@
 // Fuzzes text that becomes tokens of a small vocabulary.
 #include <string>
 
-#include "operators/text/byte_pairs.h"
-#include "operators/text/token_files.h"
+#include "operators/text/tokens/byte_pairs.h"
+#include "operators/text/tokens/token_files.h"
 #include "tests/fuzz/target.h"
 #include "tests/fuzz/tokenize_target.h"
 

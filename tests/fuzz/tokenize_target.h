@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "operators/text/byte_pairs.h"
+#include "operators/text/tokens/byte_pairs.h"
 
 namespace millhopper {
 

@@ -6,7 +6,7 @@
 //   F.gaussian_blur(torch.from_numpy(pattern(4, 5, 1)).permute(2, 0, 1), [3, 3], [0.8, 0.8])
 //   weighted_sum(F.adjust_sharpness(torch.from_numpy(pattern(37, 41, 3)).permute(2, 0, 1), 0.5)
 //                .permute(1, 2, 0).contiguous().numpy())
-#include "operators/image/blur.h"
+#include "operators/image/pixels/blur.h"
 
 #include <gtest/gtest.h>
 

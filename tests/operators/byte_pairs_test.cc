@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Byte pair encoding, compared with the rule as it is written.
-#include "operators/text/byte_pairs.h"
+#include "operators/text/tokens/byte_pairs.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "framework/base/stop.h"
-#include "operators/text/token_files.h"
+#include "operators/text/tokens/token_files.h"
 #include "tests/testing.h"
 #include "tests/texts.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "operators/batch_mix.h"
+#include "operators/image/batch_mix.h"
 #include "tests/operators/image_checks.h"
 
 namespace millhopper {

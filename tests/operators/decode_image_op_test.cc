@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "operators/image/image.h"
+#include "operators/image/pixels/image.h"
 #include "tests/encoded_images.h"
 #include "tests/run_op.h"
 #include "tests/testing.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Framings, compared with what becomes of a small image pixel by pixel.
-#include "operators/image/framing.h"
+#include "operators/image/pixels/framing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators on images that are run as one, compared with the same operators one after another.
-#include "operators/fused_images.h"
+#include "operators/image/runs/fused_images.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "framework/program/program.h"
-#include "operators/image_run.h"
+#include "operators/image/runs/image_run.h"
 #include "tests/encoded_images.h"
 #include "tests/image_chains.h"
 #include "tests/sources.h"

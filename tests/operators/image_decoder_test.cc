@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoding images: whole, in part, at a scale, and damaged.
-#include "operators/image/image_decoder.h"
+#include "operators/image/codecs/image_decoder.h"
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "operators/image/exif.h"
-#include "operators/image/image.h"
+#include "operators/image/codecs/exif.h"
+#include "operators/image/pixels/image.h"
 #include "tests/bytes.h"
 #include "tests/encoded_images.h"
 #include "tests/labeled_records.h"

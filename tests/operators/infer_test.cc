@@ -19,7 +19,7 @@
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "framework/tensor/tensor.h"
-#include "operators/image/image.h"
+#include "operators/image/pixels/image.h"
 #include "tests/encoded_images.h"
 #include "tests/program_runner.h"
 #include "tests/record_files.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pieces of text, compared with the patterns as they are written, tried one alternative after
 // another. tests/python/test_tiktoken.py compares them with tiktoken.
-#include "operators/text/pieces.h"
+#include "operators/text/tokens/pieces.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "operators/text/unicode_classes.h"
+#include "operators/text/tokens/unicode_classes.h"
 #include "tests/testing.h"
 #include "tests/texts.h"
 

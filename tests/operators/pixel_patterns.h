@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "operators/image/image.h"
+#include "operators/image/pixels/image.h"
 
 namespace millhopper {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resizing, compared with sums in double and with values that Pillow gives.
-#include "operators/image/resample.h"
+#include "operators/image/pixels/resample.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "operators/image/resample_kernels.h"
+#include "operators/image/pixels/resample_kernels.h"
 #include "tests/images.h"
 
 namespace millhopper {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of tokens: both forms, and all that can be wrong with them.
-#include "operators/text/token_files.h"
+#include "operators/text/tokens/token_files.h"
 
 #include <gtest/gtest.h>
 

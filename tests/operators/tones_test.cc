@@ -6,7 +6,7 @@
 //   weighted_sum(F.equalize(torch.from_numpy(pattern(37, 41, 3)).permute(2, 0, 1))
 //                .permute(1, 2, 0).contiguous().numpy())
 // Pillow 13's ImageOps.posterize, solarize, autocontrast and equalize give the same four.
-#include "operators/image/tones.h"
+#include "operators/image/pixels/tones.h"
 
 #include <gtest/gtest.h>
 

@@ -104,7 +104,7 @@ def drawings(folder: Path, count: int) -> list[Path]:
     return paths
 
 
-# What operators/README.md says was measured with this variable at 120:
+# What operators/image/README.md says was measured with this variable at 120:
 # MILLHOPPER_NEAR_IMAGES=120 pytest -s -k decoded_smaller.
 NEAR_IMAGES = int(os.environ.get("MILLHOPPER_NEAR_IMAGES", "24"))
 NEAR_SIZES = [(64, 60), (30, 41), (90, 90), (75, 80), (50, 64), (40, 40), (20, 24), (12, 15)]
@@ -124,7 +124,7 @@ NEAR_SIZES = [(64, 60), (30, 41), (90, 90), (75, 80), (50, 64), (40, 40), (20, 2
 def test_images_that_are_decoded_smaller_are_near(
     name: str, most: int, mean: float, tmp_path: Path
 ) -> None:
-    """Without ``exact``, as ``operators/README.md`` says; with it they are Pillow's, as above."""
+    """Without ``exact``, as operators/image/README.md says; with it they are Pillow's, as above."""
     photographs = files("jpeg_photos")
     photographs = photographs[:: max(1, len(photographs) // NEAR_IMAGES)]
     drawn = drawings(tmp_path, NEAR_IMAGES // 2)

@@ -84,7 +84,7 @@ class ImageMethods(ApplyingMethods):
                 make them at most a quarter as long and wide. Otherwise values of these differ from
                 the exact ones: of photographs by 0.4 of 255 on average, at hard edges by 50 at
                 most, as far as has been measured, and by more with ``interpolation`` ``"area"`` or
-                ``"nearest"`` (``operators/README.md``).
+                ``"nearest"`` (``operators/image/README.md``).
             max_pixels: more pixels are an error, before memory is taken for them; by default 2^26.
             output: the slot for the pixels; by default that of the bytes.
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operators/image/batch_mix.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "framework/base/attribute.h"
+#include "operators/image/image_argument.h"
+
+namespace millhopper {
+namespace {
+
+constexpr double kFullTurn = 6.283185307179586;
+
+// The logarithm of a number of the distribution Gamma(alpha, 1). That of a small alpha may be too
+// small for a double, its logarithm is not.
+double DrawLogGamma(const RandomKey& key, uint64_t which, double alpha) {
+  const auto above_zero = [&](uint64_t k) { return 1.0 - ToUnitDouble(key.Bits(which, k)); };
+  const double d = alpha + 1 - 1.0 / 3;
+  const double c = 1 / std::sqrt(9 * d);
+  for (uint64_t first = 1;; first += 3) {
+    const double normal = std::sqrt(-2 * std::log(above_zero(first))) *
+                          std::cos(kFullTurn * ToUnitDouble(key.Bits(which, first + 1)));
+    const double root = 1 + c * normal;
+    if (root <= 0) continue;
+    const double cube = root * root * root;
+    if (std::log(above_zero(first + 2)) < normal * normal / 2 + d - d * cube + d * std::log(cube)) {
+      return std::log(d * cube) + std::log(above_zero(0)) / alpha;
+    }
+  }
+}
+
+}  // namespace
+
+OpSchema MixSchema(std::string doc, std::string x, std::string out) {
+  return OpSchema(
+             std::move(doc) +
+             " One lambda a batch is drawn from Beta(alpha, alpha) as a / (a + b), where a and "
+             "b of Gamma(alpha, 1) are drawn from images 0 and 1 by the method of Marsaglia and "
+             "Tsang (2000) for alpha + 1: attempt t, from 0, has the normal number of Box and "
+             "Muller with the cosine of draws 3t + 1 and 3t + 2 and the uniform one of draw 3t "
+             "+ 3; what is accepted is multiplied by u ^ (1 / alpha), u being draw 0. Uniform "
+             "numbers are 1 minus 53 bits, but for the angle.")
+      .Input("X", std::move(x))
+      .Input("Label", "int64 [N, 1], classes from 0 to num_classes - 1")
+      .OptionalInput("Step",
+                     "int64 [1]; other numbers are drawn for each value. Only needed in a main "
+                     "program: in a block for the elements of a reader each element has its own")
+      .Output("Out", std::move(out))
+      .Output(
+          "LabelOut",
+          "float32 [N, num_classes]: lambda at the class of each element, 1 - lambda at that of "
+          "the one before; not Label itself")
+      .Attr({"alpha", 1.0f, "of the Beta distribution, from 0.001 to 1000"})
+      .Attr(AttributeSchema("num_classes", int64_t{0}, "how many").Required().AtLeast(1))
+      .Attr({"seed", int32_t{0}, "decides the draws together with --seed and the name of Out"})
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        const float alpha = attributes.Get<float>("alpha");
+        Require(alpha >= 0.001f && alpha <= 1000, "attribute 'alpha' is ", alpha,
+                "; it must be from 0.001 to 1000");
+      });
+}
+
+void InferMix(InferContext& context) {
+  const TensorSpec& label = context.In("Label");
+  if (label.dtype.value_or(DataType::kInt64) != DataType::kInt64 ||
+      label.lod_level.value_or(0) != 0 ||
+      (label.dims &&
+       (label.dims->size() != 2 || ((*label.dims)[1] >= 0 && (*label.dims)[1] != 1)))) {
+    context.ThrowUnfit("Label", "labels are int64 [N, 1]");
+  }
+  context.SetOut("Out", context.In("X"));
+  const int64_t n = label.dims ? (*label.dims)[0] : -1;
+  context.SetOut("LabelOut", {DataType::kFp32, Dims{n, context.Attr<int64_t>("num_classes")}, 0});
+}
+
+double DrawLambda(const RandomKey& key, double alpha) {
+  return 1 / (1 + std::exp(DrawLogGamma(key, 1, alpha) - DrawLogGamma(key, 0, alpha)));
+}
+
+void MixLabels(OpContext& context, int64_t n, double lambda) {
+  const LoDTensor label = context.In("Label");
+  RequireInput(label.dtype() == DataType::kInt64 && label.dims() == Dims{n, 1}, context, "Label",
+               "it must be int64 [", n, ", 1], one label for each element of X");
+  const auto classes = context.Attr<int64_t>("num_classes");
+  const auto* const values = label.data<int64_t>();
+  for (int64_t i = 0; i < n; ++i) {
+    Require(values[i] >= 0 && values[i] < classes, "label ", i, " is ", values[i],
+            "; with 'num_classes' ", classes, " classes are from 0 to ", classes - 1);
+  }
+  float* const out = context.Out("LabelOut")->Allocate<float>({n, classes});
+  std::fill_n(out, n * classes, 0.0f);
+  for (int64_t i = 0; i < n; ++i) {
+    float* const row = out + i * classes;
+    row[values[PartnerOf(i, n)]] = static_cast<float>(1 - lambda);
+    row[values[i]] += static_cast<float>(lambda);
+  }
+}
+
+}  // namespace millhopper

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operators/image/codecs/image_decoder.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "framework/base/buffer.h"
+#include "framework/base/error.h"
+#include "framework/base/memory.h"
+#include "framework/base/place.h"
+#include "operators/image/codecs/jpeg_decoder.h"
+#include "operators/image/codecs/other_format.h"
+#include "operators/image/codecs/png_decoder.h"
+#include "operators/image/codecs/webp_decoder.h"
+#include "operators/image/pixels/channels.h"
+
+namespace millhopper {
+
+const char* ToString(ImageFormat format) {
+  switch (format) {
+    case ImageFormat::kJpeg:
+      return "JPEG";
+    case ImageFormat::kPng:
+      return "PNG";
+    case ImageFormat::kWebp:
+      return "WebP";
+  }
+  return "";
+}
+
+ImageShape Scaled(const ImageShape& stored, int scale) {
+  return {(stored.height + scale - 1) / scale, (stored.width + scale - 1) / scale, stored.channels};
+}
+
+DecodePart WholeImage(const ImageShape& stored) { return {1, {0, 0, stored.width, stored.height}}; }
+
+namespace {
+
+[[noreturn]] void ThrowNoImage(const uint8_t* bytes, size_t size) {
+  const std::string_view other = OtherFormatOf(bytes, size);
+  if (!other.empty()) {
+    Throw(
+        ErrorCode::kDataLoss, other, " image of ", size,
+        " bytes: only JPEG, PNG and WebP can be decoded. Convert it to one of these (ImageMagick: "
+        "magick OLD NEW.png), or decode it by Pillow in a function of Python that `map` calls");
+  }
+  Throw(ErrorCode::kDataLoss, size,
+        " bytes that are no image: they do not begin like JPEG, PNG or WebP");
+}
+
+// The codecs leave what they do not come to as it was.
+template <typename T>
+void FillWithZeros(const PixelsOf<T>& out) {
+  for (int64_t y = 0; y < out.shape.height; ++y) {
+    std::fill_n(out.row(y), out.shape.width * out.shape.channels, T{0});
+  }
+}
+
+}  // namespace
+
+class ImageDecoder::Codecs {
+ public:
+  JpegDecoder jpeg;
+  PngDecoder png;
+  WebpDecoder webp;
+};
+
+ImageDecoder::ImageDecoder() : codecs_(std::make_unique<Codecs>()) {}
+
+ImageDecoder::~ImageDecoder() = default;
+
+void ImageDecoder::Close() {
+  codecs_->jpeg.Close();
+  codecs_->png.Close();
+  codecs_->webp.Close();
+}
+
+void ImageDecoder::Dispose() {
+  Close();
+  Pool<ImageDecoder>::Give(this);
+}
+
+const ImageHeader& ImageDecoder::Open(const void* bytes, size_t size, int64_t max_pixels,
+                                      DecodeMode mode) {
+  Close();
+  const auto* const begin = static_cast<const uint8_t*>(bytes);
+  if (JpegDecoder::Knows(begin, size)) {
+    header_ = codecs_->jpeg.Open(begin, size);
+  } else if (PngDecoder::Knows(begin, size)) {
+    header_ = codecs_->png.Open(begin, size, mode);
+  } else if (WebpDecoder::Knows(begin, size)) {
+    header_ = codecs_->webp.Open(begin, size);
+  } else {
+    ThrowNoImage(begin, size);
+  }
+  if (mode != DecodeMode::kPixels && header_.format != ImageFormat::kPng) {
+    Throw(ErrorCode::kDataLoss, ToString(header_.format), " image of ", size,
+          " bytes: it holds pixels only; numbers (modes P and I;16) are read of PNG images");
+  }
+  const ImageShape& stored = header_.stored;
+  if (stored.height > max_pixels / stored.width) {
+    Throw(ErrorCode::kResourceLimit, ToString(header_.format), " image of ", stored.width, " x ",
+          stored.height, " pixels; the limit is ", max_pixels);
+  }
+  return header_;
+}
+
+bool ImageDecoder::Decode(const DecodePart& part, bool partial, const PixelsOf<uint8_t>& out) {
+  const ImageShape whole = Scaled(header_.stored, part.scale);
+  const Box& box = part.box;
+  Require(part.scale == 1 || header_.format == ImageFormat::kJpeg, "only JPEG images have scales");
+  Require(box.x >= 0 && box.y >= 0 && box.width > 0 && box.height > 0 &&
+              box.x + box.width <= whole.width && box.y + box.height <= whole.height,
+          "a box of ", box.width, " x ", box.height, " pixels at ", box.x, ", ", box.y,
+          " is not within ", whole.width, " x ", whole.height);
+  if (header_.format == ImageFormat::kJpeg) return codecs_->jpeg.Decode(part, partial, out);
+  if (out.shape == whole) return DecodeWhole(partial, out);
+  const Ref<Buffer> buffer =
+      BufferPool::At(Place()).Take(static_cast<size_t>(header_.stored.values()));
+  const PixelsOf<uint8_t> image =
+      Contiguous(reinterpret_cast<uint8_t*>(buffer->data()), header_.stored);
+  const bool is_whole = DecodeWhole(partial, image);
+  const PixelsOf<uint8_t> wanted = image.Crop(box);
+  for (int64_t y = 0; y < box.height; ++y) {
+    ConvertChannels(wanted.row(y), image.shape.channels, box.width, out.row(y), out.shape.channels);
+  }
+  return is_whole;
+}
+
+bool ImageDecoder::Decode16(bool partial, const PixelsOf<uint16_t>& out) {
+  Require(out.shape == header_.stored, "images of 16 bits are decoded as they are");
+  if (partial) FillWithZeros(out);
+  return codecs_->png.Decode16(partial, out);
+}
+
+bool ImageDecoder::DecodeWhole(bool partial, const PixelsOf<uint8_t>& out) {
+  if (partial) FillWithZeros(out);
+  return header_.format == ImageFormat::kPng ? codecs_->png.Decode(partial, out)
+                                             : codecs_->webp.Decode(partial, out);
+}
+
+ImageHeader ReadImageHeader(const void* bytes, size_t size, int64_t max_pixels) {
+  return ImageDecoder::Take()->Open(bytes, size, max_pixels);
+}
+
+}  // namespace millhopper

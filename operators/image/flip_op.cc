@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// flip: images mirrored, each with a probability.
+#include <algorithm>
+
+#include "framework/base/attribute.h"
+#include "operators/image/image_argument.h"
+#include "operators/image/runs/image_steps.h"
+
+namespace millhopper {
+namespace {
+
+OpSchema Schema() {
+  return RandomImageSchema(
+             "Mirrors each image with probability p: if draw 0, a number in [0, 1), is below p.",
+             "images with dims and type of X; may be X")
+      .Attr(AttributeSchema("axis", std::string("horizontal"),
+                            "horizontal: left becomes right; vertical: top becomes bottom")
+                .OneOf({"horizontal", "vertical"}))
+      .Attr({"p", 1.0f, "probability, from 0 to 1"})
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        const float p = attributes.Get<float>("p");
+        Require(p >= 0 && p <= 1, "attribute 'p' is ", p, "; a probability is from 0 to 1");
+      })
+      .Infer(InferSameImages);
+}
+
+template <typename T>
+void FlipRow(const T* from, int64_t width, int64_t channels, T* to) {
+  for (int64_t x = 0; x < width; ++x) {
+    std::copy_n(from + (width - 1 - x) * channels, channels, to + x * channels);
+  }
+}
+
+void Run(OpContext& context) {
+  const ImageShape shape = ShapeOfImages(context);
+  const FlipStep step(context.attributes());
+  const RandomKey key = ImageKey(context);
+  MakeImages(context, shape.height, shape.width, [&](uint64_t i, auto from, auto to) {
+    const bool flip = step.Draw(key, i);
+    for (int64_t y = 0; y < shape.height; ++y) {
+      if (flip && step.horizontal) {
+        FlipRow(from.row(y), shape.width, shape.channels, to.row(y));
+      } else {
+        std::copy_n(from.row(flip ? shape.height - 1 - y : y), shape.width * shape.channels,
+                    to.row(y));
+      }
+    }
+  });
+}
+
+REGISTER_OPERATOR(flip, Schema, Run);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// For operators on images. An image tensor has dims [N, H, W, C], N images of one size with 1 to 4
+// channels, and holds uint8 from 0 to 255, float32, or uint16 from a file of 16 bits. In a block
+// that is run for every element N is 1, so that a batch reader makes [N, H, W, C] of the elements.
+//
+// Random draw number k of image i is Bits(i, k) of a key (framework/base/random.h), which is made
+// of the run's --seed, the operator's `seed` and the name of its output, and, in a block that is
+// run for every element of a reader, of the element's pass and sample. A main program has no such
+// names; there the optional input Step tells one run of the operator from the next.
+#ifndef MILLHOPPER_OPERATORS_IMAGE_IMAGE_ARGUMENT_H_
+#define MILLHOPPER_OPERATORS_IMAGE_IMAGE_ARGUMENT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "framework/base/random.h"
+#include "framework/program/infer_context.h"
+#include "framework/program/operator.h"
+#include "operators/image/pixels/image.h"
+#include "operators/support/arguments.h"
+
+namespace millhopper {
+
+using ImageTypes = Types<uint8_t, uint16_t, float>;
+
+// The schema of X -> Out, both images; `out` describes Out.
+OpSchema ImageSchema(std::string doc, std::string out);
+// The same for an operator that draws random numbers: with the attribute `seed` and the input Step.
+OpSchema RandomImageSchema(std::string doc, std::string out);
+
+// ---- For OpSchema::Infer. ----
+
+// The dims [N, H, W, C] of an input of images, -1 where unknown. Throws kInvalidArgument if the
+// input cannot hold images.
+Dims InferImages(const InferContext& context, std::string_view parameter = "X");
+// Says that an output holds images of these dims and of the type of X.
+void SetOutImages(InferContext& context, const Dims& dims);
+// The rule of an operator whose Out has the dims and the type of X.
+void InferSameImages(InferContext& context);
+
+// ---- For the function that runs an operator. ----
+
+// The shape of every image of an input. Throws kInvalidArgument if the input holds no images.
+ImageShape ShapeOfImages(const OpContext& context, std::string_view parameter = "X");
+// The key of the draws of an operator with RandomImageSchema.
+RandomKey ImageKey(OpContext& context);
+// Image i of a tensor of images of type T.
+template <typename T>
+PixelsOf<const T> ImageOf(const LoDTensor& images, int64_t i) {
+  const Dims& dims = images.dims();
+  const ImageShape shape{dims[1], dims[2], dims[3]};
+  return Contiguous(images.data<T>() + i * shape.values(), shape);
+}
+
+// Makes Out of the images X, each of height x width: calls function(i, from, to) for each image
+// with its pixels and a place for the new ones, both of the type of X. Out may be X.
+template <typename Function>
+void MakeImages(OpContext& context, int64_t height, int64_t width, Function function) {
+  const ImageShape shape = ShapeOfImages(context);
+  CheckPixels(height, width);
+  const LoDTensor x = context.In("X");  // a copy that shares the values
+  const ImageShape made{height, width, shape.channels};
+  LoDTensor* const out = context.Out("Out");
+  DispatchType(ImageTypes(), context, "X", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const int64_t images = x.dims()[0];
+    T* const values = out->Allocate<T>({images, height, width, shape.channels});
+    if (made.values() == 0) return;  // nor may time be spent on billions of rows without pixels
+    for (int64_t i = 0; i < images; ++i) {
+      function(static_cast<uint64_t>(i), ImageOf<T>(x, i),
+               Contiguous(values + i * made.values(), made));
+    }
+  });
+}
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_OPERATORS_IMAGE_IMAGE_ARGUMENT_H_

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// pad: images with more pixels around them.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "framework/base/attribute.h"
+#include "operators/image/image_argument.h"
+
+namespace millhopper {
+namespace {
+
+using Ints = std::vector<int32_t>;
+
+// Pixels around an image.
+struct Padding {
+  int64_t left, top, right, bottom;
+};
+
+Padding PaddingOf(const AttributeMap& attributes) {
+  const auto& given = attributes.Get<Ints>("padding");
+  Require(given.size() == 1 || given.size() == 2 || given.size() == 4, "attribute 'padding' has ",
+          given.size(),
+          " values; it is [all], [left and right, top and bottom] or "
+          "[left, top, right, bottom]");
+  const size_t n = given.size();
+  return {given[0], given[1 % n], given[2 % n], given[3 % n]};
+}
+
+OpSchema Schema() {
+  return ImageSchema("Each image with more pixels around it, as torchvision's Pad.",
+                     "[N, top + H + bottom, left + W + right, C], type of X; may be X")
+      .Attr(AttributeSchema("padding", Ints{},
+                            "[all], [left and right, top and bottom] or [left, top, right, bottom]")
+                .Required()
+                .AtLeast(0))
+      .Attr(AttributeSchema("mode", std::string("constant"),
+                            "what the new pixels are: `fill`; the nearest pixel (edge); the image "
+                            "mirrored at its first and last pixel, which are not repeated "
+                            "(reflect), or are (symmetric)")
+                .OneOf({"constant", "edge", "reflect", "symmetric"}))
+      .Attr({"fill", 0.0f, "the value of new pixels; of uint8 from 0 to 255, of uint16 to 65535"})
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) { PaddingOf(attributes); })
+      .Infer([](InferContext& context) {
+        Dims dims = InferImages(context);
+        const Padding padding = PaddingOf(context.attributes());
+        if (dims[1] >= 0) dims[1] += padding.top + padding.bottom;
+        if (dims[2] >= 0) dims[2] += padding.left + padding.right;
+        SetOutImages(context, dims);
+      });
+}
+
+// The pixel of `size` that is seen at a place, which may lie outside; -1 for none.
+int64_t PixelAt(int64_t place, int64_t size, const std::string& mode) {
+  if (place >= 0 && place < size) return place;
+  if (mode == "constant") return -1;
+  if (mode == "edge") return std::clamp<int64_t>(place, 0, size - 1);
+  if (mode == "reflect") return place < 0 ? -place : 2 * (size - 1) - place;
+  return place < 0 ? -1 - place : 2 * size - 1 - place;
+}
+
+void Run(OpContext& context) {
+  const ImageShape shape = ShapeOfImages(context);
+  const Padding padding = PaddingOf(context.attributes());
+  const auto& mode = context.Attr<std::string>("mode");
+  const float fill = context.Attr<float>("fill");
+  const int64_t most_across = std::max(padding.left, padding.right);
+  const int64_t most_down = std::max(padding.top, padding.bottom);
+  const int64_t beyond = mode == "reflect" ? 1 : 0;
+  Require(mode == "constant" || (shape.height > 0 && shape.width > 0),
+          "an image without pixels can be padded with a constant only");
+  Require(mode == "constant" || mode == "edge" ||
+              (most_across + beyond <= shape.width && most_down + beyond <= shape.height),
+          "an image of ", shape.height, " x ", shape.width, " pixels cannot be mirrored for ",
+          most_down, " more rows and ", most_across, " more columns");
+  const DataType type = context.In("X").dtype();
+  const float most = type == DataType::kUint8 ? 255 : 65535;
+  RequireInput(type == DataType::kFp32 || (fill >= 0 && fill <= most), context, "X",
+               "attribute 'fill' is ", fill);
+  MakeImages(context, padding.top + shape.height + padding.bottom,
+             padding.left + shape.width + padding.right, [&](uint64_t, auto from, auto to) {
+               using T = std::decay_t<decltype(*to.values)>;
+               for (int64_t y = 0; y < to.shape.height; ++y) {
+                 const int64_t from_y = PixelAt(y - padding.top, shape.height, mode);
+                 T* pixel = to.row(y);
+                 for (int64_t x = 0; x < to.shape.width; ++x, pixel += shape.channels) {
+                   const int64_t from_x = PixelAt(x - padding.left, shape.width, mode);
+                   if (from_x < 0 || from_y < 0) {
+                     std::fill_n(pixel, shape.channels, static_cast<T>(fill));
+                   } else {
+                     std::copy_n(from.row(from_y) + from_x * shape.channels, shape.channels, pixel);
+                   }
+                 }
+               }
+             });
+}
+
+REGISTER_OPERATOR(pad, Schema, Run);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators on images that follow one another in a block and can be run as one (fused_images.h).
+#ifndef MILLHOPPER_OPERATORS_IMAGE_RUNS_IMAGE_RUN_H_
+#define MILLHOPPER_OPERATORS_IMAGE_RUNS_IMAGE_RUN_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "framework/base/attribute.h"
+
+namespace millhopper {
+
+class Program;
+
+// decode_image, then any of: crops (crop, center_crop, random_crop), one resize or
+// random_resized_crop, crops and flips, normalize, and transpose to [N, C, H, W], in this order.
+// Each takes what the one before it made, which nobody else uses.
+struct ImageRun {
+  struct Step {
+    size_t op;  // its number in the block
+    std::string type;
+    AttributeMap attributes;
+    std::string out;  // the variable that it writes
+  };
+  std::vector<Step> steps;
+  std::string source;      // the variable with the encoded image
+  bool only_sink = false;  // whether the result is one sink, and nothing else uses it
+
+  const std::string& result() const { return steps.back().out; }
+};
+
+// The runs of two or more operators in a block of a checked program. `sinks` are variables of the
+// block that are read after it has run.
+std::vector<ImageRun> FindImageRuns(const Program& program, int block,
+                                    const std::vector<std::string>& sinks);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_OPERATORS_IMAGE_RUNS_IMAGE_RUN_H_

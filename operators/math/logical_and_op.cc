@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// logical_and: X and Y, value by value.
+#include "operators/math/logical.h"
+
+namespace millhopper {
+namespace {
+
+OpSchema Schema() { return LogicalSchema("X and Y, value by value."); }
+
+void Run(OpContext& context) {
+  RunLogical(context, [](bool x, bool y) { return x && y; });
+}
+
+REGISTER_OPERATOR(logical_and, Schema, Run);
+
+}  // namespace
+}  // namespace millhopper

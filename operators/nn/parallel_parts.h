@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the work of one operator, on the threads of the pool.
+#ifndef MILLHOPPER_OPERATORS_NN_PARALLEL_PARTS_H_
+#define MILLHOPPER_OPERATORS_NN_PARALLEL_PARTS_H_
+
+#include <cstddef>
+
+#include "framework/base/error.h"
+#include "framework/base/memory_limit.h"
+#include "framework/base/thread_pool.h"
+
+namespace millhopper {
+
+// Calls part(0) ... part(n - 1), on idle workers too; the caller takes part and waits. A part may
+// take memory to work in. If the memory limit leaves no room for the work of several threads at
+// once, the caller calls all parts again, one by one; so a part must write all of its results anew.
+// How the work is divided must not depend on the number of threads.
+template <typename Part>
+void ParallelParts(size_t n, const Part& part) {
+  try {
+    ParallelFor(n, [&part, scope = MemoryScope::Current()](size_t i) {
+      const MemoryScope shared(scope, MemoryScope::Need::kAhead);
+      part(i);
+    });
+  } catch (const Error&) {
+    if (!MemoryScope::WasRefused()) throw;
+    for (size_t i = 0; i < n; ++i) part(i);
+  }
+}
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_OPERATORS_NN_PARALLEL_PARTS_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_batch_reader: makes batches.
+#include "framework/program/infer_context.h"
+#include "framework/program/scope.h"
+#include "operators/readers/support/reader_creation.h"
+#include "readers/decorate/batch_reader.h"
+
+namespace millhopper {
+namespace {
+
+void InferBatch(InferContext& context) {
+  VariableSpec batches = context.InVar("UnderlyingReader");
+  if (!batches.slots) return;
+  const BatchMode mode = BatchModeOf(context.Attr<std::string>("mode"));
+  for (TensorSpec& slot : *batches.slots) {
+    if (slot.dims && !slot.dims->empty()) slot.dims = BatchDims(*slot.dims, mode);
+  }
+  context.SetOutVar("Out", std::move(batches));
+}
+
+OpSchema BatchSchema() {
+  return DecoratedReaderSchema("Joins every batch_size elements of a reader into one.")
+      .Attr(AttributeSchema("batch_size", int32_t{}, "elements in a batch").Required().AtLeast(1))
+      .Attr({"discard_leftover", false, "leave out a last batch that is not full"})
+      .Attr(AttributeSchema("mode", "concat",
+                            "\"concat\" joins elements along axis 0, \"stack\" along a new "
+                            "outer axis")
+                .OneOf({"concat", "stack"}))
+      .Infer(InferBatch);
+}
+
+void CreateBatchReader(OpContext& context) {
+  StoreReader(context, std::make_unique<BatchReader>(
+                           UnderlyingReader(context), context.Attr<int32_t>("batch_size"),
+                           context.Attr<bool>("discard_leftover"),
+                           BatchModeOf(context.Attr<std::string>("mode"))));
+}
+
+REGISTER_OPERATOR(create_batch_reader, BatchSchema, CreateBatchReader);
+
+}  // namespace
+}  // namespace millhopper

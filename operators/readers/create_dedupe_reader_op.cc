@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_dedupe_reader: leaves out elements that were seen before.
+#include <vector>
+
+#include "operators/readers/support/reader_creation.h"
+#include "readers/gather/dedupe_reader.h"
+
+namespace millhopper {
+namespace {
+
+using Longs = std::vector<int64_t>;
+
+OpSchema DedupeSchema() {
+  return DecoratedReaderSchema(
+             "Leaves out elements whose bytes were seen in an earlier element of the pass, by "
+             "their 128-bit XXH3 digests.")
+      .Attr(AttributeSchema("slots", Longs{}, "the slots that are compared, from 0; by default all")
+                .AtLeast(0))
+      .Attr(AttributeSchema("entries", int64_t{1} << 20,
+                            "digests that are kept, of 24 to 32 bytes each, which count towards "
+                            "the memory limit; beyond that the one that was inserted first is "
+                            "forgotten")
+                .AtLeast(1))
+      .Infer(InferSameSlots);
+}
+
+void CreateDedupeReader(OpContext& context) {
+  StoreReader(context, std::make_unique<DedupeReader>(UnderlyingReader(context),
+                                                      context.Attr<Longs>("slots"),
+                                                      context.Attr<int64_t>("entries")));
+}
+
+REGISTER_OPERATOR(create_dedupe_reader, DedupeSchema, CreateDedupeReader);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_pack_reader: packs documents into rows of a fixed length.
+#include <string>
+#include <vector>
+
+#include "framework/program/infer_context.h"
+#include "operators/readers/support/reader_creation.h"
+#include "readers/gather/pack_reader.h"
+
+namespace millhopper {
+namespace {
+
+void Infer(InferContext& context) {
+  const int32_t length = context.Attr<int32_t>("length");
+  InferSlotsFrom(
+      context, [length](const std::vector<SlotSpec>& below) { return PackedSlots(below, length); });
+}
+
+OpSchema PackSchema() {
+  return DecoratedReaderSchema(
+             "Packs documents, one an element, into rows of a fixed length, for training on "
+             "sequences without much padding. Each slot becomes [1, length, ...]; two slots "
+             "follow, "
+             "int32 [1, length]: the number of the document in the row that a step is of, from 1 "
+             "(0 "
+             "is padding), and its position in the document, from 0. A piece of a document that is "
+             "split counts as a document. Documents without steps are left out.")
+      .Attr(AttributeSchema("length", int32_t{}, "steps of a row").Required().AtLeast(1))
+      .Attr(AttributeSchema("method", "first_fit",
+                            "which row a document goes into: \"first_fit\", the oldest open row "
+                            "that has room; \"best_fit\", the open row that it leaves the least "
+                            "room in; \"concat_then_split\": documents are laid end to end and cut "
+                            "into rows")
+                .OneOf({"first_fit", "best_fit", "concat_then_split"}))
+      .Attr(AttributeSchema("bins", int32_t{64},
+                            "rows that are open at once; if a document fits into none of them, the "
+                            "fullest is yielded. More rows leave less padding and hold more memory")
+                .AtLeast(1))
+      .Attr(AttributeSchema("overlong", "error",
+                            "what becomes of a document that is longer than a row: \"error\"; "
+                            "\"truncate\", its first steps are packed; \"split\", it is cut into "
+                            "rows, and the rest is packed")
+                .OneOf({"error", "truncate", "split"}))
+      .Attr({"pad_values", std::vector<double>{},
+             "the value that fills up rows: one for each slot, or one for all; by default 0"})
+      .Infer(Infer);
+}
+
+void CreatePackReader(OpContext& context) {
+  PackOptions options;
+  options.length = context.Attr<int32_t>("length");
+  options.method = PackMethodOf(context.Attr<std::string>("method"));
+  options.bins = context.Attr<int32_t>("bins");
+  options.overlong = OverlongOf(context.Attr<std::string>("overlong"));
+  options.pad_values = context.Attr<std::vector<double>>("pad_values");
+  StoreReader(context, std::make_unique<PackReader>(UnderlyingReader(context), options));
+}
+
+REGISTER_OPERATOR(create_pack_reader, PackSchema, CreatePackReader);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_shard_reader: yields the part of the elements that belongs to one of several processes.
+#include <string>
+
+#include "framework/base/error.h"
+#include "operators/readers/support/reader_creation.h"
+#include "operators/readers/support/shard_choice.h"
+#include "readers/decorate/shard_reader.h"
+
+namespace millhopper {
+namespace {
+
+OpSchema ShardSchema() {
+  return DecoratedReaderSchema("Yields one of num_shards disjoint parts of a reader.")
+      .Attr(AttributeSchema(
+                "num_shards", int32_t{0},
+                "how many parts; 0: as many as processes, which the environment's WORLD_SIZE, "
+                "OMPI_COMM_WORLD_SIZE, SLURM_STEP_NUM_TASKS or JAX_NUM_PROCESSES says")
+                .AtLeast(0))
+      .Attr(AttributeSchema(
+                "index", int32_t{-1},
+                "which of them, from 0; -1: as RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID or "
+                "JAX_PROCESS_ID says")
+                .AtLeast(-1))
+      .Attr(AttributeSchema(
+                "by", std::string("record"),
+                "record: elements index, index + num_shards, ...; chunk: whole chunks of "
+                "files, so that no process reads the chunks of another (chunk c of file f "
+                "belongs to shard (f + c) % num_shards; not for text)")
+                .OneOf({"record", "chunk"}))
+      .Attr(AttributeSchema(
+                "even", std::string("none"),
+                "what becomes of the last num_shards elements if the pass ends within them. none: "
+                "the first parts get one element more; pad: all get one, for which the pass goes "
+                "on with its own first elements, as torch's DistributedSampler does; drop: none "
+                "gets one. With pad and drop all parts have equally many elements")
+                .OneOf({"none", "pad", "drop"}))
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        Require(attributes.Get<std::string>("by") == "record" ||
+                    attributes.Get<std::string>("even") == "none",
+                "attribute 'even' is '", attributes.Get<std::string>("even"),
+                "'; parts by: \"chunk\" have as many records as their chunks, so they cannot be "
+                "made even: use by: \"record\"");
+        const auto shards = attributes.Get<int32_t>("num_shards");
+        const auto index = attributes.Get<int32_t>("index");
+        Require(shards == 0 || index < shards, "attribute 'index' is ", index,
+                "; it must be below 'num_shards', ", shards);
+      })
+      .Infer(InferSameSlots);
+}
+
+ShardEven EvenOf(const std::string& even) {
+  if (even == "pad") return ShardEven::kPad;
+  return even == "drop" ? ShardEven::kDrop : ShardEven::kNone;
+}
+
+void CreateShardReader(OpContext& context) {
+  const ShardChoice choice = ShardChoiceOf(context.attributes());
+  StoreReader(context,
+              std::make_unique<ShardReader>(
+                  UnderlyingReader(context), choice.shards, choice.index,
+                  context.Attr<std::string>("by") == "chunk" ? ShardBy::kChunk : ShardBy::kRecord,
+                  EvenOf(context.Attr<std::string>("even"))));
+}
+
+REGISTER_OPERATOR(create_shard_reader, ShardSchema, CreateShardReader);
+
+}  // namespace
+}  // namespace millhopper

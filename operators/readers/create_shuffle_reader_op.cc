@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_shuffle_reader: draws elements at random from a window.
+#include "operators/readers/support/reader_creation.h"
+#include "readers/decorate/shuffle_reader.h"
+
+namespace millhopper {
+namespace {
+
+OpSchema ShuffleSchema() {
+  return DecoratedReaderSchema("Yields the elements of a reader in random order.")
+      .Attr(AttributeSchema("buffer_size", int32_t{},
+                            "elements in the window from which the next one is drawn")
+                .Required()
+                .AtLeast(1))
+      .Attr({"seed", int64_t{0}, "decides the order together with --seed and the name of Out"})
+      .Attr(ReshuffleAttribute())
+      .Order([](const AttributeMap& attributes) {
+        // A window of one element has no choice.
+        return attributes.Get<int32_t>("buffer_size") > 1 ? ShuffledOrder(attributes) : PassOrder();
+      })
+      .Infer(InferSameSlots);
+}
+
+void CreateShuffleReader(OpContext& context) {
+  StoreReader(context, std::make_unique<ShuffleReader>(UnderlyingReader(context),
+                                                       context.Attr<int32_t>("buffer_size"),
+                                                       OrderKeyOf(context)));
+}
+
+REGISTER_OPERATOR(create_shuffle_reader, ShuffleSchema, CreateShuffleReader);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_skip_reader: all but the first elements of every pass.
+#include <string>
+
+#include "framework/base/attribute.h"
+#include "framework/base/error.h"
+#include "framework/program/operator_check.h"
+#include "framework/program/program.h"
+#include "operators/readers/support/pass_order.h"
+#include "operators/readers/support/reader_creation.h"
+#include "proto/framework.pb.h"
+#include "readers/decorate/skip_reader.h"
+
+namespace millhopper {
+namespace {
+
+// Whoever takes the first elements for validation skips them for training. In a look at a shuffled
+// reader nothing is wrong with take, but nobody skips elements at random.
+std::string Warn(const Program& program, int block, int op) {
+  const proto::OpDesc& desc = program.desc().blocks(block).ops(op);
+  const OpSchema& schema = FindOperator(desc.type())->schema;
+  const AttributeMap attributes = CheckAttributes(schema, desc, [](const auto&, const auto&) {});
+  if (attributes.Get<int64_t>("count") == 0) return "";
+  const std::string reason = WhyPassesDiffer(program, block, op);
+  if (reason.empty()) return "";
+  return StrCat(
+      "leaves out other elements in each pass; so from the second pass on a training part that "
+      "skips those that a validation part takes has elements of it: ",
+      reason);
+}
+
+OpSchema SkipSchema() {
+  return DecoratedReaderSchema("Leaves out the first count elements of every pass of a reader.")
+      .Attr(AttributeSchema("count", int64_t{0}, "how many are left out").Required().AtLeast(0))
+      .Infer(InferSameSlots)
+      .Warn(Warn);
+}
+
+void CreateSkipReader(OpContext& context) {
+  StoreReader(context, std::make_unique<SkipReader>(UnderlyingReader(context),
+                                                    context.Attr<int64_t>("count")));
+}
+
+REGISTER_OPERATOR(create_skip_reader, SkipSchema, CreateSkipReader);
+
+}  // namespace
+}  // namespace millhopper

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_zip_reader: the elements of several readers side by side.
+#include <utility>
+#include <vector>
+
+#include "framework/program/infer_context.h"
+#include "operators/readers/support/reader_creation.h"
+#include "readers/combine/zip_reader.h"
+
+namespace millhopper {
+namespace {
+
+void InferZip(InferContext& context) {
+  std::vector<TensorSpec> slots;
+  for (size_t i = 0; i < context.InCount("UnderlyingReaders"); ++i) {
+    const VariableSpec& reader = context.InVar("UnderlyingReaders", i);
+    if (!reader.slots) return;
+    slots.insert(slots.end(), reader.slots->begin(), reader.slots->end());
+  }
+  context.SetOutVar("Out", {{}, std::move(slots)});
+}
+
+OpSchema ZipSchema() {
+  return CombinedReaderSchema(
+             "Yields elements with the slots of one reader's element, then those of the next "
+             "reader's, and so on.")
+      .Attr({"check_alignment", true,
+             "it is an error if the readers end after different numbers of elements; otherwise a "
+             "pass ends with the reader that ends first"})
+      .Infer(InferZip);
+}
+
+void CreateZipReader(OpContext& context) {
+  StoreReader(context, std::make_unique<ZipReader>(UnderlyingReaders(context),
+                                                   context.Attr<bool>("check_alignment")));
+}
+
+REGISTER_OPERATOR(create_zip_reader, ZipSchema, CreateZipReader);
+
+}  // namespace
+}  // namespace millhopper

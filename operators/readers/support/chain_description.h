@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the elements of a chain of readers depend on, as text: two chains with the same text yield
+// the same elements. For what outlives a process, such as a cache on a disk.
+#ifndef MILLHOPPER_OPERATORS_READERS_SUPPORT_CHAIN_DESCRIPTION_H_
+#define MILLHOPPER_OPERATORS_READERS_SUPPORT_CHAIN_DESCRIPTION_H_
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "framework/program/operator.h"
+#include "readers/cache/cache_file.h"
+
+namespace millhopper {
+
+// The text covers
+// - the version of Millhopper and of its random orders, and the run's --seed;
+// - each operator that creates a reader of the chain, with its attributes and the declaration of
+//   its reader, the shard that it is, where the environment says that, and each block that it runs
+//   for elements, with the bytes of the variables from outside that the block reads, which it reads
+//   as they are when the reader is created;
+// - each file that an attribute of these operators names, also by a pattern or as a word of a
+//   longer text (fields), and each in a folder that a format reads: its path, its size, and the
+//   time of its last change.
+//
+// Not everything can be seen. Where a chain has readers of Python, code of plugins, or files whose
+// content names other files (image_list), the user has to vouch for that, by a text that changes
+// with the data: `data_version`.
+class ChainDescription {
+ public:
+  // Of the readers that the input UnderlyingReader of the operator stands on; notes how the files
+  // are. Throws kInvalidArgument if there is something that cannot be seen and `data_version` is
+  // empty, among it readers that another program creates, and for weights in a variable, which may
+  // change at any pass.
+  ChainDescription(OpContext& context, const std::string& data_version);
+
+  // Looks at the files. Any thread, also when the program is gone. Throws kIo, and kDataLoss if
+  // they are not as they were when this object was made, or when an operator of the program loaded
+  // them before that: what readers and operators have read and keep may be older then than the
+  // files are.
+  std::string Text() const;
+
+ private:
+  class Walk;
+
+  std::string TextNow() const;
+
+  std::string program_;            // all but the files
+  std::set<std::string> names_;    // texts that may name files
+  std::set<std::string> folders_;  // names of folders, of which all files count
+  // The digest of the text then; none if operators had older files, or it could not be found out.
+  std::optional<CacheKey> at_creation_;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_OPERATORS_READERS_SUPPORT_CHAIN_DESCRIPTION_H_
