@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// cutout.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "tests/operators/image/image_checks.h"
+
+namespace millhopper {
+namespace {
+
+constexpr int64_t kImages = 100;
+constexpr int64_t kHeight = 12;
+constexpr int64_t kWidth = 20;
+
+// Images without a zero.
+LoDTensor Ones() {
+  return MakeTensor<uint8_t>({kImages, kHeight, kWidth, 1},
+                             std::vector<uint8_t>(kImages * kHeight * kWidth, 1));
+}
+
+// Expects image i of Ones() to be covered by zeros within these rows and columns alone.
+void ExpectCovered(const LoDTensor& out, int64_t i, int64_t top, int64_t bottom, int64_t left,
+                   int64_t right) {
+  for (int64_t y = 0; y < kHeight; ++y) {
+    for (int64_t x = 0; x < kWidth; ++x) {
+      const bool covered = y >= top && y < bottom && x >= left && x < right;
+      ASSERT_EQ(out.data<uint8_t>()[(i * kHeight + y) * kWidth + x], covered ? 0 : 1)
+          << i << " " << y << " " << x;
+    }
+  }
+}
+
+TEST(CutoutOp, ErasesAsRandomErasing) {
+  const LoDTensor out = RunImageOp("cutout", Ones(), {{"seed", int32_t{3}}}, 8);
+  const RandomKey key = ImageOpKey(8, 3);
+  const double low = 0.02f;
+  const double high = 0.33f;
+  const double flat = std::log(static_cast<double>(0.3f));
+  const double tall = std::log(static_cast<double>(3.3f));
+  int covered = 0;
+  for (int64_t image = 0; image < kImages; ++image) {
+    const auto i = static_cast<uint64_t>(image);
+    int64_t height = 0;
+    int64_t width = 0;
+    if (UnitOf(key.Bits(i, 0)) < 0.5) {
+      for (uint64_t a = 0; a < 10; ++a) {
+        const double area = 240 * (low + (high - low) * UnitOf(key.Bits(i, 1 + 2 * a)));
+        const double aspect = std::exp(flat + (tall - flat) * UnitOf(key.Bits(i, 2 + 2 * a)));
+        height = std::lrint(std::sqrt(area * aspect));
+        width = std::lrint(std::sqrt(area / aspect));
+        if (height < kHeight && width < kWidth) break;
+        height = width = 0;
+      }
+    }
+    covered += height > 0;
+    const auto top = static_cast<int64_t>(key.Below(static_cast<uint64_t>(13 - height), i, 21));
+    const auto left = static_cast<int64_t>(key.Below(static_cast<uint64_t>(21 - width), i, 22));
+    ExpectCovered(out, image, top, top + height, left, left + width);
+  }
+  EXPECT_NEAR(covered, kImages / 2.0, 20);
+}
+
+TEST(CutoutOp, CoversASquareOfOneSize) {
+  const LoDTensor out = RunImageOp("cutout", Ones(), {{"size", int32_t{5}}, {"p", 1.0f}});
+  const RandomKey key = ImageOpKey();
+  for (int64_t image = 0; image < kImages; ++image) {
+    const auto i = static_cast<uint64_t>(image);
+    const auto top = static_cast<int64_t>(key.Below(kHeight, i, 1)) - 2;
+    const auto left = static_cast<int64_t>(key.Below(kWidth, i, 2)) - 2;
+    ExpectCovered(out, image, top, top + 5, left, left + 5);
+  }
+}
+
+TEST(CutoutOp, CoversFloatsWithAValueForEachChannel) {
+  const LoDTensor x = MakeTensor<float>({1, 1, 1, 3}, {1, 2, 3});
+  EXPECT_EQ(
+      ValuesOf<float>(RunImageOp(
+          "cutout", x, {{"size", int32_t{100}}, {"p", 1.0f}, {"value", Floats{-0.5f, 0.25f, 9}}})),
+      (Floats{-0.5f, 0.25f, 9}));
+  // No rectangle of two thirds of one pixel is smaller than it.
+  EXPECT_EQ(ValuesOf<float>(RunImageOp("cutout", x, {{"p", 1.0f}, {"scale", Floats{0.6f, 0.7f}}})),
+            (Floats{1, 2, 3}));
+}
+
+TEST(CutoutOp, Refuses) {
+  const SlotTensors x = {{"X", MakeTensor<uint8_t>({1, 1, 1, 3}, {1, 2, 3})}};
+  ExpectRefused("'value' has 2 values", "cutout", x, {"Out"}, {{"value", Floats{1, 2}}});
+  ExpectRefused("it must be whole", "cutout", x, {"Out"}, {{"value", Floats{0.5f}}});
+  ExpectRefused("'scale' asks for", "cutout", x, {"Out"}, {{"scale", Floats{0.5f, 2}}});
+  ExpectRefused("'ratio' asks for", "cutout", x, {"Out"}, {{"ratio", Floats{0, 1}}});
+  ExpectRefused("'p' is 2", "cutout", x, {"Out"}, {{"p", 2.0f}});
+}
+
+}  // namespace
+}  // namespace millhopper
