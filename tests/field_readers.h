@@ -12,7 +12,7 @@
 #include "framework/reader/reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/testing.h"
-#include "tools/digest.h"
+#include "tools/commands/shared/digest.h"
 
 namespace millhopper {
 

@@ -16,7 +16,7 @@
 
 #include "framework/reader/reader.h"
 #include "tests/testing.h"
-#include "tools/digest.h"
+#include "tools/commands/shared/digest.h"
 
 namespace millhopper {
 

@@ -14,7 +14,7 @@
 #include "readers/sources/open_files.h"
 #include "readers/support/checksums.h"
 #include "tests/benchmarks/copied_bytes.h"
-#include "tools/digest.h"
+#include "tools/commands/shared/digest.h"
 
 namespace millhopper {
 namespace {

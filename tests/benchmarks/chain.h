@@ -57,8 +57,8 @@ struct ChainSpec {
   bool one_thread = false;
 };
 
-// Reads pass 0 and returns the digest of the stream as tools/digest.h defines it. Without an order,
-// it returns the sum of a checksum of each record.
+// Reads pass 0 and returns the digest of the stream as tools/commands/shared/digest.h defines it.
+// Without an order, it returns the sum of a checksum of each record.
 std::string DigestOfPass(ReaderBase* reader, bool ordered);
 
 // Passes of one reader, timed.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages of a Parquet file that become columns of numbers, one column after another: what the plugin
-// of the format does with them. The plugin itself needs Arrow; tools/bench_peers measures it.
+// of the format does with them. The plugin itself needs Arrow; tools/benchmarks/bench_peers
+// measures it.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

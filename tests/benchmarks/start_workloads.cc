@@ -17,7 +17,7 @@
 #include "readers/decorate/double_buffer_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/workload.h"
-#include "tools/digest.h"
+#include "tools/commands/shared/digest.h"
 
 namespace millhopper {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "framework/base/error.h"
-#include "tools/amounts.h"
+#include "tools/commands/shared/amounts.h"
 
 namespace millhopper {
 namespace {

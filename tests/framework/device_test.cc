@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every device must do, run on the fake one and on each accelerator of a --config=cuda build;
-// tools/check_gpu runs it where there is one.
+// tools/dev/check_gpu runs it where there is one.
 #include <gtest/gtest.h>
 
 #include <cstring>

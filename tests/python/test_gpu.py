@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches on a GPU, as torch sees them. tools/check_gpu runs this where there is one."""
+"""Batches on a GPU, as torch sees them. tools/dev/check_gpu runs this where there is one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files in moto's S3, which checks signatures and rights, and with faults between.
 
-Debian has no moto: tools/check_s3 runs these tests with that of PyPI.
+Debian has no moto: tools/dev/check_s3 runs these tests with that of PyPI.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ NUMBERS = ("bucketize", "one_hot")  # the steps that take numbers
 
 
 def stream_digest(reader: Reader) -> str:
-    """What ``peek --digest`` prints of one pass: the rule is that of tools/digest.h."""
+    """What ``peek --digest`` prints of one pass: see tools/commands/shared/digest.h."""
     stream = hashlib.sha256()
     count = 0
     for element in reader:

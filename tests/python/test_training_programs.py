@@ -61,7 +61,7 @@ def digest(startup: fluid.Program) -> str:
 
 
 def stream_digest(startup: fluid.Program) -> str:
-    """What ``peek --digest`` prints for one pass: the rule is that of tools/digest.h."""
+    """What ``peek --digest`` prints for one pass: see tools/commands/shared/digest.h."""
     stream = hashlib.sha256()
     batches = 0
     for batch in fluid.Reader(startup.to_text(), variable="train", names=["pixels", "label"]):

@@ -17,7 +17,7 @@
 #include "tests/record_files.h"
 #include "tests/testing.h"
 #include "tests/tfrecords.h"
-#include "tools/digest.h"
+#include "tools/commands/shared/digest.h"
 
 namespace millhopper {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/amounts.h"
+#include "tools/commands/shared/amounts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/command.h"
+#include "tools/commands/shared/command.h"
 
 #include <gtest/gtest.h>
 

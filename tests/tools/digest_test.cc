@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Digests and JSON of elements, against values that other programs computed.
-#include "tools/digest.h"
+#include "tools/commands/shared/digest.h"
 
 #include <gtest/gtest.h>
 

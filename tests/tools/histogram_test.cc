@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Histograms.
-#include "tools/histogram.h"
+#include "tools/commands/pictures/histogram.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/picture.h"
+#include "tools/commands/pictures/picture.h"
 
 namespace millhopper {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/pass_length.h"
+#include "tools/commands/shared/pass_length.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/plugin_path.h"
+#include "tools/commands/shared/plugin_path.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

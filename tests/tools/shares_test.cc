@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shares of a whole.
-#include "tools/shares.h"
+#include "tools/commands/pictures/shares.h"
 
 #include <gtest/gtest.h>
 
-#include "tools/picture.h"
+#include "tools/commands/pictures/picture.h"
 
 namespace millhopper {
 namespace {

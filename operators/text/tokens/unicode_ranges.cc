@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made by tools/unicode_classes.py from Unicode 16.0.0.
+// Made by tools/dev/unicode_classes.py from Unicode 16.0.0.
 #include "operators/text/tokens/unicode_classes.h"
 
 namespace millhopper {

@@ -18,7 +18,7 @@
 #include "tests/field_readers.h"
 #include "tests/mxnet_records.h"
 #include "tests/testing.h"
-#include "tools/digest.h"
+#include "tools/commands/shared/digest.h"
 
 namespace millhopper {
 namespace {

@@ -19,7 +19,7 @@
 #include "tests/compressed.h"
 #include "tests/npy_files.h"
 #include "tests/testing.h"
-#include "tools/digest.h"
+#include "tools/commands/shared/digest.h"
 
 namespace millhopper {
 namespace {

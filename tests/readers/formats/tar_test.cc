@@ -21,7 +21,7 @@
 #include "tests/outcome.h"
 #include "tests/tars.h"
 #include "tests/testing.h"
-#include "tools/digest.h"
+#include "tools/commands/shared/digest.h"
 
 namespace millhopper {
 namespace {

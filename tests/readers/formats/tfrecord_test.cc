@@ -20,7 +20,7 @@
 #include "tests/compressed.h"
 #include "tests/testing.h"
 #include "tests/tfrecords.h"
-#include "tools/digest.h"
+#include "tools/commands/shared/digest.h"
 
 namespace millhopper {
 namespace {

@@ -177,7 +177,7 @@ CharClass ClassOfCharacter(uint32_t code) {
 }
 
 // The other tests take letters and numbers from the tables that they test. These numbers are those
-// of unicodedata2 16.0.0 (general categories L and N), which tools/unicode_classes.py asks.
+// of unicodedata2 16.0.0 (general categories L and N), which tools/dev/unicode_classes.py asks.
 TEST(Pieces, KnowTheLettersAndNumbersOfUnicode16) {
   size_t letters = 0, numbers = 0, spaces = 0;
   for (uint32_t code = 0; code < 0x110000; ++code) {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/peek/peek_images.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "operators/image/codecs/image_decoder.h"
+
+namespace millhopper {
+namespace {
+
+constexpr int64_t kMostPixels = int64_t{64} << 20;
+constexpr int64_t kMostSide = 256;  // of an image in the sheet
+
+// By how much an image is reduced to fit into the sheet.
+int64_t ReductionOf(const ImageShape& shape) {
+  return (std::max(shape.height, shape.width) + kMostSide - 1) / kMostSide;
+}
+
+// An image of which each pixel is the mean of by x by pixels; those left over at the right and at
+// the bottom do not count.
+LoDTensor Reduced(const uint8_t* values, const ImageShape& shape, int64_t by) {
+  const int64_t height = shape.height / by, width = shape.width / by;
+  LoDTensor reduced;
+  uint8_t* to = reduced.Allocate<uint8_t>({1, height, width, 3});
+  for (int64_t y = 0; y < height; ++y) {
+    for (int64_t x = 0; x < width; ++x) {
+      for (int64_t c = 0; c < 3; ++c) {
+        int64_t sum = 0;
+        for (int64_t i = 0; i < by * by; ++i) {
+          sum += values[((y * by + i / by) * shape.width + x * by + i % by) * 3 + c];
+        }
+        *to++ = static_cast<uint8_t>(sum / (by * by));
+      }
+    }
+  }
+  return reduced;
+}
+
+// The image, as it is stored: what EXIF says of its orientation is left to programs.
+std::optional<LoDTensor> DecodedImage(const uint8_t* bytes, size_t size) {
+  const Ref<ImageDecoder> decoder = ImageDecoder::Take();
+  try {
+    const ImageHeader& header = decoder->Open(bytes, size, std::numeric_limits<int64_t>::max());
+    if (header.stored.height > kMostPixels / header.stored.width) return std::nullopt;
+    DecodePart part = WholeImage(header.stored);
+    while (header.format == ImageFormat::kJpeg && part.scale < 8 &&
+           int64_t{2} * part.scale <= ReductionOf(header.stored)) {
+      part.scale *= 2;
+    }
+    ImageShape shape = Scaled(header.stored, part.scale);
+    part.box = WholeImage(shape).box;
+    shape.channels = 3;
+    LoDTensor image;
+    uint8_t* const values = image.Allocate<uint8_t>({1, shape.height, shape.width, 3});
+    decoder->Decode(part, false, Contiguous(values, shape));
+    const int64_t by = ReductionOf(shape);
+    return by == 1 ? std::move(image) : Reduced(values, shape, by);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kDataLoss) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void AddEncodedImages(const std::vector<LoDTensor>& element, size_t most, ContactSheet* sheet) {
+  for (size_t slot = 0; slot < element.size(); ++slot) {
+    const LoDTensor& tensor = element[slot];
+    const bool is_bytes = tensor.dtype() == DataType::kUint8 && tensor.dims().size() == 1;
+    if (!is_bytes || tensor.lod().empty()) continue;
+    const auto& offsets = tensor.lod().back();
+    for (size_t i = 0; i + 1 < offsets.size() && sheet->image_count(slot) < most; ++i) {
+      const size_t size = offsets[i + 1] - offsets[i];
+      std::optional<LoDTensor> image = DecodedImage(tensor.data<uint8_t>() + offsets[i], size);
+      if (!image) continue;
+      std::vector<LoDTensor> alone(element.size());
+      alone[slot] = std::move(*image);
+      sheet->Add(alone, most);
+    }
+  }
+}
+
+}  // namespace millhopper

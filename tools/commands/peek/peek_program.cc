@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/peek/peek_program.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/reader/file_format.h"
+#include "operators/readers/support/slot_declaration.h"
+#include "proto/framework.pb.h"
+#include "readers/fields/fields.h"
+#include "readers/formats/recordio/recordio_manifest.h"
+#include "readers/formats/recordio/recordio_slots.h"
+#include "readers/sources/file_list.h"
+#include "tools/commands/shared/format_attributes.h"
+#include "tools/commands/shared/standard_streams.h"
+
+namespace millhopper {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+// The entries as a list that can be pasted into a program ("strings: [...]") and into Python.
+void PrintFields(const Strings& fields, std::ostream* out) {
+  *out << "fields that fit the first records:\n";
+  for (size_t i = 0; i < fields.size(); ++i) {
+    *out << (i == 0 ? "  [" : "   ") << QuotedEntry(fields[i])
+         << (i + 1 == fields.size() ? "]\n" : ",\n");
+  }
+}
+
+// Whether the name is that of a program in text.
+bool IsProgram(const std::string& path) {
+  constexpr std::string_view kExtension = ".pbtxt";
+  return path.size() > kExtension.size() &&
+         path.compare(path.size() - kExtension.size(), kExtension.size(), kExtension) == 0;
+}
+
+// The slots as lines to be pasted: into a command, into a program, and into Python.
+void PrintSlots(const NamedSlots& found, bool are_stored, std::ostream* out) {
+  *out << "slots that " << (are_stored ? "are stored beside the files" : "fit the first records")
+       << ", for recordio write:\n  " << FlagDeclaration(found.slots, found.names)
+       << "\nfor a program:\n  " << ProgramDeclaration(found.slots, found.names)
+       << "\nfor Python:\n  " << PythonDeclaration(found.slots, found.names) << "\n";
+}
+
+}  // namespace
+
+PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
+                            const NamedSlots& given_slots, const Strings& given_attributes,
+                            OnePassFiles* once, std::ostream* hints) {
+  const OnePassScope scope(once);
+  Strings given;
+  for (const std::string& name : names) given.push_back(DataName(name));
+  const Strings files = ExpandFileNames(given);
+  const FormatChoice choice = ChooseFormat(files.front());
+  if (choice.schema == nullptr) {
+    Require(!IsProgram(choice.path), Escaped(choice.path),
+            ": is a program; --startup=", Escaped(choice.path), " shows what its reader yields");
+    RefuseFolder(choice.path);
+  }
+  const FormatSchema& format =
+      choice.schema != nullptr ? *choice.schema : FormatByContent(choice.path);
+  const auto has_attribute = [&](const char* name) {
+    return std::any_of(format.attributes.begin(), format.attributes.end(),
+                       [&](const AttributeSchema& schema) { return schema.name == name; });
+  };
+  Require(given_fields.empty() || has_attribute("fields"), "--field: the format ", format.tag,
+          " takes no fields");
+  const AttributeMap attributes = AttributesOfFlags(format, given_attributes);
+  Strings fields = given_fields;
+  if (given_slots.slots.empty() && fields.empty() && format.guess_fields != nullptr) {
+    fields =
+        format.guess_fields(SplitFormatPrefix(files.front()).path, format.WithDefaults(attributes));
+    if (!fields.empty()) PrintFields(fields, hints);
+  }
+  proto::ProgramDesc program;
+  proto::BlockDesc* const block = program.add_blocks();
+  block->set_idx(0);
+  block->set_parent_idx(-1);
+  proto::VarDesc* const variable = block->add_vars();
+  variable->set_name("files");
+  variable->set_persistable(true);
+  variable->mutable_type()->set_type(proto::VarType::READER);
+  proto::OpDesc* const open = block->add_ops();
+  open->set_type("open_files");
+  proto::OpDesc::Var* const output = open->add_outputs();
+  output->set_parameter("Out");
+  output->add_arguments(variable->name());
+  const auto add_attribute = [open](const std::string& name, const Strings& values) {
+    proto::OpDesc::Attr* const attribute = open->add_attrs();
+    attribute->set_name(name);
+    attribute->set_type(proto::STRINGS);
+    for (const std::string& value : values) attribute->add_strings(value);
+  };
+  Strings with_format;
+  for (const std::string& file : files) {
+    with_format.push_back(StrCat(format.tag, ":", SplitFormatPrefix(file).path));
+  }
+  add_attribute("file_names", with_format);
+  if (!fields.empty()) add_attribute("fields", fields);
+  SetAttributes(attributes, open);
+  Strings slot_names = NamesOf(fields);
+  std::optional<NamedSlots> slots;
+  if (!given_slots.slots.empty()) {
+    slots = given_slots;
+  } else if (format.tag == "recordio") {
+    Strings paths;
+    for (const std::string& file : files) paths.push_back(SplitFormatPrefix(file).path);
+    slots = StoredSlots(paths);
+    const bool are_stored = slots.has_value();
+    if (!are_stored) {
+      if (const auto first = SlotsOfFirstRecords(paths.front())) slots = NamedSlots{*first, {}};
+    }
+    if (slots) PrintSlots(*slots, are_stored, hints);
+  }
+  if (slots) {
+    DeclareSlots(slots->slots, variable);
+    slot_names = slots->names;
+  } else if (has_attribute("content") &&
+             !attributes.Has("content")) {  // no declaration fits records of tensors
+    proto::OpDesc::Attr* const attribute = open->add_attrs();
+    attribute->set_name("content");
+    attribute->set_type(proto::STRING);
+    attribute->set_s("bytes");
+  }
+  return {Program::FromString(program.SerializeAsString(), "peek"), std::move(slot_names)};
+}
+
+}  // namespace millhopper

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A line at the bottom of the terminal that shows how far the work is.
+#ifndef MILLHOPPER_TOOLS_COMMANDS_SHARED_STATUS_LINE_H_
+#define MILLHOPPER_TOOLS_COMMANDS_SHARED_STATUS_LINE_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace millhopper {
+
+// How far work is of which `done` of `total` was done in `seconds`: "42%, 1:07 left"; "" while
+// nothing is done, or if the total is not known (0). What is left is taken to be as fast.
+std::string ProgressText(double done, double total, double seconds);
+
+// Work since the construction, of which the whole is `total` in any unit; 0 if that is not known.
+class Progress {
+ public:
+  explicit Progress(double total) : total_(total) {}
+
+  // What a status line says when `done` is done: "42%, 1:07 left, 3 chunks" with "3 chunks" for
+  // `what`, or `what` alone.
+  std::string Line(double done, const std::string& what) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const double total_;
+  const Clock::time_point started_ = Clock::now();
+};
+
+// The line, written ten times a second. Does nothing if standard error is not a terminal, or if no
+// thread can be started for it.
+class StatusLine {
+ public:
+  // The status thread calls `text`, until the destructor has returned, or until `text` throws: the
+  // line stays as it is then, because the work does not depend on it.
+  explicit StatusLine(std::function<std::string()> text);
+  // Erases the line.
+  ~StatusLine();
+  // Whether standard error is a terminal.
+  static bool IsShown();
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+
+ private:
+  void Show();
+
+  const std::function<std::string()> text_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool done_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_TOOLS_COMMANDS_SHARED_STATUS_LINE_H_
