@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tests/memory_files.h"
+#include "tests/fakes/memory_files.h"
 
 namespace millhopper {
 

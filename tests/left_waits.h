@@ -15,7 +15,7 @@
 #include "framework/base/stop.h"
 #include "framework/reader/reader.h"
 #include "framework/tensor/rows.h"
-#include "tests/memory_files.h"
+#include "tests/fakes/memory_files.h"
 #include "tests/outcome.h"
 #include "tests/testing.h"
 

@@ -16,10 +16,10 @@
 #include "framework/plugin.h"
 #include "readers/formats/recordio/recordio_manifest.h"
 #include "tests/child.h"
-#include "tests/compressed.h"
-#include "tests/encoded_images.h"
-#include "tests/program_runner.h"
-#include "tests/record_files.h"
+#include "tests/files/compressed.h"
+#include "tests/files/encoded_images.h"
+#include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -14,10 +14,10 @@
 #include "framework/base/random.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/formats/recordio/recordio_writer.h"
-#include "tests/base64.h"
 #include "tests/benchmarks/photos.h"
-#include "tests/tars.h"
-#include "tests/tfrecords.h"
+#include "tests/files/base64.h"
+#include "tests/files/tars.h"
+#include "tests/files/tfrecords.h"
 
 namespace millhopper {
 namespace {

@@ -10,8 +10,8 @@
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
 #include "tests/chains/dice.h"
-#include "tests/field_files.h"
-#include "tests/program_runner.h"
+#include "tests/files/field_files.h"
+#include "tests/framework/program/program_runner.h"
 
 namespace millhopper {
 namespace {

@@ -18,9 +18,9 @@
 #include "tests/chains/chain_model.h"
 #include "tests/chains/dice.h"
 #include "tests/chains/named_files.h"
-#include "tests/fake_device.h"
-#include "tests/program_runner.h"
-#include "tests/record_files.h"
+#include "tests/fakes/fake_device.h"
+#include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
 
 namespace millhopper {
 namespace {

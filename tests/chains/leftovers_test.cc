@@ -18,7 +18,7 @@
 #include "tests/chains/dice.h"
 #include "tests/chains/number_source.h"
 #include "tests/chains/schedule.h"
-#include "tests/fake_device.h"
+#include "tests/fakes/fake_device.h"
 #include "tests/testing.h"
 
 namespace millhopper {

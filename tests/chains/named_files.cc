@@ -9,8 +9,8 @@
 #include "framework/base/error.h"
 #include "readers/formats/recordio/recordio_writer.h"
 #include "tests/bytes.h"
-#include "tests/field_files.h"
-#include "tests/record_files.h"
+#include "tests/files/field_files.h"
+#include "tests/files/record_files.h"
 
 namespace millhopper {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "tests/sources.h"
+#include "tests/fakes/sources.h"
 
 namespace millhopper {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// create_number_source: the sources of tests/sources.h, for programs in tests.
+// create_number_source: the sources of tests/fakes/sources.h, for programs in tests.
 #include <memory>
 #include <utility>
 

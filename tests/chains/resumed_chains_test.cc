@@ -10,8 +10,8 @@
 #include "tests/chains/chain_generator.h"
 #include "tests/chains/chain_runner.h"
 #include "tests/chains/schedule.h"
-#include "tests/fake_device.h"
-#include "tests/sources.h"
+#include "tests/fakes/fake_device.h"
+#include "tests/fakes/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -20,10 +20,10 @@
 #include "readers/sources/multi_file_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/benchmarks/allocation_counter.h"
-#include "tests/encoded_images.h"
-#include "tests/program_runner.h"
-#include "tests/record_files.h"
-#include "tests/tars.h"
+#include "tests/files/encoded_images.h"
+#include "tests/files/record_files.h"
+#include "tests/files/tars.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

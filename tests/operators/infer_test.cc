@@ -20,10 +20,10 @@
 #include "framework/reader/reader_holder.h"
 #include "framework/tensor/tensor.h"
 #include "operators/image/pixels/image.h"
-#include "tests/encoded_images.h"
-#include "tests/program_runner.h"
-#include "tests/record_files.h"
-#include "tests/run_op.h"
+#include "tests/files/encoded_images.h"
+#include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -24,15 +24,15 @@
 #include "readers/formats/tar/tar_member.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/compressed.h"
-#include "tests/memory_files.h"
-#include "tests/mxnet_records.h"
-#include "tests/npy_files.h"
+#include "tests/fakes/memory_files.h"
+#include "tests/files/compressed.h"
+#include "tests/files/mxnet_records.h"
+#include "tests/files/npy_files.h"
+#include "tests/files/record_files.h"
+#include "tests/files/tars.h"
+#include "tests/files/tfrecords.h"
 #include "tests/outcome.h"
-#include "tests/record_files.h"
-#include "tests/tars.h"
 #include "tests/testing.h"
-#include "tests/tfrecords.h"
 
 namespace millhopper {
 namespace {

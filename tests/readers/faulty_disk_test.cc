@@ -32,8 +32,8 @@
 #include "readers/decorate/double_buffer_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
+#include "tests/files/record_files.h"
 #include "tests/outcome.h"
-#include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -15,7 +15,7 @@
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
 #include "readers/sources/open_files.h"
-#include "tests/record_files.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

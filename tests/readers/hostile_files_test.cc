@@ -27,7 +27,7 @@
 #include "readers/formats/recordio/recordio_writer.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/record_files.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -23,7 +23,7 @@
 #include "readers/decorate/shuffle_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/record_files.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

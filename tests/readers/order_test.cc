@@ -16,9 +16,9 @@
 #include "readers/sources/multi_file_reader.h"
 #include "readers/sources/open_files.h"
 #include "readers/sources/random_data_reader.h"
-#include "tests/record_files.h"
-#include "tests/run_op.h"
-#include "tests/sources.h"
+#include "tests/fakes/sources.h"
+#include "tests/files/record_files.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

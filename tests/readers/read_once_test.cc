@@ -28,15 +28,15 @@
 #include "readers/sources/open_files.h"
 #include "readers/support/text_file.h"
 #include "tests/bytes.h"
-#include "tests/compressed.h"
 #include "tests/fifo.h"
+#include "tests/files/compressed.h"
+#include "tests/files/npy_files.h"
+#include "tests/files/record_files.h"
+#include "tests/files/tars.h"
+#include "tests/files/tfrecords.h"
 #include "tests/gate.h"
-#include "tests/npy_files.h"
 #include "tests/outcome.h"
-#include "tests/record_files.h"
-#include "tests/tars.h"
 #include "tests/testing.h"
-#include "tests/tfrecords.h"
 
 namespace millhopper {
 namespace {

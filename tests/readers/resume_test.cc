@@ -24,9 +24,9 @@
 #include "readers/formats/recordio/recordio_writer.h"
 #include "readers/sources/multi_file_reader.h"
 #include "tests/bytes.h"
-#include "tests/memory_files.h"
-#include "tests/position_chain.h"
-#include "tests/record_files.h"
+#include "tests/fakes/memory_files.h"
+#include "tests/files/record_files.h"
+#include "tests/readers/position_chain.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -27,9 +27,9 @@
 #include "readers/sources/numbers_again.h"
 #include "readers/sources/random_chunks_reader.h"
 #include "readers/sources/random_order_reader.h"
-#include "tests/memory_files.h"
-#include "tests/record_files.h"
-#include "tests/sources.h"
+#include "tests/fakes/memory_files.h"
+#include "tests/fakes/sources.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -11,7 +11,7 @@
 #include "framework/base/error.h"
 #include "framework/base/thread_pool.h"
 #include "tests/bytes.h"
-#include "tests/field_readers.h"
+#include "tests/readers/field_readers.h"
 #include "tests/testing.h"
 
 namespace millhopper {

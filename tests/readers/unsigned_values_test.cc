@@ -11,12 +11,12 @@
 #include "framework/base/error.h"
 #include "readers/fields/fields.h"
 #include "readers/sources/open_files.h"
-#include "tests/field_readers.h"
-#include "tests/mds_shards.h"
-#include "tests/npy_files.h"
-#include "tests/record_files.h"
+#include "tests/files/mds_shards.h"
+#include "tests/files/npy_files.h"
+#include "tests/files/record_files.h"
+#include "tests/files/tfrecords.h"
+#include "tests/readers/field_readers.h"
 #include "tests/testing.h"
-#include "tests/tfrecords.h"
 #include "tools/commands/shared/digest.h"
 
 namespace millhopper {

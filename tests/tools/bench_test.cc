@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/child.h"
-#include "tests/record_files.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -14,7 +14,7 @@
 #include "framework/program/program.h"
 #include "framework/program/scope.h"
 #include "tests/child.h"
-#include "tests/record_files.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -2,7 +2,7 @@
 // The operator feed.
 #include <gtest/gtest.h>
 
-#include "tests/program_runner.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

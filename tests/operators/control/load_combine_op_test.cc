@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "framework/tensor/tensor_stream.h"
-#include "tests/program_runner.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

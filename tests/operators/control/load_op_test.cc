@@ -9,7 +9,7 @@
 #include "framework/base/error.h"
 #include "framework/tensor/tensor_stream.h"
 #include "tests/bytes.h"
-#include "tests/program_runner.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/program_runner.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

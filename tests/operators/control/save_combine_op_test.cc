@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "framework/tensor/tensor_stream.h"
-#include "tests/program_runner.h"
-#include "tests/record_files.h"
+#include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -7,8 +7,8 @@
 
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/program_runner.h"
-#include "tests/record_files.h"
+#include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

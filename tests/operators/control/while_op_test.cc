@@ -8,7 +8,7 @@
 
 #include "framework/base/memory.h"
 #include "framework/base/stop.h"
-#include "tests/program_runner.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "framework/base/random.h"
-#include "tests/images.h"
-#include "tests/run_op.h"
+#include "tests/files/images.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "operators/image/pixels/image.h"
-#include "tests/encoded_images.h"
-#include "tests/run_op.h"
+#include "tests/files/encoded_images.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "framework/program/operator.h"
-#include "tests/encoded_images.h"
-#include "tests/image_chains.h"
+#include "tests/files/encoded_images.h"
+#include "tests/framework/program/program_runner.h"
+#include "tests/operators/image/image_chains.h"
 #include "tests/operators/image/image_checks.h"
-#include "tests/program_runner.h"
-#include "tests/run_op.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

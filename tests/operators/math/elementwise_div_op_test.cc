@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/operators/math/elementwise_checks.h"
-#include "tests/run_op.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

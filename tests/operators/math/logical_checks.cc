@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/run_op.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tests/run_op.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

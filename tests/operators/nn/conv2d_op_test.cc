@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "framework/base/memory_limit.h"
-#include "tests/run_op.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/run_op.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "framework/io/file.h"
-#include "tests/memory_files.h"
-#include "tests/program_runner.h"
-#include "tests/record_files.h"
+#include "tests/fakes/memory_files.h"
+#include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

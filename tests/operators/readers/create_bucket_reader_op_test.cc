@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/documents.h"
-#include "tests/program_runner.h"
+#include "tests/fakes/documents.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "tests/http_server.h"
+#include "tests/fakes/http_server.h"
+#include "tests/fakes/sources.h"
+#include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/launcher_environment.h"
-#include "tests/program_runner.h"
-#include "tests/record_files.h"
-#include "tests/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {

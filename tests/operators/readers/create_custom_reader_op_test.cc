@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "tests/program_runner.h"
-#include "tests/sources.h"
+#include "tests/fakes/sources.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "readers/gather/dedupe_reader.h"
-#include "tests/documents.h"
-#include "tests/program_runner.h"
-#include "tests/sources.h"
+#include "tests/fakes/documents.h"
+#include "tests/fakes/sources.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

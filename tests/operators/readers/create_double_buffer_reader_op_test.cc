@@ -2,9 +2,9 @@
 // The operator create_double_buffer_reader.
 #include <gtest/gtest.h>
 
-#include "tests/fake_device.h"
-#include "tests/program_runner.h"
-#include "tests/sources.h"
+#include "tests/fakes/fake_device.h"
+#include "tests/fakes/sources.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

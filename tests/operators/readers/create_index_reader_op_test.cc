@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/program_runner.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -11,8 +11,8 @@
 
 #include "framework/reader/file_reader.h"
 #include "readers/gather/pack_reader.h"
-#include "tests/documents.h"
-#include "tests/program_runner.h"
+#include "tests/fakes/documents.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "readers/support/pad_value.h"
-#include "tests/documents.h"
-#include "tests/program_runner.h"
-#include "tests/sources.h"
+#include "tests/fakes/documents.h"
+#include "tests/fakes/sources.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "readers/sources/element_queue.h"
-#include "tests/program_runner.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

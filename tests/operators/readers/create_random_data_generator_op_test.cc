@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "readers/sources/random_data_reader.h"
-#include "tests/program_runner.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "tests/fakes/sources.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/launcher_environment.h"
-#include "tests/program_runner.h"
-#include "tests/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "framework/program/program.h"
-#include "tests/program_runner.h"
-#include "tests/sources.h"
+#include "tests/fakes/sources.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/documents.h"
+#include "tests/fakes/documents.h"
 #include "tests/testing.h"
 
 namespace millhopper {

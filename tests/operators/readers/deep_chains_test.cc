@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "framework/base/limits.h"
-#include "tests/program_runner.h"
-#include "tests/sources.h"
+#include "tests/fakes/sources.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

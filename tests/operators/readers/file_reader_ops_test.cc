@@ -6,8 +6,8 @@
 
 #include "framework/program/operator.h"
 #include "framework/reader/file_format.h"
-#include "tests/program_runner.h"
-#include "tests/record_files.h"
+#include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -2,8 +2,8 @@
 // The operator has_next.
 #include <gtest/gtest.h>
 
-#include "tests/program_runner.h"
-#include "tests/sources.h"
+#include "tests/fakes/sources.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "tests/program_runner.h"
-#include "tests/record_files.h"
+#include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/program_runner.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

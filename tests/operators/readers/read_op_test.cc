@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "framework/base/memory.h"
-#include "tests/program_runner.h"
-#include "tests/sources.h"
+#include "tests/fakes/sources.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -8,7 +8,7 @@
 #include "framework/program/executor.h"
 #include "framework/program/program.h"
 #include "framework/program/scope.h"
-#include "tests/run_op.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

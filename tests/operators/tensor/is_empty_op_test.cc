@@ -2,7 +2,7 @@
 // is_empty.
 #include <gtest/gtest.h>
 
-#include "tests/run_op.h"
+#include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
 namespace millhopper {

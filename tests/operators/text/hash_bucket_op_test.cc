@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "readers/fields/fields.h"
-#include "tests/run_op.h"
+#include "tests/operators/run_op.h"
+#include "tests/operators/text/texts.h"
 #include "tests/testing.h"
-#include "tests/texts.h"
 
 namespace millhopper {
 namespace {

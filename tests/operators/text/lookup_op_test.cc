@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "framework/base/memory_limit.h"
-#include "tests/run_op.h"
+#include "tests/operators/run_op.h"
+#include "tests/operators/text/texts.h"
 #include "tests/testing.h"
-#include "tests/texts.h"
 
 namespace millhopper {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "tests/arrow_arrays.h"
-#include "tests/field_readers.h"
+#include "tests/files/arrow_arrays.h"
+#include "tests/readers/field_readers.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -19,9 +19,9 @@
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/double_buffer_reader.h"
 #include "readers/decorate/shuffle_reader.h"
-#include "tests/arrow_arrays.h"
-#include "tests/field_files.h"
-#include "tests/field_readers.h"
+#include "tests/files/arrow_arrays.h"
+#include "tests/files/field_files.h"
+#include "tests/readers/field_readers.h"
 
 namespace millhopper {
 namespace {

@@ -15,7 +15,7 @@
 #include "framework/base/error.h"
 #include "framework/io/file.h"
 #include "framework/reader/file_reader.h"
-#include "tests/cache_files.h"
+#include "tests/files/cache_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

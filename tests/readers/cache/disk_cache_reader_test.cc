@@ -22,9 +22,9 @@
 #include "framework/io/file.h"
 #include "readers/decorate/shuffle_reader.h"
 #include "tests/bytes.h"
+#include "tests/fakes/sources.h"
+#include "tests/files/record_files.h"
 #include "tests/outcome.h"
-#include "tests/record_files.h"
-#include "tests/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -24,10 +24,10 @@
 #include "readers/decorate/shuffle_reader.h"
 #include "readers/decorate/unbatch_reader.h"
 #include "readers/sources/multi_file_reader.h"
-#include "tests/memory_files.h"
-#include "tests/npy_files.h"
+#include "tests/fakes/memory_files.h"
+#include "tests/fakes/sources.h"
+#include "tests/files/npy_files.h"
 #include "tests/outcome.h"
-#include "tests/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -20,9 +20,9 @@
 #include "framework/base/stop.h"
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/map_reader.h"
-#include "tests/fake_device.h"
+#include "tests/fakes/fake_device.h"
+#include "tests/fakes/sources.h"
 #include "tests/gate.h"
-#include "tests/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {

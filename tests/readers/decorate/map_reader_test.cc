@@ -14,8 +14,8 @@
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/double_buffer_reader.h"
 #include "readers/sources/open_files.h"
-#include "tests/fake_device.h"
-#include "tests/sources.h"
+#include "tests/fakes/fake_device.h"
+#include "tests/fakes/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -22,8 +22,8 @@
 #include "readers/sources/open_files.h"
 #include "readers/sources/random_data_reader.h"
 #include "tests/bytes_read.h"
-#include "tests/record_files.h"
-#include "tests/sources.h"
+#include "tests/fakes/sources.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -20,7 +20,7 @@
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/multi_pass_reader.h"
 #include "readers/sources/open_files.h"
-#include "tests/sources.h"
+#include "tests/fakes/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -17,8 +17,8 @@
 #include "readers/sources/open_files.h"
 #include "readers/support/text_file.h"
 #include "tests/bytes.h"
-#include "tests/field_readers.h"
-#include "tests/index_files.h"
+#include "tests/files/index_files.h"
+#include "tests/readers/field_readers.h"
 #include "tests/testing.h"
 
 namespace millhopper {

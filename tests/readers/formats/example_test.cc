@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "tests/field_readers.h"
+#include "tests/files/tfrecords.h"
+#include "tests/readers/field_readers.h"
 #include "tests/testing.h"
-#include "tests/tfrecords.h"
 
 namespace millhopper {
 namespace {

@@ -15,9 +15,9 @@
 #include "readers/decorate/batch_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/compressed.h"
+#include "tests/fakes/memory_files.h"
+#include "tests/files/compressed.h"
 #include "tests/left_waits.h"
-#include "tests/memory_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -19,9 +19,9 @@
 #include "framework/reader/file_reader.h"
 #include "readers/decorate/shard_reader.h"
 #include "readers/sources/open_files.h"
-#include "tests/labeled_records.h"
-#include "tests/memory_files.h"
-#include "tests/record_files.h"
+#include "tests/fakes/memory_files.h"
+#include "tests/files/record_files.h"
+#include "tests/readers/formats/labeled_records.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -16,11 +16,11 @@
 #include "readers/decorate/shard_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/compressed.h"
-#include "tests/http_server.h"
-#include "tests/labeled_records.h"
-#include "tests/memory_files.h"
-#include "tests/record_files.h"
+#include "tests/fakes/http_server.h"
+#include "tests/fakes/memory_files.h"
+#include "tests/files/compressed.h"
+#include "tests/files/record_files.h"
+#include "tests/readers/formats/labeled_records.h"
 #include "tests/testing.h"
 
 namespace millhopper {

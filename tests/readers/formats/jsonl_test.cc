@@ -10,7 +10,7 @@
 #include "framework/base/limits.h"
 #include "framework/base/thread_pool.h"
 #include "tests/bytes.h"
-#include "tests/field_readers.h"
+#include "tests/readers/field_readers.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "tests/field_readers.h"
+#include "tests/readers/field_readers.h"
 #include "tests/testing.h"
 
 namespace millhopper {

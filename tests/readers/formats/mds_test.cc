@@ -17,10 +17,10 @@
 #include "readers/decorate/shard_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/compressed.h"
-#include "tests/field_readers.h"
-#include "tests/http_server.h"
-#include "tests/mds_shards.h"
+#include "tests/fakes/http_server.h"
+#include "tests/files/compressed.h"
+#include "tests/files/mds_shards.h"
+#include "tests/readers/field_readers.h"
 #include "tests/testing.h"
 
 namespace millhopper {

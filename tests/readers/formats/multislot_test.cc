@@ -7,7 +7,7 @@
 
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
-#include "tests/field_readers.h"
+#include "tests/readers/field_readers.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -14,9 +14,9 @@
 #include "readers/decorate/shard_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/compressed.h"
-#include "tests/field_readers.h"
-#include "tests/mxnet_records.h"
+#include "tests/files/compressed.h"
+#include "tests/files/mxnet_records.h"
+#include "tests/readers/field_readers.h"
 #include "tests/testing.h"
 #include "tools/commands/shared/digest.h"
 

@@ -16,8 +16,8 @@
 #include "readers/decorate/shard_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/compressed.h"
-#include "tests/npy_files.h"
+#include "tests/files/compressed.h"
+#include "tests/files/npy_files.h"
 #include "tests/testing.h"
 #include "tools/commands/shared/digest.h"
 

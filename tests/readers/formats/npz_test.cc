@@ -12,8 +12,8 @@
 #include "readers/decorate/shard_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/field_readers.h"
-#include "tests/npy_files.h"
+#include "tests/files/npy_files.h"
+#include "tests/readers/field_readers.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -26,9 +26,9 @@
 #include "readers/fields/named_slots.h"
 #include "readers/formats/recordio/recordio_manifest.h"
 #include "readers/sources/open_files.h"
-#include "tests/http_server.h"
-#include "tests/record_files.h"
-#include "tests/s3_judge.h"
+#include "tests/fakes/http_server.h"
+#include "tests/fakes/s3_judge.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -19,7 +19,7 @@
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/file_watch.h"
-#include "tests/record_files.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -11,7 +11,7 @@
 
 #include "readers/fields/named_slots.h"
 #include "readers/formats/recordio/recordio_writer.h"
-#include "tests/record_files.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

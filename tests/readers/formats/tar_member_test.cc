@@ -8,7 +8,7 @@
 
 #include "framework/base/error.h"
 #include "tests/bytes.h"
-#include "tests/tars.h"
+#include "tests/files/tars.h"
 #include "tests/testing.h"
 
 namespace millhopper {

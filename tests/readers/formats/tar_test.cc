@@ -17,9 +17,9 @@
 #include "readers/decorate/shard_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/compressed.h"
+#include "tests/files/compressed.h"
+#include "tests/files/tars.h"
 #include "tests/outcome.h"
-#include "tests/tars.h"
 #include "tests/testing.h"
 #include "tools/commands/shared/digest.h"
 

@@ -19,8 +19,8 @@
 #include "readers/sources/open_files.h"
 #include "readers/support/byte_records.h"
 #include "tests/bytes.h"
-#include "tests/compressed.h"
-#include "tests/record_files.h"
+#include "tests/files/compressed.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 #include "tools/commands/shared/digest.h"
 

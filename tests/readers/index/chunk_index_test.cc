@@ -30,16 +30,16 @@
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/bytes_read.h"
+#include "tests/fakes/memory_files.h"
 #include "tests/fifo.h"
-#include "tests/index_files.h"
-#include "tests/indexable_kinds.h"
-#include "tests/memory_files.h"
-#include "tests/mxnet_records.h"
+#include "tests/files/index_files.h"
+#include "tests/files/indexable_kinds.h"
+#include "tests/files/mxnet_records.h"
+#include "tests/files/record_files.h"
+#include "tests/files/tars.h"
+#include "tests/files/tfrecords.h"
 #include "tests/outcome.h"
-#include "tests/record_files.h"
-#include "tests/tars.h"
 #include "tests/testing.h"
-#include "tests/tfrecords.h"
 
 namespace millhopper {
 namespace {

@@ -22,13 +22,13 @@
 #include "readers/index/chunk_index.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
+#include "tests/fakes/http_server.h"
+#include "tests/fakes/memory_files.h"
 #include "tests/fifo.h"
-#include "tests/http_server.h"
-#include "tests/index_files.h"
-#include "tests/indexable_kinds.h"
-#include "tests/memory_files.h"
+#include "tests/files/index_files.h"
+#include "tests/files/indexable_kinds.h"
+#include "tests/files/record_files.h"
 #include "tests/outcome.h"
-#include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

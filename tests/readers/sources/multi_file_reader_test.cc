@@ -21,7 +21,7 @@
 #include "framework/base/thread_pool.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
-#include "tests/sources.h"
+#include "tests/fakes/sources.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parsers of plugins: what they make of records, and every way to misbehave that can be noticed.
-// tests/tools/parser_crash_test.cc has the ways that end the process.
+// tests/tools/commands/parser_crash_test.cc has the ways that end the process.
 #include "readers/sources/plugin_reader.h"
 
 #include <gtest/gtest.h>
@@ -20,11 +20,11 @@
 #include "readers/decorate/double_buffer_reader.h"
 #include "readers/decorate/shard_reader.h"
 #include "tests/child.h"
-#include "tests/compressed.h"
-#include "tests/index_files.h"
-#include "tests/record_files.h"
+#include "tests/files/compressed.h"
+#include "tests/files/index_files.h"
+#include "tests/files/record_files.h"
+#include "tests/files/tfrecords.h"
 #include "tests/testing.h"
-#include "tests/tfrecords.h"
 
 namespace millhopper {
 namespace {

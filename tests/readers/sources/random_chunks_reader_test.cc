@@ -11,9 +11,9 @@
 
 #include "framework/base/error.h"
 #include "tests/bytes.h"
-#include "tests/number_files.h"
+#include "tests/files/number_files.h"
+#include "tests/files/record_files.h"
 #include "tests/outcome.h"
-#include "tests/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

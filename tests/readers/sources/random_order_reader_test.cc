@@ -14,8 +14,8 @@
 #include "framework/base/error.h"
 #include "framework/base/permutation.h"
 #include "tests/bytes.h"
-#include "tests/number_files.h"
-#include "tests/record_files.h"
+#include "tests/files/number_files.h"
+#include "tests/files/record_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -20,8 +20,8 @@
 #include "operators/image/codecs/exif.h"
 #include "operators/image/pixels/image.h"
 #include "tests/bytes.h"
-#include "tests/encoded_images.h"
-#include "tests/labeled_records.h"
+#include "tests/files/encoded_images.h"
+#include "tests/readers/formats/labeled_records.h"
 #include "tests/testing.h"
 
 namespace millhopper {

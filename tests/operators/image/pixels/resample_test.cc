@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "operators/image/pixels/resample_kernels.h"
-#include "tests/images.h"
+#include "tests/files/images.h"
 
 namespace millhopper {
 namespace {

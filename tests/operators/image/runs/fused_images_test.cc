@@ -12,9 +12,9 @@
 
 #include "framework/program/program.h"
 #include "operators/image/runs/image_run.h"
-#include "tests/encoded_images.h"
-#include "tests/image_chains.h"
-#include "tests/sources.h"
+#include "tests/fakes/sources.h"
+#include "tests/files/encoded_images.h"
+#include "tests/operators/image/image_chains.h"
 #include "tests/testing.h"
 
 namespace millhopper {

@@ -14,8 +14,8 @@
 
 #include "framework/base/stop.h"
 #include "operators/text/tokens/token_files.h"
+#include "tests/operators/text/texts.h"
 #include "tests/testing.h"
-#include "tests/texts.h"
 
 namespace millhopper {
 namespace {

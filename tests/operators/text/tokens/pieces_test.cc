@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "operators/text/tokens/unicode_classes.h"
+#include "tests/operators/text/texts.h"
 #include "tests/testing.h"
-#include "tests/texts.h"
 
 namespace millhopper {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/base64.h"
+#include "tests/files/base64.h"
+#include "tests/operators/text/texts.h"
 #include "tests/testing.h"
-#include "tests/texts.h"
 
 namespace millhopper {
 namespace {

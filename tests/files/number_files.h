@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many files of numbers as one reader: elements are int64 [1, 1].
+#ifndef MILLHOPPER_TESTS_FILES_NUMBER_FILES_H_
+#define MILLHOPPER_TESTS_FILES_NUMBER_FILES_H_
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/reader/file_format.h"
+#include "framework/reader/reader.h"
+#include "readers/sources/open_files.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+
+using Numbers = std::vector<int64_t>;
+
+// Files by their names, with the prefix of their format.
+inline std::unique_ptr<ReaderBase> OpenNumbers(const std::vector<std::string>& names,
+                                               const MultiFileOptions& options,
+                                               BufferType buffer_type = BufferType::kMemory) {
+  FormatArguments arguments;
+  SlotSpec slot;
+  slot.dtype = DataType::kInt64;
+  slot.dims = {1, 1};
+  arguments.declared = {slot};
+  arguments.buffer_type = buffer_type;
+  std::unique_ptr<ReaderBase> reader = OpenFiles(names, {}, std::move(arguments), options);
+  reader->set_origin("reader 'files'");
+  return reader;
+}
+
+inline Numbers NumbersOf(const std::vector<ElementValue>& elements) {
+  Numbers numbers;
+  for (const ElementValue& element : elements) {
+    int64_t number = 0;
+    std::memcpy(&number, element[0].bytes.data(), sizeof(number));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_TESTS_FILES_NUMBER_FILES_H_

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// Fuzzes RecordIO files of the crc32c dialect.
-#include "tests/fuzz/recordio_target.h"
-#include "tests/fuzz/target.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  millhopper::ReadRecordIO(millhopper::RecordIODialect::kCrc32c, data, size);
-  return 0;
-}
