@@ -345,7 +345,9 @@ std::optional<RecordIOPromise> RecordIOManifests::Find(const std::string& file) 
   if (known == known_.end() || !same(known->second->status)) {
     auto loaded = std::make_unique<Known>();
     loaded->status = status;
-    loaded->read.Add(path, status.id);
+    // Only as long as it is loaded: another file may have its number later.
+    FilesRead read(FileRole::kManifest);
+    read.Add(path, status.id);
     loaded->manifest = RecordIOManifest::Load(path);
     CheckMissing(loaded->manifest, path);
     if (known_.size() >= kMostKnown) known_.clear();

@@ -124,7 +124,6 @@ class RecordIOManifests {
   struct Known {
     FileStatus status;
     RecordIOManifest manifest;
-    FilesRead read{FileRole::kManifest};
   };
 
   void CheckMissing(const RecordIOManifest& manifest, const std::string& path) const;
