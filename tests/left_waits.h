@@ -22,8 +22,10 @@
 namespace millhopper {
 
 // Reads a pass of a reader whose files are in memory. The calling thread leaves the call that
-// stalls (FileTrouble::kStall), and does again what it was at, which must lose nothing.
-inline Outcome ReadLeavingWaits(const std::function<std::unique_ptr<ReaderBase>()>& make) {
+// stalls (FileTrouble::kStall), and does again what it was at, which must lose nothing, whether it
+// works ahead of need or not.
+inline Outcome ReadLeavingWaits(const std::function<std::unique_ptr<ReaderBase>()>& make,
+                                MemoryScope::Need need = MemoryScope::Need::kAhead) {
   std::atomic<bool> left{false};
   const auto is_there = [&left] {
     if (MemoryFiles::Get().stalls()) left = true;
@@ -44,7 +46,7 @@ inline Outcome ReadLeavingWaits(const std::function<std::unique_ptr<ReaderBase>(
   Outcome outcome;
   try {
     const std::unique_ptr<ReaderBase> reader = try_twice([&] { return make(); });
-    const MemoryScope ahead(nullptr, MemoryScope::Need::kAhead);
+    const MemoryScope scope(nullptr, need);
     std::vector<LoDTensor> element;
     for (TicketRun run; try_twice([&] { return reader->Plan(4, &run); }) > 0; run.Clear()) {
       for (const Ticket& ticket : run.tickets) {

@@ -19,9 +19,12 @@ CancelScope::CancelScope(Of of)
 
 CancelScope::~CancelScope() { (of_ == Of::kWork ? innermost.work : innermost.waits) = around_; }
 
-bool CancelScope::AnyIsOver(const CancelScope* scope) {
+bool CancelScope::AnyIsOver(CancelScope* scope) {
   for (; scope != nullptr; scope = scope->around_) {
-    if (scope->IsOver()) return true;
+    if (scope->over_.load(std::memory_order_relaxed)) return true;
+    if (!scope->IsOver()) continue;
+    scope->over_.store(true, std::memory_order_relaxed);
+    return true;
   }
   return false;
 }

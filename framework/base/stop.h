@@ -17,13 +17,14 @@ class CancelScope;
 
 // The innermost scopes of a thread; null where there are none.
 struct CancelScopes {
-  const CancelScope* work = nullptr;
-  const CancelScope* waits = nullptr;
+  CancelScope* work = nullptr;
+  CancelScope* waits = nullptr;
 };
 
 // Something that a thread does for somebody who may stop wanting it. Scopes nest: the work of a
-// thread is over as soon as one of the scopes around it is. A thread that takes over a part of
-// another thread's work shares that thread's scopes (ShareScopes).
+// thread is over as soon as one of the scopes around it is. A scope that was once found to be over
+// stays so, because a thread that has left its work must not take that for an error later. A thread
+// that takes over a part of another thread's work shares that thread's scopes (ShareScopes).
 class CancelScope {
  public:
   enum class Of {
@@ -40,6 +41,8 @@ class CancelScope {
   static bool IsWaitOver() {
     return IsWorkOver() || (innermost.waits != nullptr && AnyIsOver(innermost.waits));
   }
+  // Whether the calling thread may have to leave what it is at, and then do it again.
+  static bool MayLeave() { return innermost.work != nullptr || innermost.waits != nullptr; }
   // Those of the calling thread.
   static const CancelScopes& Current() { return innermost; }
   // Whether the exception that is being handled is kCancelled because IsWaitOver. Call it in a
@@ -56,12 +59,13 @@ class CancelScope {
 
   // All threads that share in the work may ask at once.
   virtual bool IsOver() const = 0;
-  static bool AnyIsOver(const CancelScope* scope);
+  static bool AnyIsOver(CancelScope* scope);
 
   static inline thread_local CancelScopes innermost;
 
   const Of of_;
-  const CancelScope* const around_;  // of the same kind
+  CancelScope* const around_;  // of the same kind
+  std::atomic<bool> over_{false};
 };
 
 // While it lives, the calling thread helps others and waits for nothing longer than until

@@ -467,8 +467,8 @@ void StageReader::Work(Group* group, MemoryScope::Need need) const {
   try {
     group->WorkOn(reader(), *stage_, origin().empty() ? "a reader" : origin());
   } catch (...) {
-    // The pass of the thread is over, but whoever has the ticket of an element may still want it.
-    if (MemoryScope::MayGiveUp() && (CancelScope::WasLeft() || MemoryScope::WasRefused())) {
+    // Whoever has the ticket of an element may still want it.
+    if (CancelScope::WasLeft() || (MemoryScope::MayGiveUp() && MemoryScope::WasRefused())) {
       group->ForgetWork();
       group->state.store(State::kDeferred, std::memory_order_release);
       return;
@@ -523,11 +523,12 @@ void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
       continue;
     }
     for (const auto& copy : element.copies) copy.event->Wait();
-    const bool first = rows->untouched();
+    const bool may_give_up = MemoryScope::MayGiveUp();
+    // Rows that have nothing yet take the element's own memory.
+    if (!may_give_up && MemoryLimit::is_set() && rows->untouched()) SetNeeded(element.tensors);
     rows->Append(element.tensors);
-    if (MemoryScope::MayGiveUp()) continue;  // the element may be loaded again
+    if (may_give_up || CancelScope::MayLeave()) continue;  // the element may be loaded again
     for (LoDTensor& tensor : element.tensors) tensor.Clear();
-    if (first && MemoryLimit::is_set()) rows->SetNeeded();
   }
 }
 

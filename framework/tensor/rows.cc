@@ -353,16 +353,6 @@ void Rows::Release() {
   }
 }
 
-void Rows::SetNeeded() {
-  for (Slot& slot : slots_) {
-    // A shared buffer is left alone: others may need it, and it may not be needed here.
-    if (slot.buffer && slot.buffer->HasOneReference()) slot.buffer->set_needed();
-    for (LodLevel& level : slot.lod) {
-      if (level.capacity() > 0) SetTableNeeded(level.data());
-    }
-  }
-}
-
 void ScratchRows::Dispose() {
   rows.Release();
   Pool<ScratchRows>::Give(this);

@@ -104,8 +104,6 @@ class Rows {
   void MoveTo(std::vector<LoDTensor>* out);
   // Drops the values. Keeps memory for bookkeeping unless a memory limit is set. Call Reset next.
   void Release();
-  // Counts memory that was taken ahead of need (MemoryScope) as needed now.
-  void SetNeeded();
   // Bytes of values of a slot, and of all.
   size_t bytes(size_t slot) const { return slots_[slot].used; }
   size_t bytes() const;

@@ -324,4 +324,10 @@ std::string Describe(const LoDTensor& tensor) {
   return std::string(ToString(tensor.dtype())) + " " + ToString(tensor.dims());
 }
 
+void SetNeeded(const std::vector<LoDTensor>& element) {
+  for (const LoDTensor& tensor : element) {
+    if (tensor.initialized() && tensor.buffer()->HasOneReference()) tensor.buffer()->set_needed();
+  }
+}
+
 }  // namespace millhopper

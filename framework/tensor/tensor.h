@@ -303,6 +303,9 @@ LoDTensor ScalarTensor(T value) {
 
 // "float32 [128, 784]", for error texts.
 std::string Describe(const LoDTensor& tensor);
+// Counts memory of values that was taken ahead of need (MemoryScope) as needed now. What somebody
+// else holds, too, is left as it is, because it may not be needed there.
+void SetNeeded(const std::vector<LoDTensor>& element);
 
 }  // namespace millhopper
 

@@ -35,13 +35,6 @@ size_t BytesOf(const GatheredPart& part) {
   return bytes;
 }
 
-// Readers may hold an element for long, so its memory no longer counts as ahead of need.
-void SetNeeded(const GatheredPart& part) {
-  for (const LoDTensor& tensor : part.tensors) {
-    if (tensor.initialized() && tensor.buffer()->HasOneReference()) tensor.buffer()->set_needed();
-  }
-}
-
 }  // namespace
 
 void GatheredPart::Dispose() {
@@ -116,7 +109,8 @@ bool GatherReader::Advance() {
   std::swap(part->tensors, element->tensors);
   if (expects_save()) part->made_of = MadeOf(fresh_.tickets[next_]);
   ++next_;
-  if (MemoryLimit::is_set() && !MemoryScope::IsAhead()) SetNeeded(*part);
+  // Readers may hold an element for long, so its memory no longer counts as ahead of need.
+  if (MemoryLimit::is_set() && !MemoryScope::IsAhead()) SetNeeded(part->tensors);
   planned_at_once_ =
       std::clamp<size_t>(kPlannedBytes / (BytesOf(*part) + 1), 1, kMostPlannedAtOnce);
   try {

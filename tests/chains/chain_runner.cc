@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "framework/base/error.h"
+#include "framework/base/stop.h"
 #include "framework/reader/position.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
@@ -58,7 +60,24 @@ void CheckLength(ReaderHolder* reader, const ExpectedStream& want) {
   ASSERT_EQ(reader->PassLength().value_or(length), length);
 }
 
+// Asks for the next element as a thread does that leaves its waits for others, again and again, and
+// then goes on.
+bool HasNextLeaving(ReaderHolder* reader, Dice* dice) {
+  constexpr int64_t kMost = int64_t{1} << 40;  // a thread that asks so often waits for ever
+  for (int64_t most = 1;; most *= 2) {
+    std::atomic<int64_t> patience{dice->Between(0, most)};
+    const auto is_over = [&patience] { return patience-- <= 0; };
+    try {
+      const HelpScope scope(is_over);
+      return reader->HasNext();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kCancelled || most > kMost) throw;
+    }
+  }
+}
+
 void ReadPass(ReaderHolder* reader, const ExpectedStream& want, int64_t stop, Dice* dice) {
+  const bool leaves = dice->OneIn(4);
   ASSERT_NO_FATAL_FAILURE(CheckLength(reader, want));
   std::vector<LoDTensor> element;
   for (size_t i = 0;; ++i) {
@@ -70,7 +89,8 @@ void ReadPass(ReaderHolder* reader, const ExpectedStream& want, int64_t stop, Di
     const std::string& error = behind ? want.error : want.elements[i].error;
     bool has_next = false;
     for (int64_t asked = dice->Between(0, 2); asked > 0; --asked) {
-      const std::string thrown = TextOf([&] { has_next = reader->HasNext(); });
+      const std::string thrown = TextOf(
+          [&] { has_next = leaves ? HasNextLeaving(reader, dice) : reader->HasNext(); });
       ASSERT_TRUE(Has(thrown, behind ? want.error : "")) << "HasNext at element " << i;
       ASSERT_EQ(has_next, !behind) << "at element " << i;
     }

@@ -243,12 +243,14 @@ TEST_P(FaultyFilesContract, AStallIsLeftByWhoeverGoes) {
 }
 
 TEST_P(FaultyFilesContract, AThreadThatLeavesAStallLosesNothing) {
-  AtEveryCall(
-      FileTrouble::kStall,
-      [&] { return ReadLeavingWaits([this] { return contract_.make(Fault::kNone); }); },
-      [](const Outcome& outcome) {
-        EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
-      });
+  for (const MemoryScope::Need need : {MemoryScope::Need::kAhead, MemoryScope::Need::kNow}) {
+    AtEveryCall(
+        FileTrouble::kStall,
+        [&] { return ReadLeavingWaits([this] { return contract_.make(Fault::kNone); }, need); },
+        [](const Outcome& outcome) {
+          EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
+        });
+  }
 }
 
 }  // namespace millhopper

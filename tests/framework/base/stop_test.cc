@@ -56,15 +56,29 @@ TEST(CancelScope, AnyOfThoseAroundEndsIt) {
     const HelpScope inner_scope(inner_is_over);
     inner = true;
     EXPECT_TRUE(CancelScope::IsWaitOver());
-    inner = false;
-    outer = true;
-    EXPECT_TRUE(CancelScope::IsWaitOver());
-    const RunsToItsEnd whole;
-    CheckWait();
   }
-  inner = true;
-  outer = false;
   CheckWait();
+  inner = false;
+  const HelpScope inner_scope(inner_is_over);
+  outer = true;
+  EXPECT_TRUE(CancelScope::IsWaitOver());
+  const RunsToItsEnd whole;
+  CheckWait();
+}
+
+// Whoever is told to leave must be able to tell, later, that it left.
+TEST(CancelScope, StaysOver) {
+  bool over = true;
+  const auto is_over = [&over] { return over; };
+  const HelpScope scope(is_over);
+  try {
+    CheckWait();
+    FAIL() << "the scope was not over";
+  } catch (...) {
+    over = false;
+    EXPECT_TRUE(CancelScope::WasLeft());
+  }
+  EXPECT_TRUE(CancelScope::IsWaitOver());
 }
 
 TEST(CancelScope, ThreadsThatTakePartShareIt) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -224,6 +225,44 @@ TEST_P(StoppedWorker, LeavesItsElementToWhoeverHasTheTicket) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Numbers, StoppedWorker, ::testing::Values(1, 2, 3));
+
+// A consumer that shares a reader with others leaves its waits for them while it plans (Yields),
+// and then goes on. What it was making is not lost, nor what that was being made of.
+class LeavingConsumer : public ::testing::TestWithParam<int> {};
+
+TEST_P(LeavingConsumer, MakesItsElementLater) {
+  const PoolSize pool(GetParam());
+  std::atomic<bool> last_begun{false};
+  Gate end;
+  const auto meet = [&](int64_t number) {
+    if (number < 2) return;
+    last_begun = true;
+    end.WaitOrLeave();
+  };
+  std::unique_ptr<ReaderBase> below =
+      std::make_unique<DoubleBufferReader>(Map(Slow(Numbers()), meet), Place(), 3);
+  below = std::make_unique<BatchReader>(std::move(below), 3, false, BatchMode::kConcat);
+  DoubleBufferReader reader(std::move(below), Place(), 1);
+  TicketRun run;
+  const auto is_over = [&] { return last_begun.load(); };
+  try {
+    const HelpScope scope(is_over);
+    reader.Plan(1, &run);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCancelled) << error.what();
+  }
+  end.Open();
+  if (run.tickets.empty()) reader.Plan(1, &run);
+  ASSERT_EQ(run.tickets.size(), 1u);
+  Rows rows;
+  rows.Reset(reader.row_slots());
+  reader.Load(run.tickets.data(), 1, &rows);
+  std::vector<LoDTensor> element;
+  rows.MoveTo(&element);
+  EXPECT_EQ(ValuesOf<int64_t>(element[0]), (std::vector<int64_t>{0, 1, 2}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, LeavingConsumer, ::testing::Values(0, 1, 2));
 
 // A consumer that tries whether it is faster not to work itself (HelpChoice), from the 17th element
 // on, and has element 20 made while it asks for it.
