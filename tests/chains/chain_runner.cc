@@ -89,8 +89,8 @@ void ReadPass(ReaderHolder* reader, const ExpectedStream& want, int64_t stop, Di
     const std::string& error = behind ? want.error : want.elements[i].error;
     bool has_next = false;
     for (int64_t asked = dice->Between(0, 2); asked > 0; --asked) {
-      const std::string thrown = TextOf(
-          [&] { has_next = leaves ? HasNextLeaving(reader, dice) : reader->HasNext(); });
+      const std::string thrown =
+          TextOf([&] { has_next = leaves ? HasNextLeaving(reader, dice) : reader->HasNext(); });
       ASSERT_TRUE(Has(thrown, behind ? want.error : "")) << "HasNext at element " << i;
       ASSERT_EQ(has_next, !behind) << "at element " << i;
     }
