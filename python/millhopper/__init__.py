@@ -6,11 +6,11 @@
 ``layers`` and ``Executor`` write programs for the core and run them.
 
 The modules at the top of the package exist for their names, which users type; many of the names
-come from PaddlePaddle. The code is in the folders ``programs``, ``layers``, ``feeding``,
-``running``, ``iterating`` and ``generators``, which python/README.md describes.
+come from PaddlePaddle. The code is in the folders, which python/README.md describes.
 """
 
 import millhopper.base.libraries  # noqa: F401  # loads the core, before others do
+import millhopper.process.exit  # noqa: F401
 from millhopper import (
     _core,
     api,
@@ -57,21 +57,8 @@ from millhopper.framework import (
     switch_startup_program,
 )
 from millhopper.generators.minibatch import batch
-from millhopper.iterating.data_loader import DataLoader
-from millhopper.iterating.display import (
-    load_ipython_extension,
-    show,
-    unload_ipython_extension,
-)
-from millhopper.iterating.map_function import RecordId, current_record
-from millhopper.iterating.reader import Reader
-from millhopper.iterating.reader_stats import ReaderStats
-from millhopper.programs.backward import append_backward
-from millhopper.programs.param_attr import ParamAttr
-from millhopper.programs.scope import global_scope, scope_guard
-from millhopper.ragged import Ragged
-from millhopper.running.executor import Executor
-from millhopper.running.process import (
+from millhopper.loader.data_loader import DataLoader
+from millhopper.process.settings import (
     allow_exec,
     allow_local_entries,
     load_plugin,
@@ -79,6 +66,19 @@ from millhopper.running.process import (
     set_index,
     set_threads,
 )
+from millhopper.programs.backward import append_backward
+from millhopper.programs.param_attr import ParamAttr
+from millhopper.programs.scope import global_scope, scope_guard
+from millhopper.ragged import Ragged
+from millhopper.readers.display import (
+    load_ipython_extension,
+    show,
+    unload_ipython_extension,
+)
+from millhopper.readers.map_function import RecordId, current_record
+from millhopper.readers.reader import Reader
+from millhopper.readers.reader_stats import ReaderStats
+from millhopper.running.executor import Executor
 from millhopper.running.training import train
 
 __version__ = _core.version

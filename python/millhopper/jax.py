@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches as JAX arrays: ``Reader.jax()``. Importing this module imports JAX."""
 
-from millhopper.iterating.jax import JaxReader
+from millhopper.readers.jax import JaxReader
 
 __all__ = ["JaxReader"]

@@ -24,7 +24,7 @@ for each operator.
 Source: names of torchvision.transforms.v2.
 """
 
-from millhopper.iterating.transforms import (
+from millhopper.readers.transforms import (
     CenterCrop,
     ColorJitter,
     Compose,

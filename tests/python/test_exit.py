@@ -242,7 +242,7 @@ def test_a_thread_that_outlasted_its_pass_has_time_again_at_exit() -> None:
             sys.executable,
             "-c",
             "import time\n"
-            "from millhopper.generators.passes import Pass\n"
+            "from millhopper.process.passes import Pass\n"
             "late = Pass()\n"
             "late.start(lambda: (time.sleep(1.3), print('ended', flush=True)))\n"
             "late.leave()\n"

@@ -16,7 +16,7 @@ import millhopper
 import numpy as np
 import pytest
 from millhopper.base.zipped import zip_strict
-from millhopper.iterating.fields import field_entries
+from millhopper.readers.fields import field_entries
 
 
 @pytest.fixture

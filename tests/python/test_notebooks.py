@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pytest
 from conftest import run_python
 from millhopper import layers
-from millhopper.iterating.display import batch_html
+from millhopper.readers.display import batch_html
 from number_files import open_numbers, write_numbers
 
 IMAGES = np.arange(3 * 8 * 6, dtype=np.uint8).reshape(3, 8, 6)

@@ -14,7 +14,7 @@ from typing import Any
 import millhopper
 import numpy as np
 import pytest
-from millhopper.iterating.other_names import _NAMES
+from millhopper.readers.other_names import _NAMES
 
 READER = millhopper.Reader.from_arrays({"x": np.arange(6)})
 

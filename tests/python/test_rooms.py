@@ -17,13 +17,15 @@ PACKAGE = Path(millhopper.__file__).parent
 # What each room may import from, beside itself and the modules below.
 ROOMS: dict[str, set[str]] = {
     "base": set(),
+    "process": {"base"},
     "programs": {"base"},
-    "iterating": {"base", "programs"},
-    "generators": {"base", "iterating"},
-    "feeding": {"base", "programs", "iterating", "generators"},
+    "readers": {"base", "programs"},
+    "loader": {"base", "readers"},
+    "dataset": {"base", "readers"},
+    "generators": {"base", "process", "readers"},
+    "feeding": {"base", "process", "programs", "readers", "generators"},
     "layers": {"base", "programs", "feeding"},
-    "running": {"base", "programs", "iterating", "generators", "feeding", "layers"},
-    "dataset": {"base", "iterating", "generators"},
+    "running": {"base", "programs", "readers", "generators", "feeding", "layers"},
     "command": {"programs", ""},  # it describes the whole package
 }
 # The core imports errors and ragged by these names, so the code of both is at the top level.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import run_python
-from millhopper.iterating.dataset_batches import samples_of
+from millhopper.loader.dataset_batches import samples_of
 from silent_server import Moment, SilentServer
 
 # How long leaving may take: far less than the server's silence of 30 s that is waited for, and far

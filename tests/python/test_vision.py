@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from millhopper import current_record, dataset, vision
 from millhopper.base.zipped import zip_strict
-from millhopper.iterating.image_methods import ImageMethods
+from millhopper.readers.image_methods import ImageMethods
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

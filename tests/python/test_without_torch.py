@@ -18,7 +18,7 @@ def test_the_missing_library_is_named(
 ) -> None:
     reader = open_numbers(write_numbers(tmp_path / "numbers.bin", 10))
     monkeypatch.setitem(sys.modules, library, None)
-    monkeypatch.delitem(sys.modules, f"millhopper.iterating.{view}", raising=False)
+    monkeypatch.delitem(sys.modules, f"millhopper.readers.{view}", raising=False)
     with pytest.raises(ImportError, match=f"needs {library}, .*: pip install {library}") as caught:
         getattr(reader, view)()
     assert caught.value.name == library

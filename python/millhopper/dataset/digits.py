@@ -13,12 +13,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from millhopper.base.paths import Path
+from millhopper.base.python_reader import PythonReader
 from millhopper.base.zipped import zip_strict
 from millhopper.dataset import folders, images
 from millhopper.errors import Error
-from millhopper.generators.python_reader import PythonReader
-from millhopper.iterating import reader as pipeline
 from millhopper.ragged import Ragged
+from millhopper.readers import reader as pipeline
 
 __all__ = ["test", "train"]
 

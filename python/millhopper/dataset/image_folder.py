@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from millhopper.base.paths import Path
-from millhopper.iterating.reader import Reader
+from millhopper.readers.reader import Reader
 
 
 def image_folder(folder: Path, *, seed: int = 0) -> Reader:

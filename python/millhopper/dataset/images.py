@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millhopper.base.zipped import zip_strict
-from millhopper.iterating.reader import Reader
+from millhopper.readers.reader import Reader
 
 # Pixels as float32 [pixels], and what they show.
 Sample = tuple[npt.NDArray[np.float32], int]

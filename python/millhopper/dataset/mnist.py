@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millhopper.base.paths import Path
+from millhopper.base.python_reader import PythonReader
 from millhopper.dataset import folders, images
-from millhopper.generators.python_reader import PythonReader
-from millhopper.iterating import reader as pipeline
+from millhopper.readers import reader as pipeline
 
 __all__ = ["test", "train"]
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from millhopper.base.python_reader import PythonReader, opened
 from millhopper.feeding.data_feeder import DataFeeder
 from millhopper.feeding.fed_queue import Element, FedQueue
 from millhopper.generators.minibatch import batch
-from millhopper.generators.python_reader import PythonReader, opened
 from millhopper.programs.var_type import dtype_name
 from millhopper.programs.variable import Variable
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from millhopper import _core
 from millhopper.base.forks import OwnProcess
 from millhopper.base.integers import INT64_MAX, integer
-from millhopper.generators.passes import Pass
-from millhopper.generators.python_reader import opened
+from millhopper.base.python_reader import opened
+from millhopper.process.passes import Pass
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -29,9 +29,9 @@ class FedQueue:
     reader), the same thread calls the provider again; elements of the previous pass are dropped. If
     the provider raises an exception, the consumer gets an error in place of an element. Where the
     core goes on in the middle of a pass, the provider is asked for the rest, as ``opened`` of
-    ``millhopper.generators.python_reader`` does. The thread
+    ``millhopper.base.python_reader`` does. The thread
     ends with ``stop``, when this object is collected, and at interpreter exit;
-    ``millhopper.generators.passes`` says how long each of them waits.
+    ``millhopper.process.passes`` says how long each of them waits.
     """
 
     def __init__(self, title: str, capacity: int, slots: list[tuple[str, list[int], int]]) -> None:

@@ -22,14 +22,14 @@ from millhopper.base.zipped import zip_strict
 from millhopper.errors import EndOfData
 from millhopper.feeding.decorated import Decorated, require_declared, slots_of
 from millhopper.feeding.fed_queue import FedQueue
-from millhopper.iterating.saved_state import checked_state, new_state, number_in
-from millhopper.iterating.saving import StateInJson
 from millhopper.programs import unique_name
 from millhopper.programs.program import Program, default_main_program, default_startup_program
 from millhopper.programs.reader_creation import decorate_reader, share_reader, taken_name
 from millhopper.programs.scope import global_scope
 from millhopper.programs.var_type import VarType, convert_dtype
 from millhopper.programs.variable import Variable
+from millhopper.readers.saved_state import checked_state, new_state, number_in
+from millhopper.readers.state_methods import StateInJson
 
 
 class ReaderVariable(Variable, Decorated):

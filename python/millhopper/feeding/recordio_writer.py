@@ -27,9 +27,9 @@ import numpy.typing as npt
 
 from millhopper import _core
 from millhopper.base.paths import Path
+from millhopper.base.python_reader import PythonReader, opened
 from millhopper.base.texts import checked_text
 from millhopper.feeding.data_feeder import DataFeeder
-from millhopper.generators.python_reader import PythonReader, opened
 
 __all__ = [
     "convert_reader_to_recordio_file",

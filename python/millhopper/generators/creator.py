@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from millhopper.base.integers import integer
+from millhopper.base.python_reader import PythonReader
 from millhopper.errors import Error
-from millhopper.generators.python_reader import PythonReader
-from millhopper.iterating import reader as pipeline
 from millhopper.ragged import Ragged
+from millhopper.readers import reader as pipeline
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias

@@ -19,8 +19,8 @@ from contextlib import ExitStack
 from typing import Any, TypeVar
 
 from millhopper.base.integers import integer
+from millhopper.base.python_reader import PythonReader, opened
 from millhopper.errors import Error
-from millhopper.generators.python_reader import PythonReader, opened
 
 T = TypeVar("T")
 R = TypeVar("R")

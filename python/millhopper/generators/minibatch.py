@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Iterator
 from typing import TypeVar
 
+from millhopper.base.python_reader import PythonReader, opened
 from millhopper.errors import Error
-from millhopper.generators.python_reader import PythonReader, opened
 
 __all__ = ["batch"]
 

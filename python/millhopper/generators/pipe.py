@@ -18,7 +18,7 @@ from contextlib import ExitStack, closing, suppress
 
 from millhopper import _core
 from millhopper.base.integers import integer
-from millhopper.generators.passes import PATIENCE, Pass
+from millhopper.process.passes import PATIENCE, Pass
 
 STDERR_BYTES = 4096
 """How many bytes, from the end of a command's standard error, an error shows."""

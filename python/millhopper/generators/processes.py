@@ -24,9 +24,9 @@ from typing import Any, NoReturn
 
 from millhopper.base.forks import end_of_pipe, left_open_in_child
 from millhopper.base.integers import integer
+from millhopper.base.python_reader import PythonReader, opened
 from millhopper.generators import wire
-from millhopper.generators.passes import PATIENCE, Entries, Pass, leave_all
-from millhopper.generators.python_reader import PythonReader, opened
+from millhopper.process.passes import PATIENCE, Entries, Pass, leave_all
 
 
 class ReaderProcessError(RuntimeError):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decorators that read and map on threads, ahead of the consumer.
 
-``millhopper.generators.passes`` says when the threads start and end.
+``millhopper.process.passes`` says when the threads start and end.
 
 Names, signatures and meaning are those of PaddlePaddle's paddle.reader, 2018.
 """
@@ -13,8 +13,8 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 from millhopper.base.integers import integer
-from millhopper.generators.passes import Entries, Failure, Pass
-from millhopper.generators.python_reader import PythonReader
+from millhopper.base.python_reader import PythonReader
+from millhopper.process.passes import Entries, Failure, Pass
 
 T = TypeVar("T")
 R = TypeVar("R")

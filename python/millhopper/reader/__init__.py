@@ -10,7 +10,7 @@
 
 `millhopper.generators.decorators` says what a reader is and what all decorators have in common. The
 code is in the room `generators`; `reader` is the lineage's name for it. Class `millhopper.Reader`,
-which reads in the core, is in `millhopper.iterating.reader`.
+which reads in the core, is in `millhopper.readers.reader`.
 """
 
 from millhopper.generators.decorators import (

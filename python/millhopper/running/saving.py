@@ -13,9 +13,9 @@ from millhopper._core import Scope
 from millhopper.base.integers import INT64_MAX, integer_within
 from millhopper.base.paths import Path
 from millhopper.errors import Error
-from millhopper.iterating.saved_state import checked_state, from_json, new_state, to_json
 from millhopper.programs.program import Program, default_main_program
 from millhopper.programs.scope import global_scope
+from millhopper.readers.saved_state import checked_state, from_json, new_state, to_json
 
 __all__ = ["SavingPrograms"]
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from millhopper._core import Scope
 from millhopper.base.places import CPUPlace, CUDAPlace
+from millhopper.base.python_reader import PythonReader, opened
 from millhopper.feeding.data_feeder import DataFeeder, brief
-from millhopper.generators.python_reader import PythonReader, opened
-from millhopper.iterating.reader import Reader
 from millhopper.layers import brief_data
 from millhopper.programs.program import (
     Program,
@@ -21,6 +20,7 @@ from millhopper.programs.program import (
     program_guard,
 )
 from millhopper.programs.variable import Variable
+from millhopper.readers.reader import Reader
 from millhopper.running.executor import Executor, fetch_names
 
 if TYPE_CHECKING:

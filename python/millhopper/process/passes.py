@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from millhopper import _core
 from millhopper.base.forks import OwnProcess
-from millhopper.generators.python_reader import PythonReader, opened
+from millhopper.base.python_reader import PythonReader, opened
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from millhopper.iterating.reader import Reader
+from millhopper.readers.reader import Reader
 
 Transform = Callable[..., Reader]
 

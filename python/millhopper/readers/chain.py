@@ -12,16 +12,16 @@ from millhopper.base.texts import checked_text
 from millhopper.base.warn import warn_caller
 from millhopper.base.zipped import zip_strict
 from millhopper.errors import Error
-from millhopper.iterating.map_function import Held
-from millhopper.iterating.slots import Slot, declared
 from millhopper.programs.extras import load_extras
 from millhopper.programs.program import Program
 from millhopper.programs.reader_creation import append_reader
+from millhopper.readers.map_function import Held
+from millhopper.readers.slots import Slot, declared
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-    from millhopper.iterating.reader import Reader
+    from millhopper.readers.reader import Reader
 
 # The names of a reader's slots, or the function of map that tells them in the first pass.
 Names: TypeAlias = "Iterable[str] | _core.Function | None"

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Literal
 from millhopper import _core
 from millhopper.base.paths import Path
 from millhopper.errors import Error
-from millhopper.iterating.chain import Chain
-from millhopper.iterating.fields import Fields, field_entries
-from millhopper.iterating.other_names import other_keywords
-from millhopper.iterating.slots import Slot, named
+from millhopper.readers.chain import Chain
+from millhopper.readers.fields import Fields, field_entries
+from millhopper.readers.other_names import other_keywords
+from millhopper.readers.slots import Slot, named
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Reader
+    from millhopper.readers.reader import Reader
 
 
 _NULLS = "null=NA,NULL behind a field names the texts that are no value there"

@@ -12,15 +12,15 @@ from typing import Any
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer, integer_within
 from millhopper.base.ranks import NotKnownYet, Ranks, find_ranks
 from millhopper.errors import Error
-from millhopper.iterating.dataset_batches import Numbers, batched, samples_of
-from millhopper.iterating.iterated_samples import IteratedSamples
-from millhopper.iterating.memory_sources import Dataset, indices
-from millhopper.iterating.no_array import NoArray
-from millhopper.iterating.reader import Reader
-from millhopper.iterating.reader_stats import ReaderStats
-from millhopper.iterating.saved_state import checked_state, new_state, number_in, position_in
-from millhopper.iterating.saving import StateInJson
-from millhopper.iterating.view import optional_module
+from millhopper.loader.dataset_batches import Numbers, batched, samples_of
+from millhopper.loader.iterated_samples import IteratedSamples
+from millhopper.readers.memory_sources import Dataset, indices
+from millhopper.readers.no_array import NoArray
+from millhopper.readers.reader import Reader
+from millhopper.readers.reader_stats import ReaderStats
+from millhopper.readers.saved_state import checked_state, new_state, number_in, position_in
+from millhopper.readers.state_methods import StateInJson
+from millhopper.readers.view import optional_module
 
 _OWN_ORDER = (
     "a reader decides its order: use shuffle=True; each process gets its own part, unless "

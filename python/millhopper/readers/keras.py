@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from millhopper.base.integers import INT64_MAX, integer_within
-from millhopper.iterating.view import optional_module
 from millhopper.ragged import Ragged
+from millhopper.readers.view import optional_module
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-    from millhopper.iterating.reader import Reader
-    from millhopper.iterating.slots import Batch
+    from millhopper.readers.reader import Reader
+    from millhopper.readers.slots import Batch
 
 keras: Any = optional_module("keras", "millhopper.Reader.keras", "keras")
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
 from millhopper.errors import Error
-from millhopper.iterating.dataset_batches import batched
+from millhopper.loader.dataset_batches import batched
 
 
 @runtime_checkable

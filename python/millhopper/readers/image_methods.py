@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millhopper.base.floats import floats
-from millhopper.iterating.applying import ApplyingMethods
+from millhopper.readers.operator_methods import OperatorMethods
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-    from millhopper.iterating.reader import Reader
+    from millhopper.readers.reader import Reader
 
 Numbers: TypeAlias = "float | Sequence[float]"
 Size: TypeAlias = "int | Sequence[int]"
@@ -23,7 +23,7 @@ def _sides(size: Size) -> list[int]:
     return [size, size] if isinstance(size, int) else list(size)
 
 
-class ImageMethods(ApplyingMethods):
+class ImageMethods(OperatorMethods):
     """What Reader can do with images. Each method returns a new reader, as ``apply`` does.
 
     Images are uint8 or float32 ``[N, height, width, channels]``, with N = 1 before ``batch``.

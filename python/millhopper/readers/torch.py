@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from millhopper.iterating.view import View, optional_module
+from millhopper.readers.view import View, optional_module
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias

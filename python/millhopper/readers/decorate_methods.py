@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from millhopper.base.paths import Path
 from millhopper.base.ranks import shard_problem
 from millhopper.errors import Error
-from millhopper.iterating.chain import Chain
+from millhopper.readers.chain import Chain
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Reader
+    from millhopper.readers.reader import Reader
 
 
-class DecoratingMethods(Chain):
+class DecorateMethods(Chain):
     """Which elements Reader yields, and when. Each method returns a new reader."""
 
     def shuffle(

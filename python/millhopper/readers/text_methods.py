@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from millhopper.base.paths import Path
 from millhopper.errors import Error
-from millhopper.iterating.applying import ApplyingMethods
 from millhopper.programs.var_type import convert_dtype
+from millhopper.readers.operator_methods import OperatorMethods
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Reader
+    from millhopper.readers.reader import Reader
 
 
 # What tiktoken.get_encoding takes. It knows where their files are; this package does not.
@@ -42,7 +42,7 @@ def _file_of(merges: Path) -> str:
     return path
 
 
-class TextMethods(ApplyingMethods):
+class TextMethods(OperatorMethods):
     """What Reader can do with text and sequences. Each method returns a new reader, as ``apply``.
 
     Text is uint8 ``[n]`` with a level of offsets, as lines, ``bytes`` of fields and files have it.

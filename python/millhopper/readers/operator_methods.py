@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from millhopper.base.texts import checked_text
 from millhopper.errors import Error
-from millhopper.iterating.chain import Chain
-from millhopper.iterating.steps import (
+from millhopper.programs.program import Program
+from millhopper.programs.var_type import convert_dtype
+from millhopper.readers.chain import Chain
+from millhopper.readers.steps import (
     Slots,
     Step,
     append_steps,
@@ -16,18 +18,16 @@ from millhopper.iterating.steps import (
     make_step,
     taken_names,
 )
-from millhopper.programs.program import Program
-from millhopper.programs.var_type import convert_dtype
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Reader
+    from millhopper.readers.reader import Reader
 
 
-class ApplyingMethods(Chain):
+class OperatorMethods(Chain):
     """What Reader can do with operators."""
 
     # What apply has made this reader of: the reader below, and what is done to its elements.
-    _applied: tuple[ApplyingMethods, tuple[Step, ...]] | None = None
+    _applied: tuple[OperatorMethods, tuple[Step, ...]] | None = None
 
     def apply(
         self,

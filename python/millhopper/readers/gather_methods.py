@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from millhopper.base.floats import floats
 from millhopper.base.zipped import zip_strict
-from millhopper.iterating.chain import Chain, Names
-from millhopper.iterating.other_names import other_keywords
+from millhopper.readers.chain import Chain, Names
+from millhopper.readers.other_names import other_keywords
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Reader
+    from millhopper.readers.reader import Reader
 
 # Of tf.data and Grain.
 _BATCH_KEYWORDS = {
@@ -21,7 +21,7 @@ _BATCH_KEYWORDS = {
 }
 
 
-class GroupingMethods(Chain):
+class GatherMethods(Chain):
     """How Reader makes batches, rows and windows of elements. Each method returns a new reader."""
 
     @other_keywords(**_BATCH_KEYWORDS)

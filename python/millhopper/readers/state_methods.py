@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from millhopper.iterating.saved_state import (
+from millhopper.readers.saved_state import (
     checked_state,
     from_json,
     new_state,
@@ -49,7 +49,7 @@ class StateInJson:
         self.load_state_dict(from_json(state))  # type: ignore[arg-type]
 
 
-class SavingMethods(StateInJson):
+class StateMethods(StateInJson):
     """The methods of a Reader."""
 
     _core: CoreReader

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from millhopper.iterating.chain import Chain
 from millhopper.programs.program import Program
+from millhopper.readers.chain import Chain
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Reader
+    from millhopper.readers.reader import Reader
 
 
-class CombiningMethods(Chain):
+class CombineMethods(Chain):
     """What Reader can do with other readers. Each method returns a new reader.
 
     The new reader has chains of its own: where two of the readers stand on the same files, each of
@@ -126,7 +126,7 @@ def _readers(first: object, others: Iterable[object]) -> list[Reader]:
     """
     readers = [first, *others]
     for reader in readers:
-        if isinstance(reader, CombiningMethods):
+        if isinstance(reader, CombineMethods):
             continue
         is_list = isinstance(reader, (list, tuple))
         hint = "; each reader is an argument of its own, without a list" if is_list else ""

@@ -13,24 +13,24 @@ from millhopper import _core
 from millhopper.base.integers import INT64_MAX, integer_within
 from millhopper.base.missing_slots import explain_missing_slots
 from millhopper.errors import Error
-from millhopper.iterating.calling import CallingMethods
-from millhopper.iterating.combining import CombiningMethods
-from millhopper.iterating.decorating import DecoratingMethods
-from millhopper.iterating.display import slots_html
-from millhopper.iterating.file_sources import FileSources
-from millhopper.iterating.grouping import GroupingMethods
-from millhopper.iterating.image_methods import ImageMethods
-from millhopper.iterating.memory_sources import MemorySources
-from millhopper.iterating.no_array import NoArray
-from millhopper.iterating.other_names import OtherNames, no_attribute, other_keywords
-from millhopper.iterating.reader_stats import ReaderStats
-from millhopper.iterating.saving import SavingMethods
-from millhopper.iterating.text_methods import TextMethods
+from millhopper.readers.combine_methods import CombineMethods
+from millhopper.readers.decorate_methods import DecorateMethods
+from millhopper.readers.display import slots_html
+from millhopper.readers.file_sources import FileSources
+from millhopper.readers.function_methods import FunctionMethods
+from millhopper.readers.gather_methods import GatherMethods
+from millhopper.readers.image_methods import ImageMethods
+from millhopper.readers.memory_sources import MemorySources
+from millhopper.readers.no_array import NoArray
+from millhopper.readers.other_names import OtherNames, no_attribute, other_keywords
+from millhopper.readers.reader_stats import ReaderStats
+from millhopper.readers.state_methods import StateMethods
+from millhopper.readers.text_methods import TextMethods
 
 if TYPE_CHECKING:
-    from millhopper.iterating.jax import JaxReader
-    from millhopper.iterating.keras import KerasReader
-    from millhopper.iterating.torch import TorchReader
+    from millhopper.readers.jax import JaxReader
+    from millhopper.readers.keras import KerasReader
+    from millhopper.readers.torch import TorchReader
 
 # A step of the core's errors ends like this if methods of Reader have made the program, and with
 # the line of the operator if it is text.
@@ -56,13 +56,13 @@ def _explain(error: Error) -> None:
 class Reader(
     FileSources,
     MemorySources,
-    DecoratingMethods,
-    GroupingMethods,
-    CallingMethods,
+    DecorateMethods,
+    GatherMethods,
+    FunctionMethods,
     ImageMethods,
     TextMethods,
-    CombiningMethods,
-    SavingMethods,
+    CombineMethods,
+    StateMethods,
     NoArray,
     metaclass=OtherNames,
 ):
@@ -158,7 +158,7 @@ class Reader(
         Raises:
             ImportError: torch is not installed.
         """
-        from millhopper.iterating.torch import TorchReader
+        from millhopper.readers.torch import TorchReader
 
         return TorchReader(self)
 
@@ -172,7 +172,7 @@ class Reader(
         Raises:
             ImportError: JAX is not installed.
         """
-        from millhopper.iterating.jax import JaxReader
+        from millhopper.readers.jax import JaxReader
 
         return JaxReader(self, device)
 
@@ -198,7 +198,7 @@ class Reader(
             ImportError: Keras is not installed.
             TypeError, ValueError: ``steps_per_epoch`` is no positive integer.
         """
-        from millhopper.iterating.keras import KerasReader
+        from millhopper.readers.keras import KerasReader
 
         return KerasReader(self, inputs, targets, weights, steps_per_epoch)
 

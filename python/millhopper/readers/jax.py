@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from millhopper.iterating.view import RaggedArrays, View, optional_module
+from millhopper.readers.view import RaggedArrays, View, optional_module
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-    from millhopper.iterating.reader import Reader
+    from millhopper.readers.reader import Reader
 
 jax = optional_module("jax", "millhopper.jax", "jax")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from millhopper import _core
 from millhopper.base.paths import Path as AnyPath
-from millhopper.iterating.reader import Reader
+from millhopper.readers.reader import Reader
 
 
 class LowLevelReader:

@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from millhopper import _core
 from millhopper.base.zipped import zip_strict
-from millhopper.iterating.chain import Chain
-from millhopper.iterating.fields import Fields, field_entries
-from millhopper.iterating.map_function import guess_fields, keep_function, keep_stream
-from millhopper.iterating.slots import Slot, declared
 from millhopper.ragged import Ragged
+from millhopper.readers.chain import Chain
+from millhopper.readers.fields import Fields, field_entries
+from millhopper.readers.map_function import guess_fields, keep_function, keep_stream
+from millhopper.readers.slots import Slot, declared
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Reader
+    from millhopper.readers.reader import Reader
 
 
 @runtime_checkable

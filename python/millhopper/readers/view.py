@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy.typing as npt
 
 from millhopper.base.zipped import zip_strict
-from millhopper.iterating.no_array import NoArray
-from millhopper.iterating.saving import StateInJson
 from millhopper.ragged import Ragged
+from millhopper.readers.no_array import NoArray
+from millhopper.readers.state_methods import StateInJson
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Reader
-    from millhopper.iterating.slots import Batch
+    from millhopper.readers.reader import Reader
+    from millhopper.readers.slots import Batch
 
 Array = TypeVar("Array")
 

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from millhopper.base.texts import checked_text
 from millhopper.errors import Error
-from millhopper.iterating.chain import Chain
-from millhopper.iterating.map_function import keep_function
-from millhopper.iterating.other_names import other_keywords
-from millhopper.iterating.slots import Slot, declared
-from millhopper.iterating.steps import append_steps
 from millhopper.programs.program import Program
+from millhopper.readers.chain import Chain
+from millhopper.readers.map_function import keep_function
+from millhopper.readers.other_names import other_keywords
+from millhopper.readers.slots import Slot, declared
+from millhopper.readers.steps import append_steps
 
 if TYPE_CHECKING:
-    from millhopper.iterating.reader import Reader
+    from millhopper.readers.reader import Reader
 
 
-class CallingMethods(Chain):
+class FunctionMethods(Chain):
     """What Reader can do with functions of Python. Each method returns a new reader."""
 
     @other_keywords(

@@ -10,7 +10,7 @@ from itertools import islice
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from millhopper.iterating.memory_sources import Dataset
+from millhopper.readers.memory_sources import Dataset
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
