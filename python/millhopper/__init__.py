@@ -5,8 +5,8 @@
 ``Error``. ``reader`` and ``batch`` work on readers that are written in Python. ``Program``,
 ``layers`` and ``Executor`` write programs for the core and run them.
 
-The modules at the top of the package exist for their names, which users type; many of the names
-come from PaddlePaddle. The code is in the folders, which python/README.md describes.
+``fluid`` has all names of PaddlePaddle, which most modules at the top of the package pass on. The
+code is in the folders, which python/README.md describes.
 """
 
 import millhopper.base.libraries  # noqa: F401  # loads the core, before others do
@@ -18,6 +18,7 @@ from millhopper import (
     core,
     data_feeder,
     dataset,
+    fluid,
     framework,
     initializer,
     io,
@@ -30,33 +31,41 @@ from millhopper import (
     unique_name,
     vision,
 )
-from millhopper.base.places import (
+from millhopper.errors import EndOfData, Error
+from millhopper.fluid import (
+    Block,
     CPUPlace,
     CUDAPinnedPlace,
     CUDAPlace,
-    cpu_places,
-    cuda_places,
-    is_compiled_with_cuda,
-)
-from millhopper.core import LoDTensor, LoDTensorArray, Scope, Tensor
-from millhopper.errors import EndOfData, Error
-from millhopper.feeding.data_feeder import DataFeeder
-from millhopper.feeding.lod_tensor import create_lod_tensor, create_random_int_lodtensor
-from millhopper.framework import (
-    Block,
+    DataFeeder,
+    Executor,
+    LoDTensor,
+    LoDTensorArray,
     Operator,
+    ParamAttr,
     Parameter,
     Program,
+    Scope,
+    Tensor,
     Variable,
+    append_backward,
+    batch,
+    cpu_places,
+    create_lod_tensor,
+    create_random_int_lodtensor,
+    cuda_places,
     default_main_program,
     default_startup_program,
+    global_scope,
+    is_compiled_with_cuda,
     name_scope,
-    new_programs,
     program_guard,
+    scope_guard,
     switch_main_program,
     switch_startup_program,
 )
-from millhopper.generators.minibatch import batch
+from millhopper.fluid.framework import new_programs
+from millhopper.fluid.training import train
 from millhopper.loader.data_loader import DataLoader
 from millhopper.process.settings import (
     allow_exec,
@@ -66,9 +75,6 @@ from millhopper.process.settings import (
     set_index,
     set_threads,
 )
-from millhopper.programs.backward import append_backward
-from millhopper.programs.param_attr import ParamAttr
-from millhopper.programs.scope import global_scope, scope_guard
 from millhopper.ragged import Ragged
 from millhopper.readers.display import (
     load_ipython_extension,
@@ -78,8 +84,6 @@ from millhopper.readers.display import (
 from millhopper.readers.map_function import RecordId, current_record
 from millhopper.readers.reader import Reader
 from millhopper.readers.reader_stats import ReaderStats
-from millhopper.running.executor import Executor
-from millhopper.running.training import train
 
 __version__ = _core.version
 
@@ -123,6 +127,7 @@ __all__ = [
     "dataset",
     "default_main_program",
     "default_startup_program",
+    "fluid",
     "framework",
     "global_scope",
     "initializer",

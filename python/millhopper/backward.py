@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``append_backward`` under PaddlePaddle's module name; the code is in ``programs.backward``."""
-
-from millhopper.programs.backward import append_backward
-
-__all__ = ["append_backward"]
+# millhopper.fluid.backward, under this name, too.
+from millhopper.fluid.backward import *  # noqa: F403
+from millhopper.fluid.backward import __all__, __doc__  # noqa: F401

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``DataFeeder`` under PaddlePaddle's module name; the code is in ``feeding.data_feeder``."""
-
-from millhopper.feeding.data_feeder import DataFeeder
-
-__all__ = ["DataFeeder"]
+# millhopper.fluid.data_feeder, under this name, too.
+from millhopper.fluid.data_feeder import *  # noqa: F403
+from millhopper.fluid.data_feeder import __all__, __doc__  # noqa: F401

@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executor and scopes under PaddlePaddle's module name; the code is in ``running.executor``."""
-
-from millhopper.programs.scope import global_scope, scope_guard
-from millhopper.running.executor import Executor
-
-__all__ = ["Executor", "global_scope", "scope_guard"]
+# millhopper.fluid.executor, under this name, too.
+from millhopper.fluid.executor import *  # noqa: F403
+from millhopper.fluid.executor import __all__, __doc__  # noqa: F401

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``PyReader`` under PaddlePaddle's module name; the code is in ``feeding.py_reader``."""
-
-from millhopper.feeding.py_reader import PyReader
-
-__all__ = ["PyReader"]
+# millhopper.fluid.io, under this name, too.
+from millhopper.fluid.io import *  # noqa: F403
+from millhopper.fluid.io import __all__, __doc__  # noqa: F401

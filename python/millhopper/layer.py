@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``layer.data``, as in PaddlePaddle's reader design doc; the code is in ``layers.brief_data``."""
-
-from millhopper.layers.brief_data import data
-
-__all__ = ["data"]
+# millhopper.fluid.layer, under this name, too.
+from millhopper.fluid.layer import *  # noqa: F403
+from millhopper.fluid.layer import __all__, __doc__  # noqa: F401

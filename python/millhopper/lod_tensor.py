@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LoDTensors of lists, under PaddlePaddle's module name; the code is in ``feeding.lod_tensor``."""
-
-from millhopper.feeding.lod_tensor import create_lod_tensor, create_random_int_lodtensor
-
-__all__ = ["create_lod_tensor", "create_random_int_lodtensor"]
+# millhopper.fluid.lod_tensor, under this name, too.
+from millhopper.fluid.lod_tensor import *  # noqa: F403
+from millhopper.fluid.lod_tensor import __all__, __doc__  # noqa: F401

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``batch`` under PaddlePaddle's module name; the code is in ``generators.minibatch``."""
-
-from millhopper.generators.minibatch import batch
-
-__all__ = ["batch"]
+# millhopper.fluid.minibatch, under this name, too.
+from millhopper.fluid.minibatch import *  # noqa: F403
+from millhopper.fluid.minibatch import __all__, __doc__  # noqa: F401

@@ -1,22 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizers under PaddlePaddle's module name; the code is in ``programs.optimizer``."""
-
-from millhopper.programs.optimizer import (
-    SGD,
-    Adam,
-    AdamOptimizer,
-    Momentum,
-    MomentumOptimizer,
-    Optimizer,
-    SGDOptimizer,
-)
-
-__all__ = [
-    "Adam",
-    "AdamOptimizer",
-    "Momentum",
-    "MomentumOptimizer",
-    "Optimizer",
-    "SGD",
-    "SGDOptimizer",
-]
+# millhopper.fluid.optimizer, under this name, too.
+from millhopper.fluid.optimizer import *  # noqa: F403
+from millhopper.fluid.optimizer import __all__, __doc__  # noqa: F401

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ParamAttr`` under PaddlePaddle's module name; the code is in ``programs.param_attr``."""
-
-from millhopper.programs.param_attr import ParamAttr
-
-__all__ = ["ParamAttr"]
+# millhopper.fluid.param_attr, under this name, too.
+from millhopper.fluid.param_attr import *  # noqa: F403
+from millhopper.fluid.param_attr import __all__, __doc__  # noqa: F401

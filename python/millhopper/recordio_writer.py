@@ -1,17 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what readers in Python yield to RecordIO files, under PaddlePaddle's module name.
-
-The code is in ``feeding.recordio_writer``, whose docstring says more.
-"""
-
-from millhopper.feeding.recordio_writer import (
-    convert_reader_to_recordio_file,
-    convert_reader_to_recordio_files,
-    create_recordio_writer,
-)
-
-__all__ = [
-    "convert_reader_to_recordio_file",
-    "convert_reader_to_recordio_files",
-    "create_recordio_writer",
-]
+# millhopper.fluid.recordio_writer, under this name, too.
+from millhopper.fluid.recordio_writer import *  # noqa: F403
+from millhopper.fluid.recordio_writer import __all__, __doc__  # noqa: F401

@@ -17,7 +17,7 @@ import pytest
 from conftest import until
 from millhopper import _core
 from millhopper.base.zipped import zip_strict
-from millhopper.feeding.py_reader import ReaderVariable
+from millhopper.fluid.py_reader import ReaderVariable
 
 Element = tuple[Any, ...]
 

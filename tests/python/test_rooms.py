@@ -8,6 +8,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import millhopper
 import pytest
@@ -22,10 +23,7 @@ ROOMS: dict[str, set[str]] = {
     "readers": {"base", "programs"},
     "loader": {"base", "readers"},
     "dataset": {"base", "readers"},
-    "generators": {"base", "process", "readers"},
-    "feeding": {"base", "process", "programs", "readers", "generators"},
-    "layers": {"base", "programs", "feeding"},
-    "running": {"base", "programs", "readers", "generators", "feeding", "layers"},
+    "fluid": {"base", "process", "programs", "readers", "dataset"},
     "command": {"programs", ""},  # it describes the whole package
 }
 # The core imports errors and ragged by these names, so the code of both is at the top level.
@@ -119,18 +117,35 @@ def test_a_room_imports_those_below_it() -> None:
 
 def test_every_folder_is_a_room() -> None:
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert folders == {*ROOMS, "reader"}
+    assert folders == {*ROOMS, "layers", "reader"}
 
 
-def test_modules_of_the_lineages_names_hold_no_code() -> None:
+def test_modules_beside_the_rooms_hold_no_code() -> None:
     for name, path in modules().items():
-        room, _, inner = name.partition(".")
-        if name in FOR_ALL | {"__main__", "layers"} or room in ROOMS and name != "layers.io":
+        if name in FOR_ALL | {"__main__"} or name.partition(".")[0] in ROOMS:
             continue
         for node in ast.parse(path.read_text()).body:
             assert isinstance(
                 node, (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign)
             ), f"{path}:{node.lineno} is code; its place is a room"
+
+
+def test_names_of_the_lineage_are_those_of_fluid() -> None:
+    beside = [name for name in modules() if name and f"fluid.{name}" in modules()]
+    assert {"layers", "layers.ops", "optimizer", "reader.decorator"} <= set(beside)
+    for name in beside:
+        module = importlib.import_module(f"millhopper.{name}")
+        fluid = importlib.import_module(f"millhopper.fluid.{name}")
+        assert (module.__all__, module.__doc__) == (fluid.__all__, fluid.__doc__)
+        for public in fluid.__all__:
+            item = getattr(fluid, public)
+            if not isinstance(item, ModuleType):
+                assert getattr(module, public) is item
+    for name in millhopper.fluid.__all__:
+        assert hasattr(millhopper, name) or name in {"executor", "lod_tensor", "minibatch"}
+    assert millhopper.layers.relu is millhopper.fluid.layers.ops.relu
+    assert "relu" in dir(millhopper.layers)
+    assert "relu" in dir(millhopper.layers.ops)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +181,11 @@ def test_modules_of_the_lineages_names_hold_no_code() -> None:
         ("recordio_writer", "create_recordio_writer convert_reader_to_recordio_file"),
         ("recordio_writer", "convert_reader_to_recordio_files"),
         ("unique_name", "generate guard switch UniqueNameGenerator"),
+        ("fluid", "layers core framework io optimizer initializer executor param_attr backward"),
+        ("fluid", "CPUPlace CUDAPlace Program program_guard default_main_program Executor"),
+        ("fluid", "DataFeeder ParamAttr LoDTensor Scope global_scope scope_guard recordio_writer"),
+        ("fluid.io", "PyReader"),
+        ("fluid.layers.nn", "fc"),
     ],
 )
 def test_what_users_import_is_there(module: str, names: str) -> None:

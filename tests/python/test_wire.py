@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from millhopper.generators import wire
-from millhopper.generators.wire import WireError, decode, encode
+from millhopper.fluid.reader import wire
+from millhopper.fluid.reader.wire import WireError, decode, encode
 
 PLAIN: list[Any] = [
     None,

@@ -81,28 +81,35 @@ def _block(text: str) -> str:
     return f"```text\n{text}\n```\n" if text else ""
 
 
-def _module_lines(path: str, module: types.ModuleType, seen: set[int]) -> Iterator[str]:
+def _module_key(module: types.ModuleType) -> int:
+    """What a module has in common with those that pass on its names."""
+    return id(getattr(module, "__all__", module))
+
+
+def _module_lines(path: str, module: types.ModuleType, seen: dict[int, str]) -> Iterator[str]:
     yield f"## `{path}`\n"
     yield _block(_doc(module))
     inner = []
     for name, item in public_names(module):
         if inspect.ismodule(item):
-            inner.append((f"{path}.{name}", item))
+            first = seen.setdefault(_module_key(item), f"{path}.{name}")
+            if first == f"{path}.{name}":
+                inner.append((first, item))
+            else:
+                yield f"### `{path}.{name}`\n\nThe same as `{first}`.\n"
         elif not callable(item):
             yield f"### `{path}.{name}`\n\n`{item!r}`\n"
         elif id(item) in seen:
             yield f"### `{path}.{name}`\n\nDescribed above.\n"
         else:
-            seen.add(id(item))
+            seen[id(item)] = f"{path}.{name}"
             if isinstance(item, type):
                 yield from _class_lines(f"{path}.{name}", item)
             else:
                 yield f"### `{path}.{name}{_signature(item)}`\n"
                 yield _block(_doc(item))
     for inner_path, item in inner:
-        if id(item) not in seen:
-            seen.add(id(item))
-            yield from _module_lines(inner_path, item, seen)
+        yield from _module_lines(inner_path, item, seen)
 
 
 def _operator_lines() -> Iterator[str]:
@@ -122,7 +129,7 @@ def page() -> str:
     lines = [
         f"# Millhopper {millhopper.__version__}: reference\n",
         "Made by `python -m millhopper reference` out of docstrings and schemas.\n",
-        *_module_lines("millhopper", millhopper, {id(millhopper)}),
+        *_module_lines("millhopper", millhopper, {}),
         *_operator_lines(),
         *_format_lines(),
     ]
@@ -133,7 +140,7 @@ def chapters() -> list[str]:
     """The page in parts, each Markdown that begins with a heading of level 2: a module each, the
     operators, the file formats."""
     parts: list[str] = []
-    lines = [*_module_lines("millhopper", millhopper, {id(millhopper)}), *_operator_lines()]
+    lines = [*_module_lines("millhopper", millhopper, {}), *_operator_lines()]
     for line in [*lines, *_format_lines()]:
         if line.startswith("## "):
             parts.append(line)

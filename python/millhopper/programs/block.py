@@ -12,10 +12,9 @@ from millhopper.programs import unique_name
 from millhopper.programs.inference import infer_outputs
 from millhopper.programs.operator import Arguments, Operator, checked_operator
 from millhopper.programs.var_type import VarType, convert_dtype
-from millhopper.programs.variable import Parameter, Variable
+from millhopper.programs.variable import Initializer, Parameter, Variable
 
 if TYPE_CHECKING:
-    from millhopper.programs.initializer import Initializer
     from millhopper.programs.program import Program
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import abc
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from millhopper.programs.var_type import VarType, convert_dtype, dtype_name
 
 if TYPE_CHECKING:
     from millhopper.programs.block import Block
-    from millhopper.programs.initializer import Initializer
+    from millhopper.programs.operator import Operator
 
 # The member of VarType in framework.proto that describes the tensors of a kind of variable.
 _TENSOR_MEMBERS = {
@@ -196,6 +197,17 @@ class Variable(Arithmetic):
         if self.stop_gradient:
             message["stop_gradient"] = True
         return message
+
+
+class Initializer(abc.ABC):
+    """Appends the operator that fills a variable.
+
+    Source: PaddlePaddle's fluid.initializer, 2018.
+    """
+
+    @abc.abstractmethod
+    def __call__(self, var: Variable, block: Block) -> Operator:
+        """Appends the operator to a block, mostly the startup program's."""
 
 
 class Parameter(Variable):

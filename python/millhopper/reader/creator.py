@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of arrays, text and RecordIO files under the lineage's module name; the code is in
-``generators.creator``."""
-
-from millhopper.generators.creator import np_array, recordio, text_file
-
-__all__ = ["np_array", "recordio", "text_file"]
+# millhopper.fluid.reader.creator, under this name, too.
+from millhopper.fluid.reader.creator import *  # noqa: F403
+from millhopper.fluid.reader.creator import __all__, __doc__  # noqa: F401

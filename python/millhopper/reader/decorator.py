@@ -1,31 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of ``millhopper.reader`` under the lineage's name of the module they were in."""
-
-from millhopper.generators.decorators import (
-    ComposeNotAligned,
-    Fake,
-    cache,
-    chain,
-    compose,
-    firstn,
-    map_readers,
-    shuffle,
-)
-from millhopper.generators.pipe import PipeReader
-from millhopper.generators.processes import multiprocess_reader
-from millhopper.generators.threads import buffered, xmap_readers
-
-__all__ = [
-    "ComposeNotAligned",
-    "Fake",
-    "PipeReader",
-    "buffered",
-    "cache",
-    "chain",
-    "compose",
-    "firstn",
-    "map_readers",
-    "multiprocess_reader",
-    "shuffle",
-    "xmap_readers",
-]
+# millhopper.fluid.reader.decorator, under this name, too.
+from millhopper.fluid.reader.decorator import *  # noqa: F403
+from millhopper.fluid.reader.decorator import __all__, __doc__  # noqa: F401

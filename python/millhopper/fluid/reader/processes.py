@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 from millhopper.base.forks import end_of_pipe, left_open_in_child
 from millhopper.base.integers import integer
 from millhopper.base.python_reader import PythonReader, opened
-from millhopper.generators import wire
+from millhopper.fluid.reader import wire
 from millhopper.process.passes import PATIENCE, Entries, Pass, leave_all
 
 
@@ -62,9 +62,9 @@ def multiprocess_reader(
 
     Items consist of None, bool, int, float, str, bytes, tuples, lists, dicts, and of numpy arrays
     and numpy scalars that hold no Python objects. They arrive as equal values of the same type;
-    `millhopper.generators.wire` says how they travel. Nothing is pickled. The processes are forked,
-    so a reader may be any function, but threads of the parent must not hold locks that the readers
-    need.
+    `millhopper.fluid.reader.wire` says how they travel. Nothing is pickled. The processes are
+    forked, so a reader may be any function, but threads of the parent must not hold locks that the
+    readers need.
 
     A pass starts its processes when the consumer asks for the first item, and without `use_pipe`
     one thread for each process. They end at the end of the data, and when the consumer leaves by

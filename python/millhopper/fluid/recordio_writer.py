@@ -29,7 +29,7 @@ from millhopper import _core
 from millhopper.base.paths import Path
 from millhopper.base.python_reader import PythonReader, opened
 from millhopper.base.texts import checked_text
-from millhopper.feeding.data_feeder import DataFeeder
+from millhopper.fluid.data_feeder import DataFeeder
 
 __all__ = [
     "convert_reader_to_recordio_file",

@@ -1,33 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What parameters are filled with first.
+"""Initial values of parameters.
 
-Random numbers depend on ``Program.random_seed``, the initializer's ``seed`` and the parameter's
-name, and on nothing else: naming parameters (``ParamAttr(name=...)``) makes them the same in every
-program.
+Random numbers depend only on ``Program.random_seed``, the initializer's ``seed`` and the
+parameter's name. A parameter that has a fixed name (``ParamAttr(name=...)``) therefore starts with
+the same values in every program.
 """
 
 from __future__ import annotations
 
-import abc
 import math
 from typing import TYPE_CHECKING
 
 from millhopper.programs.operator import Operator
+from millhopper.programs.variable import Initializer, Variable
 
 if TYPE_CHECKING:
     from millhopper.programs.block import Block
-    from millhopper.programs.variable import Variable
 
-
-class Initializer(abc.ABC):
-    """Appends the operator that fills a variable.
-
-    Source: PaddlePaddle's fluid.initializer, 2018.
-    """
-
-    @abc.abstractmethod
-    def __call__(self, var: Variable, block: Block) -> Operator:
-        """Appends the operator to a block, mostly the startup program's."""
+__all__ = [
+    "Constant",
+    "ConstantInitializer",
+    "Initializer",
+    "MSRA",
+    "MSRAInitializer",
+    "Normal",
+    "NormalInitializer",
+    "Uniform",
+    "UniformInitializer",
+    "Xavier",
+    "XavierInitializer",
+]
 
 
 class ConstantInitializer(Initializer):

@@ -17,15 +17,21 @@ from millhopper.base.missing_slots import explain_missing_slots
 from millhopper.base.places import CPUPlace, CUDAPlace
 from millhopper.base.warn import warn_caller
 from millhopper.errors import Error
-from millhopper.feeding.feed_values import fed_tensors
+from millhopper.fluid.executor_state import SavingPrograms
+from millhopper.fluid.feed_values import fed_tensors
 from millhopper.programs.program import Program, default_main_program
-from millhopper.programs.scope import global_scope
+from millhopper.programs.scope import global_scope, scope_guard
 from millhopper.programs.variable import Variable
 from millhopper.ragged import Ragged
-from millhopper.running.saving import SavingPrograms
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
+
+__all__ = [
+    "Executor",
+    "global_scope",
+    "scope_guard",
+]
 
 # A fetched value: an array, or sequences of different lengths.
 Fetched: TypeAlias = "npt.NDArray[Any] | Ragged"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decorators that need neither threads nor processes.
+"""Decorators of readers; those that work ahead are in `threads` and `processes`.
 
 A *reader* is a function without parameters that returns an iterable of items; every call starts
 another pass, and several passes may run at once. A *decorator* takes readers and returns a reader.
@@ -21,6 +21,24 @@ from typing import Any, TypeVar
 from millhopper.base.integers import integer
 from millhopper.base.python_reader import PythonReader, opened
 from millhopper.errors import Error
+from millhopper.fluid.reader.pipe import PipeReader
+from millhopper.fluid.reader.processes import multiprocess_reader
+from millhopper.fluid.reader.threads import buffered, xmap_readers
+
+__all__ = [
+    "ComposeNotAligned",
+    "Fake",
+    "PipeReader",
+    "buffered",
+    "cache",
+    "chain",
+    "compose",
+    "firstn",
+    "map_readers",
+    "multiprocess_reader",
+    "shuffle",
+    "xmap_readers",
+]
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -16,7 +16,7 @@ from millhopper._core import LoDTensor
 from millhopper.base.places import CUDAPlace, cpu_places, cuda_places
 from millhopper.base.python_reader import PythonReader, opened
 from millhopper.base.zipped import zip_strict
-from millhopper.feeding.feed_values import exactly, numbers_of
+from millhopper.fluid.feed_values import exactly, numbers_of
 from millhopper.programs.program import Program, default_main_program
 from millhopper.programs.var_type import VarType, dtype_name
 from millhopper.programs.variable import Variable

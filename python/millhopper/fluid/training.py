@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from millhopper._core import Scope
 from millhopper.base.places import CPUPlace, CUDAPlace
 from millhopper.base.python_reader import PythonReader, opened
-from millhopper.feeding.data_feeder import DataFeeder, brief
-from millhopper.layers import brief_data
+from millhopper.fluid import layer as brief_data
+from millhopper.fluid.data_feeder import DataFeeder, brief
+from millhopper.fluid.executor import Executor, fetch_names
 from millhopper.programs.program import (
     Program,
     default_main_program,
@@ -21,7 +22,6 @@ from millhopper.programs.program import (
 )
 from millhopper.programs.variable import Variable
 from millhopper.readers.reader import Reader
-from millhopper.running.executor import Executor, fetch_names
 
 if TYPE_CHECKING:
     from types import EllipsisType  # novm: Python has it from 3.10 on

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``millhopper.layer.data``: fed variables as the reader design doc declares them, in brief."""
+"""``layer.data``: fed variables as PaddlePaddle's reader design doc declares them, in brief."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from millhopper.layers import fed_data
+from millhopper.fluid.layers import fed_data
 from millhopper.programs.program import default_main_program
 from millhopper.programs.variable import Variable
 

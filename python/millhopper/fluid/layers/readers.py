@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from millhopper import _core
 from millhopper.base.ranks import shard_problem
-from millhopper.layers import helper
+from millhopper.fluid.layers import helper
 from millhopper.programs import unique_name
 from millhopper.programs.reader_creation import (
     Shapes,

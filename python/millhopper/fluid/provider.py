@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from millhopper.base.python_reader import PythonReader, opened
-from millhopper.feeding.data_feeder import DataFeeder
-from millhopper.feeding.fed_queue import Element, FedQueue
-from millhopper.generators.minibatch import batch
+from millhopper.fluid.data_feeder import DataFeeder
+from millhopper.fluid.fed_queue import Element, FedQueue
+from millhopper.fluid.minibatch import batch
 from millhopper.programs.var_type import dtype_name
 from millhopper.programs.variable import Variable
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-    from millhopper.programs.initializer import Initializer
+    from millhopper.fluid.initializer import Initializer
+
+__all__ = ["ParamAttr"]
 
 # What layers take as param_attr and bias_attr: a ParamAttr, a name, an initializer, None for all
 # defaults, or False for no parameter.

@@ -11,6 +11,11 @@ import numpy as np
 from millhopper._core import LoDTensor
 from millhopper.base.places import CPUPlace, CUDAPlace
 
+__all__ = [
+    "create_lod_tensor",
+    "create_random_int_lodtensor",
+]
+
 Lengths = Sequence[Sequence[int]]
 
 

@@ -7,11 +7,11 @@ import abc
 from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
+from millhopper.fluid.backward import append_backward
+from millhopper.fluid.parameters import make_persistable
 from millhopper.programs import unique_name
-from millhopper.programs.backward import append_backward
 from millhopper.programs.block import Block
 from millhopper.programs.operator import Operator
-from millhopper.programs.parameters import make_persistable
 from millhopper.programs.program import (
     OPTIMIZE_ROLE,
     Program,
@@ -20,6 +20,16 @@ from millhopper.programs.program import (
 )
 from millhopper.programs.var_type import VarType
 from millhopper.programs.variable import Parameter, Variable
+
+__all__ = [
+    "Adam",
+    "AdamOptimizer",
+    "Momentum",
+    "MomentumOptimizer",
+    "Optimizer",
+    "SGD",
+    "SGDOptimizer",
+]
 
 
 class Optimizer(abc.ABC):

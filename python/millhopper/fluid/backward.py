@@ -17,6 +17,8 @@ from millhopper.programs.variable import Parameter, Variable
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
+__all__ = ["append_backward"]
+
 _GRAD = "@GRAD"
 _LOSS_ROLE = 0x100  # of the lineage, beside BACKWARD_ROLE, for the loss's own gradient
 

@@ -7,9 +7,9 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+from millhopper.fluid.initializer import ConstantInitializer, Initializer, XavierInitializer
+from millhopper.fluid.param_attr import ParamAttr, ParamAttrLike
 from millhopper.programs import unique_name
-from millhopper.programs.initializer import ConstantInitializer, Initializer, XavierInitializer
-from millhopper.programs.param_attr import ParamAttr, ParamAttrLike
 from millhopper.programs.program import default_main_program, default_startup_program
 from millhopper.programs.var_type import convert_dtype, is_float
 from millhopper.programs.variable import Parameter, Variable

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Runs programs: executors, training loops, and settings of the whole process."""
