@@ -105,6 +105,13 @@ def test_no_module_is_in_a_circle_of_imports() -> None:
     assert circles(edges()) == []
 
 
+def test_only_parts_of_programs_name_one_another_as_types() -> None:
+    # A program has blocks, they have operators and variables, and each tells whose it is.
+    (parts,) = circles(edges(of_types=True))
+    names = "program block operator variable arithmetic inference"
+    assert parts == {f"programs.{name}" for name in names.split()}
+
+
 def test_a_room_imports_those_below_it() -> None:
     for module, others in edges(of_types=True).items():
         room = module.partition(".")[0]

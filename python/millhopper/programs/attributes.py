@@ -8,13 +8,10 @@ import math
 import numbers
 import operator
 import os
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from millhopper.programs.block import Block
 
 
 class AttrType(enum.IntEnum):
@@ -103,10 +100,10 @@ def _string(value: Any) -> str:
     return text
 
 
-def _block(value: Any) -> Block:
+def _block(value: Any) -> object:
     if not hasattr(value, "append_op"):
         raise TypeError
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 # By attribute type: the field of OpDesc.Attr that holds the value, what converts it (or each item
@@ -186,7 +183,7 @@ def attribute_to_dict(name: str, type: str, value: Any) -> dict[str, Any]:
     return {"name": name, "type": type, field: value}
 
 
-def attribute_from_dict(message: Mapping[str, Any], blocks: list[Block]) -> tuple[str, Any]:
+def attribute_from_dict(message: Mapping[str, Any], blocks: Sequence[object]) -> tuple[str, Any]:
     """The type and value of a message OpDesc.Attr; ``blocks`` are those of its program."""
     type = message["type"]
     field, _, is_list = _TYPES[type]

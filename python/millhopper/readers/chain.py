@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from millhopper import _core
 from millhopper.base.integers import UINT64_MAX, integer_within
@@ -19,12 +19,13 @@ from millhopper.readers.map_function import Held
 from millhopper.readers.slots import Slot, declared
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeAlias
+    from typing_extensions import Self, TypeAlias
 
-    from millhopper.readers.reader import Reader
 
 # The names of a reader's slots, or the function of map that tells them in the first pass.
 Names: TypeAlias = "Iterable[str] | _core.Function | None"
+
+AnyReader = TypeVar("AnyReader", bound="Chain")
 
 
 class Chain:
@@ -108,7 +109,7 @@ class Chain:
         seed: int = 0,
         name: str = "reader",
         **attributes: object,
-    ) -> Reader:
+    ) -> Self:
         """A source made by a creation operator, for example ``create_random_data_generator``.
 
         Args and errors are those of ``open_files``; ``attributes`` are those of the operator.
@@ -128,16 +129,15 @@ class Chain:
         slots: Mapping[str, Slot] | None = None,
         seed: int = 0,
         functions: Iterable[Held] = (),
-    ) -> Reader:
+    ) -> Self:
         """The reader that an operator creates in a program of its own."""
         checked_text("operator", operator)
         checked_text("name", name)
         title = "startup program"
         program = _with_reader(Program(), title, operator, name, attributes, slots)
-        made = cls(program, variable=name, names=names, seed=seed, functions=functions)
-        return cast("Reader", made)
+        return cls(program, variable=name, names=names, seed=seed, functions=functions)
 
-    def decorate(self, operator: str, *, name: str = "", **attributes: object) -> Reader:
+    def decorate(self, operator: str, *, name: str = "", **attributes: object) -> Self:
         """Decorates this reader by a creation operator, which may be that of a plugin.
 
         Args:
@@ -158,7 +158,7 @@ class Chain:
         attributes: Mapping[str, object],
         names: Names,
         functions: Iterable[Held],
-    ) -> Reader:
+    ) -> Self:
         checked_text("operator", operator)
         checked_text("name", name)
         short = operator.removeprefix("create_").removeprefix("python_").removesuffix("_reader")
@@ -179,7 +179,7 @@ class Chain:
         attributes: Mapping[str, object],
         names: Names,
         functions: Iterable[Held],
-    ) -> Reader:
+    ) -> Self:
         """The reader that an operator creates behind a program, with the seed of this reader."""
         variable = checked_text("name", variable)
         text = _with_reader(program, self._name, operator, variable, attributes, slots, inputs)
@@ -193,7 +193,7 @@ class Chain:
         )
         made._names_from = names if isinstance(names, _core.Function) else None
         made._warn(warning for warning in made._core.warnings() if warning[0] == variable)
-        return cast("Reader", made)
+        return made
 
     def _warn(self, warnings: Iterable[tuple[str, str]]) -> None:
         for variable, text in warnings:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from millhopper.programs.program import Program
-from millhopper.readers.chain import Chain
+from millhopper.readers.chain import AnyReader, Chain
 
 if TYPE_CHECKING:
-    from millhopper.readers.reader import Reader
+    from typing_extensions import Self
 
 
 class CombineMethods(Chain):
@@ -27,7 +27,7 @@ class CombineMethods(Chain):
     Source: Millhopper's own.
     """
 
-    def chain(self, *others: Reader, name: str = "") -> Reader:
+    def chain(self, *others: Self, name: str = "") -> Self:
         """Yields all elements of this reader, then all of the next; all have the same slots.
 
         Only an axis may be of any size in one of them, as after ``map``, and of a known one in
@@ -49,11 +49,11 @@ class CombineMethods(Chain):
 
     def zip(
         self,
-        *others: Reader,
+        *others: Self,
         check_alignment: bool = True,
         names: Iterable[str] | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Yields elements with the slots of all readers, side by side.
 
         Args:
@@ -77,12 +77,12 @@ class CombineMethods(Chain):
 
     def mix(
         self,
-        *others: Reader,
+        *others: Self,
         weights: Sequence[float] | None = None,
         when_exhausted: str = "stop",
         seed: int = 0,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Yields the elements of several readers by turns, by weight; all have the same slots.
 
         After any number of elements the part of each reader is within 1 of its weight's share. The
@@ -120,7 +120,7 @@ class CombineMethods(Chain):
         return _combined("create_mix_reader", readers, _same_names(readers), attributes, name)
 
 
-def _readers(first: object, others: Iterable[object]) -> list[Reader]:
+def _readers(first: AnyReader, others: Iterable[AnyReader]) -> list[AnyReader]:
     """Raises:
     TypeError: one of them is no Reader.
     """
@@ -131,16 +131,16 @@ def _readers(first: object, others: Iterable[object]) -> list[Reader]:
         is_list = isinstance(reader, (list, tuple))
         hint = "; each reader is an argument of its own, without a list" if is_list else ""
         raise TypeError(f"{reader!r} is no Reader{hint}")
-    return cast("list[Reader]", readers)
+    return readers
 
 
 def _combined(
     operator: str,
-    readers: list[Reader],
+    readers: list[AnyReader],
     names: list[str] | None,
     attributes: Mapping[str, object],
     name: str,
-) -> Reader:
+) -> AnyReader:
     """The reader that an operator creates on top of copies of the readers' chains."""
     first = readers[0]
     short = operator.removeprefix("create_").removesuffix("_reader")
@@ -166,12 +166,12 @@ def _combined(
     )
 
 
-def _names_of(reader: Reader) -> list[str] | None:
+def _names_of(reader: Chain) -> list[str] | None:
     """What its slots are called; None if neither it says so nor a function of map."""
     return reader._names if reader._names_from is None else reader._slot_names()
 
 
-def _same_names(readers: list[Reader]) -> list[str] | None:
+def _same_names(readers: Sequence[Chain]) -> list[str] | None:
     """What the slots of readers that have the same slots are called."""
     known = [names for names in map(_names_of, readers) if names is not None]
     for names in known[1:]:
@@ -183,7 +183,7 @@ def _same_names(readers: list[Reader]) -> list[str] | None:
     return known[0] if known else None
 
 
-def _joined_names(readers: list[Reader]) -> list[str] | None:
+def _joined_names(readers: Sequence[Chain]) -> list[str] | None:
     """What the slots of the readers are called, side by side."""
     if not any(map(_names_of, readers)):
         return None

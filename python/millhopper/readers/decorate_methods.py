@@ -13,7 +13,7 @@ from millhopper.errors import Error
 from millhopper.readers.chain import Chain
 
 if TYPE_CHECKING:
-    from millhopper.readers.reader import Reader
+    from typing_extensions import Self
 
 
 class DecorateMethods(Chain):
@@ -21,7 +21,7 @@ class DecorateMethods(Chain):
 
     def shuffle(
         self, buffer_size: int, *, seed: int = 0, reshuffle: bool = True, name: str = ""
-    ) -> Reader:
+    ) -> Self:
         """Draws elements at random from a window of ``buffer_size``, which is refilled meanwhile.
 
         Every pass has another order, which ``seed``, the reader's own seed and ``name`` decide.
@@ -51,11 +51,11 @@ class DecorateMethods(Chain):
             reshuffle=reshuffle,
         )
 
-    def multi_pass(self, pass_num: int, *, name: str = "") -> Reader:
+    def multi_pass(self, pass_num: int, *, name: str = "") -> Self:
         """Makes one pass of ``pass_num`` passes, each in its own order."""
         return self.decorate("create_multi_pass_reader", name=name, pass_num=pass_num)
 
-    def repeat(self, count: int | None = None, *, name: str = "") -> Reader:
+    def repeat(self, count: int | None = None, *, name: str = "") -> Self:
         """``multi_pass`` by the name that other libraries give it.
 
         Source: tf.data.Dataset.repeat.
@@ -78,7 +78,7 @@ class DecorateMethods(Chain):
         by: str = "record",
         even: str = "none",
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Yields one of ``num_shards`` parts.
 
         In every pass the parts are disjoint and together contain all elements, if the readers below
@@ -129,14 +129,14 @@ class DecorateMethods(Chain):
             raise Error(f"shard: {problem}")
         return reader
 
-    def take(self, count: int, *, name: str = "") -> Reader:
+    def take(self, count: int, *, name: str = "") -> Self:
         """Yields the first ``count`` elements of each pass; fewer, if there are fewer.
 
         Behind ``shuffle`` these are others in each pass, unless that has ``reshuffle=False``.
         """
         return self.decorate("create_take_reader", name=name, count=count)
 
-    def skip(self, count: int, *, name: str = "") -> Reader:
+    def skip(self, count: int, *, name: str = "") -> Self:
         """Yields the elements of each pass behind the first ``count``, which are not loaded.
 
         Behind a ``shuffle`` that has not ``reshuffle=False``, and whatever else orders each pass
@@ -144,7 +144,7 @@ class DecorateMethods(Chain):
         """
         return self.decorate("create_skip_reader", name=name, count=count)
 
-    def fake(self, count: int, *, name: str = "") -> Reader:
+    def fake(self, count: int, *, name: str = "") -> Self:
         """Yields the first element of each pass ``count`` times.
 
         A loop over it costs what it does besides reading, so it shows whether reading is what a
@@ -156,7 +156,7 @@ class DecorateMethods(Chain):
 
     def dedupe(
         self, slots: Sequence[int | str] | None = None, *, entries: int = 1 << 20, name: str = ""
-    ) -> Reader:
+    ) -> Self:
         """Leaves out elements that equal an earlier element of the pass, byte for byte.
 
         Args:
@@ -183,7 +183,7 @@ class DecorateMethods(Chain):
         disk_bytes: int | None = None,
         data_version: str | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Keeps the elements of a pass, in memory or on a disk; later passes read them from there.
 
         Every pass is the same, that of the first pass, so put ``shuffle`` behind it, not before it.
@@ -228,7 +228,7 @@ class DecorateMethods(Chain):
             data_version=data_version,
         )
 
-    def double_buffer(self, depth: int = 2, *, name: str = "") -> Reader:
+    def double_buffer(self, depth: int = 2, *, name: str = "") -> Self:
         """Keeps ``depth`` elements ready, which worker threads load while the loop does its work.
 
         Elements that load in less than about 5 us are loaded when the loop asks for them, because

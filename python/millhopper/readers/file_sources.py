@@ -16,7 +16,7 @@ from millhopper.readers.other_names import other_keywords
 from millhopper.readers.slots import Slot, named
 
 if TYPE_CHECKING:
-    from millhopper.readers.reader import Reader
+    from typing_extensions import Self
 
 
 _NULLS = "null=NA,NULL behind a field names the texts that are no value there"
@@ -56,7 +56,7 @@ class FileSources(Chain):
         seed: int = 0,
         name: str = "files",
         **attributes: object,
-    ) -> Reader:
+    ) -> Self:
         """Reads many files as one stream, one record of each in turn: operator ``open_files``.
 
         For example, of a table with a header::

@@ -17,7 +17,7 @@ from millhopper.readers.slots import Slot, declared
 from millhopper.readers.steps import append_steps
 
 if TYPE_CHECKING:
-    from millhopper.readers.reader import Reader
+    from typing_extensions import Self
 
 
 class FunctionMethods(Chain):
@@ -33,7 +33,7 @@ class FunctionMethods(Chain):
         *,
         slots: Mapping[str, Slot] | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Yields what ``function`` returns for each element, in the order of the elements.
 
         Several of the core's threads call the function at once, so it must not change shared data.
@@ -74,7 +74,7 @@ class FunctionMethods(Chain):
 
     def filter(
         self, condition: str | Callable[[dict[str, Any]], object], *, name: str = ""
-    ) -> Reader:
+    ) -> Self:
         """Yields the elements for which ``condition`` is true, in their order.
 
         A slot is looked at in C++; ``apply`` makes one. A function is called as that of ``map``
@@ -99,9 +99,7 @@ class FunctionMethods(Chain):
             return self._filter_by_slot(condition, name)
         return self._filter_by_function(condition, name)
 
-    def _filter_by_function(
-        self, function: Callable[[dict[str, Any]], object], name: str
-    ) -> Reader:
+    def _filter_by_function(self, function: Callable[[dict[str, Any]], object], name: str) -> Self:
         if not callable(function):
             raise TypeError(f"filter takes a slot or a function of an element: {function!r}")
 
@@ -118,7 +116,7 @@ class FunctionMethods(Chain):
             "create_python_filter_reader", name, {}, attributes, self._naming, functions
         )
 
-    def _filter_by_slot(self, slot: str, name: str) -> Reader:
+    def _filter_by_slot(self, slot: str, name: str) -> Self:
         variable = checked_text("name", name) or f"{self._variable}.filter"
         program = Program.parse_from_string(self._program, self._settings)
         slots, attributes = append_steps(program, self._variable, self._slot_names(), ())

@@ -12,7 +12,7 @@ from millhopper.readers.chain import Chain, Names
 from millhopper.readers.other_names import other_keywords
 
 if TYPE_CHECKING:
-    from millhopper.readers.reader import Reader
+    from typing_extensions import Self
 
 # Of tf.data and Grain.
 _BATCH_KEYWORDS = {
@@ -27,7 +27,7 @@ class GatherMethods(Chain):
     @other_keywords(**_BATCH_KEYWORDS)
     def batch(
         self, batch_size: int, *, drop_last: bool = False, mode: str = "concat", name: str = ""
-    ) -> Reader:
+    ) -> Self:
         """Makes one element of ``batch_size`` elements.
 
         Args:
@@ -45,7 +45,7 @@ class GatherMethods(Chain):
             mode=mode,
         )
 
-    def unbatch(self, *, mode: str = "concat", name: str = "") -> Reader:
+    def unbatch(self, *, mode: str = "concat", name: str = "") -> Self:
         """Yields the instances of batches: rows, or sequences of ragged slots.
 
         Args:
@@ -70,7 +70,7 @@ class GatherMethods(Chain):
         lengths: bool = False,
         drop_last: bool = False,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Makes batches in which sequences are padded: a ragged slot becomes [batch, length, ...].
 
         Args:
@@ -120,7 +120,7 @@ class GatherMethods(Chain):
         pad_values: float | Sequence[float] = 0,
         lengths: bool = False,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Makes batches of elements of similar length, which need little padding.
 
         Args:
@@ -176,7 +176,7 @@ class GatherMethods(Chain):
         pad_values: float | Sequence[float] = 0,
         lengths: bool = False,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Makes batches of at most ``max_tokens`` tokens, of elements that follow one another.
 
         Args:
@@ -225,7 +225,7 @@ class GatherMethods(Chain):
         overlong: str = "error",
         pad_values: float | Sequence[float] = 0,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Packs documents, one an element, into rows of ``length`` tokens.
 
         Each slot becomes [1, length, ...]. Two slots follow, int32 [1, length], which are called
@@ -286,7 +286,7 @@ class GatherMethods(Chain):
         stride: int = 1,
         drop_last: bool = False,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Makes sliding windows, each ``size`` elements joined along their leading axis.
 
         Args:

@@ -10,9 +10,8 @@ from millhopper.base.floats import floats
 from millhopper.readers.operator_methods import OperatorMethods
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeAlias
+    from typing_extensions import Self, TypeAlias
 
-    from millhopper.readers.reader import Reader
 
 Numbers: TypeAlias = "float | Sequence[float]"
 Size: TypeAlias = "int | Sequence[int]"
@@ -60,7 +59,7 @@ class ImageMethods(OperatorMethods):
         max_pixels: int | None = None,
         output: str | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Decodes JPEG, PNG and WebP images, uint8 ``[n]``, to uint8 ``[1, h, w, channels]``.
 
         Images in other formats are errors that name the format; ``map`` with a function that calls
@@ -112,7 +111,7 @@ class ImageMethods(OperatorMethods):
         side: str = "short",
         slot: str | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Resizes images to [height, width], or so that the short (or long) ``side`` is ``size``.
 
         Colours and gray with alpha are weighed by it, as Pillow does. Masks need
@@ -133,11 +132,11 @@ class ImageMethods(OperatorMethods):
 
     def crop(
         self, size: Size, *, top: int = 0, left: int = 0, slot: str | None = None, name: str = ""
-    ) -> Reader:
+    ) -> Self:
         """Keeps [height, width] pixels from row top, column left on. Source: operator crop."""
         return self.apply("crop", slot, size=_sides(size), top=top, left=left, name=name)
 
-    def center_crop(self, size: Size, *, slot: str | None = None, name: str = "") -> Reader:
+    def center_crop(self, size: Size, *, slot: str | None = None, name: str = "") -> Self:
         """Keeps the middle, [height, width]; smaller images are an error (``pad`` them first).
 
         Source: operator center_crop.
@@ -154,7 +153,7 @@ class ImageMethods(OperatorMethods):
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Keeps a random part, [height, width], of images that ``pad`` first gives ``padding``.
 
         Source: operators pad and random_crop; torchvision's RandomCrop, without pad_if_needed.
@@ -175,7 +174,7 @@ class ImageMethods(OperatorMethods):
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Resizes a part of random area and ratio to [height, width].
 
         Source: operator random_resized_crop; torchvision's distribution.
@@ -194,13 +193,13 @@ class ImageMethods(OperatorMethods):
 
     def random_horizontal_flip(
         self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None, name: str = ""
-    ) -> Reader:
+    ) -> Self:
         """Mirrors left and right with probability p. Source: operator flip."""
         return self.apply("flip", slot, axis="horizontal", p=float(p), seed=seed, name=name)
 
     def random_vertical_flip(
         self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None, name: str = ""
-    ) -> Reader:
+    ) -> Self:
         """Mirrors top and bottom with probability p. Source: operator flip."""
         return self.apply("flip", slot, axis="vertical", p=float(p), seed=seed, name=name)
 
@@ -212,7 +211,7 @@ class ImageMethods(OperatorMethods):
         padding_mode: str = "constant",
         slot: str | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Puts pixels around images: all, [left and right, top and bottom], or one for each side.
 
         Source: operator pad.
@@ -230,7 +229,7 @@ class ImageMethods(OperatorMethods):
         scale: float = 1 / 255,
         slot: str | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Makes float32 (value * scale - mean) / std, for all channels or for each.
 
         Source: operator normalize.
@@ -239,14 +238,14 @@ class ImageMethods(OperatorMethods):
             "normalize", slot, mean=floats(mean), std=floats(std), scale=float(scale), name=name
         )
 
-    def to_chw(self, *, slot: str | None = None, name: str = "") -> Reader:
+    def to_chw(self, *, slot: str | None = None, name: str = "") -> Self:
         """Turns [N, height, width, channels] into [N, channels, height, width].
 
         Source: operator transpose.
         """
         return self.apply("transpose", slot, axis=[0, 3, 1, 2], name=name)
 
-    def grayscale(self, channels: int = 1, *, slot: str | None = None, name: str = "") -> Reader:
+    def grayscale(self, channels: int = 1, *, slot: str | None = None, name: str = "") -> Self:
         """Makes images gray, of one channel or of three equal ones. Source: operator grayscale."""
         return self.apply("grayscale", slot, num_output_channels=channels, name=name)
 
@@ -260,7 +259,7 @@ class ImageMethods(OperatorMethods):
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Changes colours at random: d, or (low, high), for each of the four.
 
         Source: operator color_jitter; torchvision's ColorJitter.
@@ -284,7 +283,7 @@ class ImageMethods(OperatorMethods):
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Turns images by a random angle, from -degrees to degrees, or (low, high).
 
         Source: operator rotate.
@@ -309,7 +308,7 @@ class ImageMethods(OperatorMethods):
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Turns, moves, scales and shears images at random. Source: operator affine."""
         return self.apply(
             "affine",
@@ -332,7 +331,7 @@ class ImageMethods(OperatorMethods):
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Covers a random rectangle with probability p. Source: operator cutout."""
         return self.apply(
             "cutout",
@@ -352,7 +351,7 @@ class ImageMethods(OperatorMethods):
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Makes images soft, by a sigma or by one that is drawn from (low, high).
 
         Args:
@@ -378,7 +377,7 @@ class ImageMethods(OperatorMethods):
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Keeps the upper bits of values with probability p. Source: operator posterize."""
         return self.apply("posterize", slot, bits=bits, p=float(p), seed=seed, name=name)
 
@@ -390,7 +389,7 @@ class ImageMethods(OperatorMethods):
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Turns values from threshold on over with probability p. Source: operator solarize."""
         return self.apply(
             "solarize", slot, threshold=float(threshold), p=float(p), seed=seed, name=name
@@ -398,13 +397,13 @@ class ImageMethods(OperatorMethods):
 
     def random_autocontrast(
         self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None, name: str = ""
-    ) -> Reader:
+    ) -> Self:
         """Spreads values over the whole range with probability p. Source: operator autocontrast."""
         return self.apply("autocontrast", slot, p=float(p), seed=seed, name=name)
 
     def random_equalize(
         self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None, name: str = ""
-    ) -> Reader:
+    ) -> Self:
         """Makes values about equally frequent with probability p. Source: operator equalize."""
         return self.apply("equalize", slot, p=float(p), seed=seed, name=name)
 
@@ -416,7 +415,7 @@ class ImageMethods(OperatorMethods):
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Makes images softer (below 1) or sharper (above 1) with probability p.
 
         Source: operator adjust_sharpness; torchvision's RandomAdjustSharpness.
@@ -441,7 +440,7 @@ class ImageMethods(OperatorMethods):
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Changes images num_ops times, each time in one of 14 ways that is drawn.
 
         Source: operator rand_augment; torchvision's RandAugment.
@@ -468,7 +467,7 @@ class ImageMethods(OperatorMethods):
         label: str = "label",
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Mixes each image of a batch, which is float32, with the one before it.
 
         Args:
@@ -491,7 +490,7 @@ class ImageMethods(OperatorMethods):
         label: str = "label",
         seed: int | None = None,
         name: str = "",
-    ) -> Reader:
+    ) -> Self:
         """Puts a rectangle of the image before it into each image ``[N, h, w, c]`` of a batch.
 
         The arguments are those of ``mixup``. Source: operator cutmix; torchvision's CutMix.
@@ -507,7 +506,7 @@ class ImageMethods(OperatorMethods):
         alpha: float,
         seed: int | None,
         name: str,
-    ) -> Reader:
+    ) -> Self:
         images = self._default_slot() if slot is None else slot
         return self.apply(
             operator,

@@ -13,7 +13,7 @@ from millhopper.readers.view import RaggedArrays, View, optional_module
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-    from millhopper.readers.reader import Reader
+    from millhopper.readers.loop_methods import LoopMethods
 
 jax = optional_module("jax", "millhopper.jax", "jax")
 
@@ -37,7 +37,7 @@ class JaxReader(View[Array]):
     of its values and a tuple of offsets, which are copied.
     """
 
-    def __init__(self, reader: Reader, device: Any = None) -> None:
+    def __init__(self, reader: LoopMethods, device: Any = None) -> None:
         """``device`` is what ``jax.device_put`` accepts: a device, a sharding, or None."""
         super().__init__(reader)
         self._device = device

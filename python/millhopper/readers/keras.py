@@ -13,7 +13,7 @@ from millhopper.readers.view import optional_module
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-    from millhopper.readers.reader import Reader
+    from millhopper.readers.loop_methods import LoopMethods
     from millhopper.readers.slots import Batch
 
 keras: Any = optional_module("keras", "millhopper.Reader.keras", "keras")
@@ -31,7 +31,7 @@ class KerasReader(keras.utils.PyDataset):  # type: ignore[misc]
 
     def __init__(
         self,
-        reader: Reader,
+        reader: LoopMethods,
         inputs: Names,
         targets: Names,
         weights: Names,

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from millhopper import _core
 from millhopper.base.zipped import zip_strict
 from millhopper.ragged import Ragged
-from millhopper.readers.chain import Chain
+from millhopper.readers.chain import AnyReader, Chain
 from millhopper.readers.fields import Fields, field_entries
 from millhopper.readers.map_function import guess_fields, keep_function, keep_stream
 from millhopper.readers.slots import Slot, declared
 
 if TYPE_CHECKING:
-    from millhopper.readers.reader import Reader
+    from typing_extensions import Self
 
 
 @runtime_checkable
@@ -38,9 +38,9 @@ class MemorySources(Chain):
     """
 
     # Makes the same reader with all elements in a random order, if it can be made so.
-    _shuffled: Callable[[int], Reader] | None = None
+    _shuffled: Callable[[int], Self] | None = None
 
-    def shuffled_whole(self, seed: int) -> Reader | None:
+    def shuffled_whole(self, seed: int) -> Self | None:
         """This reader with all elements in a random order, in no memory; another one in each pass.
 
         Args:
@@ -60,7 +60,7 @@ class MemorySources(Chain):
         reshuffle: bool = True,
         seed: int = 0,
         name: str = "arrays",
-    ) -> Reader:
+    ) -> Self:
         """Reads the rows of arrays, which are not copied.
 
         An element is a row of each array, with a leading axis of 1, so that a batch has the shape
@@ -115,7 +115,7 @@ class MemorySources(Chain):
         shuffle: bool,
         seed: int,
         reshuffle: bool = True,
-    ) -> Reader:
+    ) -> Self:
         attributes = {
             "arrays": held.number,
             "count": count,
@@ -138,7 +138,7 @@ class MemorySources(Chain):
         reshuffle: bool = True,
         seed: int = 0,
         name: str = "dataset",
-    ) -> Reader:
+    ) -> Self:
         """Reads ``dataset[0]`` to ``dataset[len(dataset) - 1]``, in order or shuffled.
 
         ::
@@ -193,7 +193,7 @@ class MemorySources(Chain):
         shuffle: bool,
         seed: int,
         reshuffle: bool = True,
-    ) -> Reader:
+    ) -> Self:
         numbers = indices(
             cls, count, shuffle=shuffle, seed=seed, name=f"{name}.numbers", reshuffle=reshuffle
         )
@@ -206,7 +206,7 @@ class MemorySources(Chain):
     @classmethod
     def from_arrow(
         cls, source: object, *, fields: Fields | None = None, seed: int = 0, name: str = "arrow"
-    ) -> Reader:
+    ) -> Self:
         """Reads the rows of tables and streams of other libraries, without a copy in between.
 
         The core pulls batches through Arrow's C stream interface, on its own threads and without
@@ -245,14 +245,14 @@ class MemorySources(Chain):
 
 
 def indices(
-    cls: type[Chain],
+    cls: type[AnyReader],
     count: int,
     *,
     shuffle: bool,
     seed: int,
     name: str = "numbers",
     reshuffle: bool = True,
-) -> Reader:
+) -> AnyReader:
     """A reader of the numbers 0 to ``count - 1``, in the slot ``index``."""
     attributes = {"count": count, "shuffle_records": shuffle, "reshuffle": reshuffle}
     return cls._source("create_index_reader", name, attributes, ["index"], seed=seed)

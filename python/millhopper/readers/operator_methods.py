@@ -20,7 +20,7 @@ from millhopper.readers.steps import (
 )
 
 if TYPE_CHECKING:
-    from millhopper.readers.reader import Reader
+    from typing_extensions import Self
 
 
 class OperatorMethods(Chain):
@@ -37,7 +37,7 @@ class OperatorMethods(Chain):
         *,
         name: str = "",
         **attributes: object,
-    ) -> Reader:
+    ) -> Self:
         """Runs an operator on a slot of every element, in C++, in parallel and in order.
 
         All other slots are passed on. Calls one after another are one block of operators, which
@@ -97,7 +97,7 @@ class OperatorMethods(Chain):
         reader._applied = (below, steps)
         return reader
 
-    def select(self, *slots: str, name: str = "") -> Reader:
+    def select(self, *slots: str, name: str = "") -> Self:
         """Yields elements with these slots only, in this order.
 
         What makes the others is still done. ::
@@ -130,7 +130,7 @@ class OperatorMethods(Chain):
 
     def cast(
         self, dtype: str, *, slot: str | None = None, output: str | None = None, name: str = ""
-    ) -> Reader:
+    ) -> Self:
         """Converts the values of a slot to another type, as operator ``cast`` does.
 
         For example uint16 tokens, of which torch's ``Embedding`` takes none::

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import html
 import inspect
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millhopper import _core
-from millhopper.base.integers import INT64_MAX, integer_within
-from millhopper.base.missing_slots import explain_missing_slots
 from millhopper.errors import Error
 from millhopper.readers.combine_methods import CombineMethods
 from millhopper.readers.decorate_methods import DecorateMethods
@@ -20,37 +17,17 @@ from millhopper.readers.file_sources import FileSources
 from millhopper.readers.function_methods import FunctionMethods
 from millhopper.readers.gather_methods import GatherMethods
 from millhopper.readers.image_methods import ImageMethods
+from millhopper.readers.loop_methods import LoopMethods
 from millhopper.readers.memory_sources import MemorySources
 from millhopper.readers.no_array import NoArray
 from millhopper.readers.other_names import OtherNames, no_attribute, other_keywords
 from millhopper.readers.reader_stats import ReaderStats
-from millhopper.readers.state_methods import StateMethods
 from millhopper.readers.text_methods import TextMethods
 
 if TYPE_CHECKING:
     from millhopper.readers.jax import JaxReader
     from millhopper.readers.keras import KerasReader
     from millhopper.readers.torch import TorchReader
-
-# A step of the core's errors ends like this if methods of Reader have made the program, and with
-# the line of the operator if it is text.
-_MADE_HERE = re.compile(r": operator \d+ of block \d+\)$")
-# The core's error contains this if operators are to make slots whose dims it does not know in time.
-_DIMS_MISSING = "must declare its type {"
-_WHAT_TO_WRITE = 'pass slots={"name": (dtype, dims), ...} where the reader is made'
-
-
-def _explain(error: Error) -> None:
-    """Raises an error that says what to type in Python, if slots are missing."""
-    if any(_MADE_HERE.search(step) for step in error.context):
-        explain_missing_slots(error, _WHAT_TO_WRITE)
-    if _DIMS_MISSING in error.message:
-        text = (
-            f"the slots of a record are not known: {_WHAT_TO_WRITE}, or in a program in text: "
-            + error.message
-        )
-        steps = "".join(f"\n  {step}" for step in error.context)
-        raise Error(text + steps, error.code, text, context=error.context) from None
 
 
 class Reader(
@@ -62,7 +39,7 @@ class Reader(
     ImageMethods,
     TextMethods,
     CombineMethods,
-    StateMethods,
+    LoopMethods,
     NoArray,
     metaclass=OtherNames,
 ):
@@ -97,53 +74,6 @@ class Reader(
 
     Source: Millhopper's own; its steps are those of PaddlePaddle's reader design doc, 2018.
     """
-
-    def set_epoch(self, epoch: int) -> None:
-        """The next loop will be pass number ``epoch``, from 0: the same order in every process.
-
-        After ``load_state_dict`` the pass that was saved goes on if it is this one, and otherwise
-        this one begins.
-
-        Raises:
-            TypeError: it is no integer.
-            ValueError: it is below 0, or 2**63 or more.
-        """
-        self._go_to(integer_within("epoch", epoch, 0, INT64_MAX))
-
-    def __len__(self) -> int:
-        """How many batches (or elements, without ``batch``) a pass has.
-
-        The number is known for idx and uncompressed fixed files, RecordIO files that have a
-        manifest, files that have an index (``recordio index FILE`` makes it, or a pass after
-        ``millhopper.set_index()``: of text, csv, jsonl, tfrecord, tar and others), random data with
-        a count, and every chain on one of these. Files may be opened to find it, but none is read:
-        of a file that has an index, at most 64 KiB at each end, which tell whether it is still the
-        file of the index. For a damaged file it is the number that the file should have.
-
-        Raises:
-            TypeError: the number is not known: the files would have to be read first, or can be
-                read once only, or several readers share the source, so that each gets what the
-                others leave.
-            Error: a file is missing, its header, manifest or index is damaged, or it has changed
-                since its index was made.
-        """
-        try:
-            length = self._core.length()
-        except Error as error:
-            _explain(error)
-            raise
-        if length is None:
-            raise TypeError(
-                f"how many elements a pass of {self!r} has is not known without reading it; it is "
-                "known for idx files, uncompressed fixed files, RecordIO files with a manifest, "
-                "files with an index (made by `millhopper-recordio index FILE`, or by a pass after "
-                "millhopper.set_index()) and random data with a count, if no other reader reads "
-                "them, but never for what can be read once only: pipes, FIFOs, standard input"
-            )
-        return length
-
-    def __bool__(self) -> bool:
-        return True
 
     if not TYPE_CHECKING:  # checkers of types know the names that there are
 
@@ -201,22 +131,6 @@ class Reader(
         from millhopper.readers.keras import KerasReader
 
         return KerasReader(self, inputs, targets, weights, steps_per_epoch)
-
-    def __iter__(self) -> _core.Loop:
-        """Begins the next pass: returns an iterator of ``Batch``, whose ``close()`` ends it early.
-
-        Raises:
-            Error: a file is missing or damaged, or a limit is exceeded. It is raised now, or later
-                in place of an element, and names file, byte, record and reader.
-        """
-        try:
-            loop = self._begin()
-        except Error as error:
-            _explain(error)
-            raise
-        if self._names_from is not None:
-            self._core.set_names(self._names_from.names() or [])
-        return loop
 
     def __reduce__(self) -> tuple[object, ...]:
         # A pickle holds the program, with which a spawned process makes its own reader. It does not

@@ -13,7 +13,7 @@ from millhopper.programs.var_type import convert_dtype
 from millhopper.readers.operator_methods import OperatorMethods
 
 if TYPE_CHECKING:
-    from millhopper.readers.reader import Reader
+    from typing_extensions import Self
 
 
 # What tiktoken.get_encoding takes. It knows where their files are; this package does not.
@@ -62,7 +62,7 @@ class TextMethods(OperatorMethods):
         eos: int | None = None,
         slot: str | None = None,
         output: str | None = None,
-    ) -> Reader:
+    ) -> Self:
         """Text becomes the numbers of its tokens, ``[tokens]`` with a level of offsets.
 
         The tokens are those of tiktoken's ``encode_ordinary``. Special tokens, such as
@@ -106,7 +106,7 @@ class TextMethods(OperatorMethods):
         default: int | None = None,
         slot: str | None = None,
         output: str | None = None,
-    ) -> Reader:
+    ) -> Self:
         """Words, text each, become the numbers of their lines in a file, int64 ``[words]``.
 
         Args:
@@ -124,7 +124,7 @@ class TextMethods(OperatorMethods):
 
     def hash_bucket(
         self, buckets: int, *, slot: str | None = None, output: str | None = None
-    ) -> Reader:
+    ) -> Self:
         """Words, text each, become their hash (XXH64) modulo ``buckets``, int64 ``[words]``.
 
         Source: operator hash_bucket; what ``hash=`` of fields does.
@@ -133,7 +133,7 @@ class TextMethods(OperatorMethods):
 
     def bucketize(
         self, boundaries: Sequence[float], *, slot: str | None = None, output: str | None = None
-    ) -> Reader:
+    ) -> Self:
         """Numbers become how many of the ascending boundaries are at most the number, int64.
 
         Source: operator bucketize; numpy.digitize.
@@ -150,7 +150,7 @@ class TextMethods(OperatorMethods):
         allow_out_of_range: bool = False,
         slot: str | None = None,
         output: str | None = None,
-    ) -> Reader:
+    ) -> Self:
         """Integers ``[n]`` or ``[..., 1]`` become rows of zeros with a one, ``[..., depth]``.
 
         Source: operator one_hot; Paddle Fluid.
@@ -171,7 +171,7 @@ class TextMethods(OperatorMethods):
         keep: str = "first",
         slot: str | None = None,
         output: str | None = None,
-    ) -> Reader:
+    ) -> Self:
         """Keeps the first (or ``"last"``) ``length`` rows of each sequence.
 
         Source: operator truncate.
@@ -186,7 +186,7 @@ class TextMethods(OperatorMethods):
         truncate: bool = False,
         slot: str | None = None,
         output: str | None = None,
-    ) -> Reader:
+    ) -> Self:
         """Sequences become ``[sequences, length, ...]``, with a value behind the shorter ones.
 
         Args:
@@ -209,7 +209,7 @@ class TextMethods(OperatorMethods):
         dtype: str = "int64",
         slot: str | None = None,
         output: str | None = None,
-    ) -> Reader:
+    ) -> Self:
         """Ones where rows of ``pad_sequence`` have values, zeros where they have padding.
 
         Args:

@@ -15,7 +15,7 @@ from millhopper.readers.no_array import NoArray
 from millhopper.readers.state_methods import StateInJson
 
 if TYPE_CHECKING:
-    from millhopper.readers.reader import Reader
+    from millhopper.readers.loop_methods import LoopMethods
     from millhopper.readers.slots import Batch
 
 Array = TypeVar("Array")
@@ -47,7 +47,7 @@ class View(StateInJson, NoArray, Generic[Array]):
         reader: the reader that the loops over this view read.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: LoopMethods) -> None:
         self.reader = reader
 
     def __len__(self) -> int:
@@ -84,7 +84,9 @@ class View(StateInJson, NoArray, Generic[Array]):
 class _Conversion(Generic[Array]):
     """Converts the batches of one pass to arrays of the other library."""
 
-    def __init__(self, reader: Reader, convert: Callable[[npt.NDArray[Any], bool], Array]) -> None:
+    def __init__(
+        self, reader: LoopMethods, convert: Callable[[npt.NDArray[Any], bool], Array]
+    ) -> None:
         self._reader = reader
         self._convert = convert
         self._bfloat16: frozenset[str] | None = None  # bfloat16 slots, set at the first batch
