@@ -82,7 +82,7 @@ def test_asking_at_every_batch_changes_nothing(path: Path, make: Make) -> None:
     loader = make(path)
     states, seen = [], []
     for batch in loader:
-        # Threads plan ahead meanwhile, so that two states of one place may name more or fewer batches.
+        # Threads plan ahead meanwhile: two states of one place may name more or fewer batches.
         states.append((loader.state_dict(), loader.state_dict()))
         seen += values([batch])
     assert seen == expected
