@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each thread is doing, and the lines in which a process that crashes says so.
+// Notes of what each thread is doing, and the lines that a crashing process prints of them.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_AT_WORK_H_
 #define MILLHOPPER_FRAMEWORK_BASE_AT_WORK_H_
 
@@ -57,13 +57,13 @@ const char* LibraryOf(const void* code);
 // From now on, a thread whose fault ends the process by a signal leaves some lines on standard
 // error that say what it was doing. So does a thread that calls exit or quick_exit before
 // ExpectExit; then `abandon` is called, and the exit code is that of an error, whatever code the
-// thread has asked for. For commands: a host such as Python has handlers of its own.
+// thread has asked for. For commands: a host such as Python has its own handlers.
 void InstallCrashLines(void (*abandon)());
 // Says that the work is done: from now on a call of exit is no fault.
 void ExpectExit();
 
-// A second stack, on which the signal handler writes the lines if the thread has used up its own
-// one. One per thread, for as long as the thread works. Does nothing before InstallCrashLines, or
+// A second stack for the signal handler, which runs on it when the thread has used up its own
+// stack. One per thread, for as long as the thread works. Does nothing before InstallCrashLines, or
 // if there is no memory for it.
 class CrashStack {
  public:

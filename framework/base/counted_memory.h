@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that no pool has given, such as that of lists of names, and that counts towards the limit
-// all the same.
+// Counts memory that comes from no pool, such as lists of names, towards the memory limit.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_COUNTED_MEMORY_H_
 #define MILLHOPPER_FRAMEWORK_BASE_COUNTED_MEMORY_H_
 
@@ -11,8 +10,8 @@
 
 namespace millhopper {
 
-// Counts so many bytes for the present scope (MemoryScope) while it lives, as needed now, whoever
-// takes them. Throws as MemoryLimit::Use.
+// While it lives, `bytes` count for the present MemoryScope as needed now. Throws as
+// MemoryLimit::Use.
 class CountedMemory {
  public:
   explicit CountedMemory(size_t bytes) : bytes_(bytes), charge_(MemoryLimit::Use(bytes)) {

@@ -72,7 +72,7 @@ class CudaEvent final : public DeviceEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-// The function of the driver, which CUDA's runtime has loaded, that records an event behind the
+// The function of the driver, which CUDA's runtime has loaded, that records an event after the
 // work of all streams of a context. It came with CUDA 12.5.
 class ContextEvents {
  public:
@@ -163,8 +163,8 @@ class CudaDevice final : public Device {
   }
 
  private:
-  // A stream of our own, which does not wait for the default one: copies run beside computation.
-  // Made late, so that looking at a device does not occupy memory on it.
+  // Our own stream, which does not wait for the default one: copies run beside computation. Made
+  // late, so that looking at a device does not occupy memory on it.
   cudaStream_t stream() {
     std::call_once(made_, [this] {
       CheckCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");

@@ -24,7 +24,7 @@ enum class ErrorCode {
   kResourceLimit = 5,    // a limit on memory, sizes, steps or time
   kPlugin = 6,           // a plugin that is not allowed, not loadable or of another version
   kInternal = 70,        // a bug of Millhopper
-  kCancelled = 130,      // stopped because somebody asked for it
+  kCancelled = 130,      // stopped by a request
 };
 
 // "invalid argument", "data loss" ...
@@ -123,7 +123,7 @@ class Error : public std::exception {
 };
 
 // Says that there is no next element. It is the only subclass, because it is the only error that
-// users catch in order to go on. Inside a chain of readers the end is a return value; this is
+// users catch in order to continue. Inside a chain of readers the end is a return value; this is
 // thrown where users and operators read.
 class EndOfData final : public Error {
  public:

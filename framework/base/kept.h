@@ -125,7 +125,7 @@ class Pool {
   }
 
  private:
-  // The most idle objects that are kept, so that one peak of use does not hold memory for good.
+  // The most idle objects that are kept, so that a peak of use does not hold memory for ever.
   static constexpr size_t kMostIdle = 4096;
 
   static Pool& Get() {

@@ -15,7 +15,7 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kSmallest = 64;
-// Of buffers of a size with which a device is busy although nobody holds them. A consumer that
+// Of buffers of one size that a device uses although no reference to them is left. A consumer that
 // queues work further ahead waits for the device, instead of taking more and more of its memory.
 constexpr size_t kMostBusy = 4;
 
@@ -38,7 +38,7 @@ BufferPool& FindPool(Place place, bool pinned,
   return *pool;
 }
 
-// What devices are busy with and nobody else holds.
+// Buffers that devices use although no reference to them is left.
 struct KeptBuffers {
   struct One {
     Ref<Buffer> buffer;

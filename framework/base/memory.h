@@ -20,10 +20,10 @@ namespace millhopper {
 // Free buffers of one kind of memory by size class. Idle memory is bounded in bytes: what does not
 // fit is given back to the system. Thread-safe.
 //
-// Memory on a device may come back while work is queued there that reads it: a framework queues the
-// steps of a training loop and lets go of their batches long before the device is done with them.
-// Such memory is not used again before all work is done that the device had been given by then, nor
-// is host memory before the device has copied it. Nobody waits for that when memory comes back.
+// Device memory may come back while queued work still reads it: a framework queues the steps of a
+// training loop and releases their batches long before the device runs them. The pool gives out
+// such memory only after the device has done all work that it had been given by then, and host
+// memory only after the device has copied it. Returning memory never waits for that.
 class BufferPool {
  public:
   // Memory at a place.
@@ -38,8 +38,8 @@ class BufferPool {
   // Frees idle memory of the host, at least `bytes` if there is that much; returns how much.
   static size_t FreeIdle(size_t bytes);
 
-  // How many idle bytes are kept; the rest is freed, when no device is busy with it any more, which
-  // this waits for. Default 1 GiB.
+  // How many idle bytes are kept. Frees the rest, and waits for devices that still use it. Default
+  // 1 GiB.
   void set_idle_limit(size_t bytes);
   size_t idle_bytes() const;
   size_t in_use_bytes() const;
@@ -53,11 +53,11 @@ class BufferPool {
   BufferPool(Place place, Kind kind) : place_(place), kind_(kind) {}
   void Give(Buffer* buffer);
   static bool IsBusy(const Buffer& buffer);
-  // What the idle buffer waits for that came first of those that devices are busy with; or null.
+  // The event of an idle buffer that a device still uses; null if there is none.
   std::shared_ptr<DeviceEvent> FirstBusy() const;
-  // Waits for the end of work whose error, if it has one, is somebody else's.
+  // Waits for the end of work and ignores its error, which others report.
   static void WaitUntilDone(DeviceEvent* event);
-  // Notes that the device may be busy with a buffer that nobody holds; false if it cannot tell.
+  // Notes that the device may still use a buffer without references; false if it cannot tell.
   bool SetBusy(Buffer* buffer) noexcept;
   // Puts a buffer among the idle ones; false if there is no room for more of them.
   bool Keep(Buffer* buffer);

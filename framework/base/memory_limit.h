@@ -7,8 +7,7 @@
 // number of them. The quarter has room for one batch wherever the three quarters have room for the
 // three batches that are needed at once: the present one, the one before it, and the elements that
 // the present one is made from. Memory that was ahead of need moves to the other share when the
-// consumer comes to it (UseNow); that never fails, and the next request finds the share so much
-// fuller.
+// consumer needs it (UseNow). That never fails; later requests find less room in that share.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_MEMORY_LIMIT_H_
 #define MILLHOPPER_FRAMEWORK_BASE_MEMORY_LIMIT_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where memory is: the host, or a device behind an interface that readers and operators never see
-// past. Device code is one library that the build selects; a CPU build has none.
+// Where memory is: the host, or a device, which readers and operators know by this interface only.
+// Device code is one library that the build selects; a CPU build has none.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_PLACE_H_
 #define MILLHOPPER_FRAMEWORK_BASE_PLACE_H_
 
@@ -12,8 +12,8 @@
 
 namespace millhopper {
 
-// A point in a device's queue of work. Whoever holds one may wait for it, on any thread, once or
-// more; an error of the work before it is thrown by Wait.
+// A point in a device's queue of work. Any thread may wait for it, any number of times; Wait throws
+// the error of the work before it.
 class DeviceEvent {
  public:
   virtual ~DeviceEvent() = default;
@@ -28,7 +28,7 @@ class DeviceEvent {
   virtual bool WaitFor(std::chrono::milliseconds moment) = 0;
 };
 
-// One accelerator with memory of its own. Thread-safe.
+// One accelerator with its own memory. Thread-safe.
 class Device {
  public:
   virtual ~Device() = default;
@@ -40,13 +40,13 @@ class Device {
   // Host memory that this device copies from without a detour (pinned), at least 64-byte aligned.
   virtual void* AllocateHost(size_t bytes) = 0;
   virtual void FreeHost(void* memory) noexcept = 0;
-  // Queues a copy from the host on the device's copy stream and returns the event behind it.
+  // Queues a copy from the host on the device's copy stream and returns the event after it.
   // Neither side may be freed, reused or written before that event is done.
   virtual std::shared_ptr<DeviceEvent> CopyFromHost(void* device, const void* host,
                                                     size_t bytes) = 0;
-  // The event behind all work that the device has been given so far, by any thread and on any of
-  // its queues. Whoever was handed memory there may have queued work that still reads it. Throws if
-  // the device cannot tell.
+  // The event after all work that the device has been given so far, by any thread and on any of
+  // its queues. That work may still read memory that was handed out there. Throws if the device
+  // cannot tell.
   virtual std::shared_ptr<DeviceEvent> EventBehindAll() = 0;
   // Copies back and waits. For printing, fetching and saving.
   virtual void CopyToHost(void* host, const void* device, size_t bytes) = 0;
@@ -73,8 +73,8 @@ class Place {
 
 // Makes a device known by its name(). Takes ownership; the device lives until the process ends.
 Device* RegisterDevice(std::unique_ptr<Device> device);
-// Has `discover` called once, when somebody first asks for a device: looking for accelerators takes
-// time that a program on the host need not spend. It returns the devices that it found.
+// Has `discover` called once, when a device is first asked for: looking for accelerators takes time
+// that a program on the host need not spend. It returns the devices that it found.
 bool RegisterDeviceDiscovery(std::vector<std::unique_ptr<Device>> (*discover)());
 std::vector<std::string> DeviceNames();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers without state: the same for (seeds, name, pass, sample), whoever asks and in
-// whatever order, so that no thread count, queue or resume can change a stream.
+// Random numbers without state: a function of (seeds, name, pass, sample) alone, so that no thread
+// count, queue, order of calls or resume can change a stream.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_RANDOM_H_
 #define MILLHOPPER_FRAMEWORK_BASE_RANDOM_H_
 
@@ -12,7 +12,7 @@
 namespace millhopper {
 
 // The version of everything that decides an order or a random value. Golden digests in the tests
-// freeze it: whoever changes one of them raises this number.
+// freeze it: a change of one of them raises this number.
 constexpr int kOrderVersion = 2;
 
 // A bijection of 64 bits in which every input bit flips half of the output bits (the finaliser of

@@ -87,10 +87,10 @@ enum class Scheme {
 struct FoundUrl {
   Scheme scheme = Scheme::kOther;
   size_t name = 0;   // where it begins, with the tag of a format
-  size_t begin = 0;  // behind the slashes; the size of the text if there is none
+  size_t begin = 0;  // after the slashes; the size of the text if there is none
 };
 
-// The first URL at or behind `from`. The number of slashes may be any of those that people type.
+// The first URL at or after `from`. The number of slashes may be any of those that people type.
 FoundUrl NextUrl(std::string_view text, size_t from) {
   FoundUrl url;
   for (size_t at = from; (at = text.find(':', at)) != kNone;) {
@@ -171,7 +171,7 @@ class Remover {
     }
   }
 
-  // Puts a URL behind its slashes. Returns how much of it is done; the rest is text.
+  // Puts a URL after its slashes. Returns how much of it is done; the rest is text.
   size_t PutUrl(Scheme scheme, std::string_view url) {
     const std::string_view all = url;
     size_t host_end = HostEnd(url);
@@ -217,7 +217,7 @@ class Remover {
   }
 
   // How much of what stands before the @ of a store is the name of a container or a user, with the
-  // : behind it.
+  // : after it.
   static size_t SizeOfContainer(std::string_view user) {
     const size_t colon = std::min(user.find(':'), user.size());
     for (size_t i = 0; i + 3 <= colon; ++i) {
@@ -239,8 +239,8 @@ class Remover {
     return !std::all_of(port.begin(), port.end(), IsDigit);
   }
 
-  // Where the ? or # before what is hidden stands, or the size of the URL. Behind a blank, a text
-  // that is no name may have one of its own; only what looks like a query is one then.
+  // Where the ? or # before what is hidden stands, or the size of the URL. After a blank, a text
+  // that is no name may have a name; only what looks like a query is one then.
   size_t QueryIn(std::string_view url, size_t host_end) const {
     const size_t blank = whole_ ? url.size() : std::min(url.find_first_of(kBlanks), url.size());
     for (size_t at = host_end; (at = url.find_first_of("?#", at)) != kNone; ++at) {

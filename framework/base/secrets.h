@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one place that takes secrets out of what is shown, logged, saved or counted. Errors (error.h)
-// pass all their texts through it; whoever shows a name uses Escaped, and whoever saves one
+// pass all their texts through it; code that shows a name uses Escaped, and code that saves one
 // SavedName (framework/io/saved_name.h).
 //
-// A secret is what stands before the @ of a URL's host (of a store what stands behind the : there),
-// what stands behind its ? or #, unless it names a version of the object, and the value of what is
+// A secret is what stands before the @ of a URL's host (of a store what stands after the : there),
+// what stands after its ? or #, unless it names a version of the object, and the value of what is
 // called like a signature or a credential (X-Amz-..., ?sig=, &token=), wherever it stands. Of a URL
 // that is so broken that a password may be anywhere in it nothing is shown.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_SECRETS_H_
@@ -17,12 +17,12 @@ namespace millhopper {
 
 // What text is.
 enum class TextKind {
-  // A name of a file if it begins with a URL, behind the tag of a format or not: then all of it is
+  // A name of a file if it begins with a URL, after the tag of a format or not: then all of it is
   // the name, with its blanks, tabs and line ends. Otherwise as kWords.
   kName,
   // A text in which names stand. One in quotes ends where these do. Any other one ends at the end
-  // of its line, as far as there is anything secret behind it: names are to be put into texts
-  // without their secrets, and whoever forgets it loses the rest of the line.
+  // of its line, as far as there is anything secret after it: code that puts names into texts is to
+  // remove their secrets first; where it does not, the rest of the line is lost.
   kWords,
   // As kName, but a name in another text that is not in quotes ends before a blank, as in the
   // fields of programs.
@@ -33,7 +33,7 @@ enum class TextKind {
 class TextSink {
  public:
   virtual void Put(std::string_view piece) = 0;
-  // In place of what stands behind a ? or # and names no version.
+  // In place of what stands after a ? or # and names no version.
   virtual void PutQuery(std::string_view) { Put("..."); }
   // In place of the value of what is called like a credential.
   virtual void PutValue(std::string_view) { Put("..."); }

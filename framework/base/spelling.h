@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody meant to type: the nearest of the words that there are, for error texts.
+// Finds the nearest known word to a misspelt one, for error texts.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_SPELLING_H_
 #define MILLHOPPER_FRAMEWORK_BASE_SPELLING_H_
 
@@ -10,8 +10,8 @@
 
 namespace millhopper {
 
-// Looks for what somebody meant to type among candidates that are given one by one. That takes a
-// bounded time; where it is not enough nothing is found.
+// Searches candidates, given one by one, for the word that was meant. It takes a bounded time, and
+// finds nothing if that is not enough.
 class WordSearch {
  public:
   explicit WordSearch(std::string word);
@@ -24,14 +24,14 @@ class WordSearch {
 
   const std::string word_;
   uint64_t own_steps_;
-  uint64_t* const steps_;  // that are left, of this search or of all that a SpellingLimit is for
-  size_t best_;            // what is as far away or farther is not meant
+  uint64_t* const steps_;  // left, of this search or of all that a SpellingLimit is for
+  size_t best_;            // a candidate must be nearer than this
   std::string found_;
   std::vector<size_t> row_, above_, above_that_;
 };
 
-// While one lives, all searches of this thread together take no longer than one may: for whoever
-// checks a whole file, which may have any number of misspelt names.
+// While one lives, all searches of this thread together take no longer than one may: for checks of
+// a whole file, which may have any number of misspelt names.
 class SpellingLimit {
  public:
   SpellingLimit();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a thread has to leave what it is doing. Somebody asks the whole process to stop (a signal, a
-// time limit, another thread), or nobody wants what this thread does any more, because its reader
-// is reset or destroyed. Threads look for both between operators, in loops that may be long
-// (CheckStop) and wherever they wait (CheckWait), at least every ten milliseconds there, so that
-// whoever leaves is not held up.
+// When a thread has to leave its work. Either the whole process is asked to stop (by a signal, a
+// time limit, another thread), or the result of this thread's work is no longer needed, because its
+// reader is reset or destroyed. Threads check for both between operators, in loops that may be long
+// (CheckStop) and wherever they wait (CheckWait), there at least every ten milliseconds, so that a
+// stop takes effect soon.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_STOP_H_
 #define MILLHOPPER_FRAMEWORK_BASE_STOP_H_
 
@@ -21,27 +21,28 @@ struct CancelScopes {
   CancelScope* waits = nullptr;
 };
 
-// Something that a thread does for somebody who may stop wanting it. Scopes nest: the work of a
-// thread is over as soon as one of the scopes around it is. A scope that was once found to be over
-// stays so, because a thread that has left its work must not take that for an error later. A thread
-// that takes over a part of another thread's work shares that thread's scopes (ShareScopes).
+// Work of a thread whose result may cease to be needed. Scopes nest: the work of a thread is over
+// as soon as one of the scopes around it is. A scope that was once found to be over stays so,
+// because a thread that has left its work must not take that for an error later. A thread that
+// takes over a part of another thread's work shares that thread's scopes (ShareScopes).
 class CancelScope {
  public:
   enum class Of {
-    kWork,   // the thread leaves loops and waits: nobody will use what it does
+    kWork,   // the thread leaves loops and waits: its result will not be used
     kWaits,  // the thread leaves waits only: it helps others while it waits for something itself.
              // What it has begun to compute will be used, so that it is not left half done.
   };
   CancelScope(const CancelScope&) = delete;
   CancelScope& operator=(const CancelScope&) = delete;
 
-  // Whether the work of the calling thread is over; and whether its work or its waits are. An error
-  // kCancelled that comes while that is so says nothing about the data: whatever it left can go on.
+  // Whether the work of the calling thread is over; and whether its work or its waits are. A
+  // kCancelled that is thrown while that is so says nothing about the data: the work that was left
+  // can be continued.
   static bool IsWorkOver() { return innermost.work != nullptr && AnyIsOver(innermost.work); }
   static bool IsWaitOver() {
     return IsWorkOver() || (innermost.waits != nullptr && AnyIsOver(innermost.waits));
   }
-  // Whether the calling thread may have to leave what it is at, and then do it again.
+  // Whether the calling thread may have to leave its present work and repeat it later.
   static bool MayLeave() { return innermost.work != nullptr || innermost.waits != nullptr; }
   // Those of the calling thread.
   static const CancelScopes& Current() { return innermost; }
@@ -68,8 +69,8 @@ class CancelScope {
   std::atomic<bool> over_{false};
 };
 
-// While it lives, the calling thread helps others and waits for nothing longer than until
-// `is_there()`: what it waits for itself has come.
+// While it lives, the calling thread helps others while it waits for a result; it leaves its waits
+// as soon as `is_there()` says that the result has come.
 template <typename Function>
 class HelpScope final : public CancelScope {
  public:
@@ -81,8 +82,8 @@ class HelpScope final : public CancelScope {
   const Function& is_there_;
 };
 
-// While it lives, the calling thread has the scopes of another thread, which waits for it, instead
-// of its own.
+// While it lives, the calling thread uses the scopes of another thread, which waits for it, in
+// place of its own scopes.
 class ShareScopes {
  public:
   explicit ShareScopes(const CancelScopes& scopes) : before_(CancelScope::innermost) {
@@ -96,8 +97,8 @@ class ShareScopes {
   const CancelScopes before_;
 };
 
-// While it lives, the calling thread does something that must not be begun again only because
-// something else has come, such as a function of Python: what only helps waits there, too.
+// While it lives, the calling thread runs something that must not be left and repeated, such as a
+// function of Python: HelpScope and other scopes of kWaits have no effect.
 class RunsToItsEnd {
  public:
   RunsToItsEnd() : share_({CancelScope::innermost.work, nullptr}) {}

@@ -132,7 +132,7 @@ void ThreadPool::Loop() {
   is_worker = true;
   const CrashStack stack;
   for (;;) {
-    // A worker looks around for a while before it sleeps, since waking it is dear.
+    // A worker looks around for a while before it sleeps, since waking it is expensive.
     looking_.fetch_add(1);
     for (int i = 0; i < 500 && queued_.load(std::memory_order_relaxed) == 0; ++i) {
       __builtin_ia32_pause();

@@ -19,12 +19,12 @@
 
 namespace millhopper {
 
-// Work that an owner may ask the pool for, again and again. The pool keeps a job that is queued.
-// An owner calls Cancel before it goes away: a queued call that comes later does nothing.
+// Work that its owner can have the pool do, again and again. The pool holds a reference to a queued
+// job. An owner calls Cancel before it is destroyed; calls that are still queued then do nothing.
 //
-// Two rules keep every pool of one thread and every single core going: Work may wait only for work
-// that has begun, and whoever has to wait does work itself instead, at once or (HelpChoice) if it
-// takes long.
+// Two rules prevent deadlocks even with one worker or one core: Work may wait only for work that
+// has begun, and a thread that has to wait works itself instead, at once or (HelpChoice) after a
+// while.
 class Job : public Kept {
  public:
   Job();
@@ -36,8 +36,8 @@ class Job : public Kept {
     kAll,    // the work is over (CancelScope): loops and waits are left
     kWaits,  // what has begun may still be used, so only waits are left
   };
-  // Makes queued calls void and waits for running ones (a forked child has none), which leave what
-  // they are at. Submit may be called again afterwards. Work must not call Cancel on its own job.
+  // Makes queued calls void and waits for running ones (a forked child has none), which leave their
+  // work. Submit may be called again afterwards. Work must not call Cancel on its own job.
   void Cancel(Leave leave = Leave::kAll);
 
  protected:
@@ -72,9 +72,9 @@ class ThreadPool {
   // processors.
   static int DefaultSize();
 
-  // Ends the present workers, when they have done what was submitted or left its waits, and sets
-  // how many the next Submit starts; 0 means that callers do all work. Throws kInvalidArgument for
-  // a number below 0 or above 1024. Call it only while no reader is at work.
+  // Ends the present workers once they have finished or left what was submitted, and sets how many
+  // workers the next Submit starts; 0 means that callers do all work. Throws kInvalidArgument for a
+  // number below 0 or above 1024. Call it only while no reader is at work.
   void SetSize(int workers);
   int size() const { return size_.load(std::memory_order_relaxed); }
   // Threads that have been started: 0 before the first Submit. For tests.
@@ -88,7 +88,7 @@ class ThreadPool {
 
  private:
   friend class Job;
-  // Whether somebody waits for the workers, who leave their waits then.
+  // Whether a fork or SetSize waits for the workers, which then leave their waits.
   bool WantsWorkersToLeave() const { return forking_.load() > 0 || stopping_.load(); }
   struct Entry {
     Ref<Job> job;
@@ -171,7 +171,7 @@ class ParallelJob final : public Job {
 }  // namespace internal
 
 // Calls function(0) ... function(n - 1), on idle workers too; the caller takes part and waits.
-// Parts are begun in order, and none behind an error. All that are begun are finished when this
+// Parts are begun in order, and none after an error. All that are begun are finished when this
 // returns or throws; of several errors the one of the lowest-numbered part is thrown, whatever the
 // timing.
 template <typename F>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths that are URLs: which part of them is a name. What of them nobody may see is in secrets.h.
+// Paths that are URLs: which part of them is a name. secrets.h says which parts are secret.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_URL_H_
 #define MILLHOPPER_FRAMEWORK_BASE_URL_H_
 
@@ -35,7 +35,7 @@ std::string ObjectUrl(std::string_view url);
 bool EndsWithHttp(std::string_view text);
 bool EndsWithStore(std::string_view text);
 
-// Where the first URL of a text begins, behind the two slashes; the size of the text if there is
+// Where the first URL of a text begins, after the two slashes; the size of the text if there is
 // none. It takes no memory.
 size_t FindUrl(std::string_view text);
 

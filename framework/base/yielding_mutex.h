@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mutex whose holder may wait for something outside of the process, such as a server, and of
-// which others need a moment only: to save, to begin again, to go away. Those have the right of
-// way: the holder leaves its waits for them, as if it had only helped (CancelScope), and goes on
-// when it has the mutex again.
+// A mutex with two kinds of holders. A worker may wait for something outside of the process, such
+// as a server, while it holds the mutex. Others need the mutex only for a moment: to save, restart
+// or destroy. These have the right of way: when one waits for the mutex, the worker leaves its
+// waits (CancelScope, kWaits), releases the mutex, and continues when it has it again.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_YIELDING_MUTEX_H_
 #define MILLHOPPER_FRAMEWORK_BASE_YIELDING_MUTEX_H_
 
@@ -41,7 +41,7 @@ class YieldingMutex {
   // The same in two calls.
   void HoldAtOnce() { LockAtOnce().release(); }
   void LetGo() { mutex_.unlock(); }
-  // Whether somebody with the right of way waits for it.
+  // Whether a thread with the right of way waits for it.
   bool IsWanted() const { return wanted_.load() > 0; }
 
  private:
@@ -49,8 +49,8 @@ class YieldingMutex {
   std::atomic<int> wanted_{0};
 };
 
-// While it lives, the calling thread, which holds the mutex, leaves its waits for who has the right
-// of way.
+// While it lives, the calling thread, which holds the mutex, leaves its waits when a thread with
+// the right of way wants the mutex.
 class Yields final : public CancelScope {
  public:
   explicit Yields(const YieldingMutex& mutex) : CancelScope(Of::kWaits), mutex_(mutex) {}

@@ -28,7 +28,8 @@ constexpr char kSuffix[] = ".save";
 constexpr size_t kDigits = 8;
 constexpr size_t kMostDigits = 18;
 constexpr uint64_t kMostNumber = 999'999'999'999'999'999;
-// Nobody writes as many, so what has such a number and is no whole checkpoint is perhaps none.
+// No run writes as many, so a file with such a number that is no whole checkpoint is probably none
+// at all.
 constexpr uint64_t kDoubtful = 1'000'000'000'000;
 
 bool EndsWith(const std::string& text, const std::string& end) {
@@ -126,7 +127,7 @@ std::string CheckpointFolder::Name(uint64_t number) const {
 void CheckpointFolder::RemoveRemains(const std::string& name) const {
   try {
     FileSystemOf(path_).Remove(PathIn(path_, name));
-  } catch (const Error& error) {  // it is older, or damaged, or nobody's: it stays
+  } catch (const Error& error) {  // it is older, damaged, or no checkpoint: it stays
     if (error.interrupts()) throw;
   }
 }

@@ -20,7 +20,7 @@ namespace millhopper {
 // passed over, and added to `others`. Throws kIo, also if there is none. Any thread.
 std::string NewestCheckpointIn(const std::string& folder, std::vector<std::string>* others);
 
-// A local folder is this object's as long as it lives; in a store nothing keeps others away. One
+// It locks a local folder as long as it lives; in a store nothing keeps other processes away. One
 // thread at a time.
 class CheckpointFolder {
  public:
@@ -33,16 +33,18 @@ class CheckpointFolder {
   // The newest checkpoint that is whole, or none. Adds what is wrong with those that are newer to
   // `damaged`, one text each. Throws what reading throws, except kDataLoss.
   std::optional<Checkpoint> Newest(std::vector<std::string>* damaged);
-  // Writes the next checkpoint, whole or not at all, and then removes those that Newest has passed
-  // over, unless they are only called so, and those that are not kept. The order is that of the
-  // numbers and never of clocks. Throws as WriteCheckpoint, and then nothing is removed.
+  // Writes the next checkpoint, whole or not at all. Then removes the damaged ones that Newest has
+  // passed over, and those beyond `keep`. Files that only have the name of a checkpoint stay. The
+  // order is that of the numbers and never of clocks. Throws as WriteCheckpoint, and then nothing
+  // is removed.
   void Write(const Checkpoint& checkpoint);
-  // Removes all, but not what is only called so. Throws kIo if one of them cannot be removed:
-  // another run that begins in the folder would be taken for it later.
+  // Removes all checkpoints, but not files that only have such a name. Throws kIo if one cannot be
+  // removed: a later run in the folder would take it for its own.
   void Clear();
 
  private:
-  // Two processes that write would take each other's files for those of one that was killed.
+  // Keeps other processes from writing there: each would take the other's partial files for those
+  // of a killed process.
   class Lock {
    public:
     // Throws kIo if another one has the lock.
@@ -62,7 +64,8 @@ class CheckpointFolder {
   uint64_t NextNumber();
   // Removes what only takes room, if it can be removed.
   void RemoveRemains(const std::string& name) const;
-  // Whether a file is only called as a checkpoint is: what is in it may be dear to somebody.
+  // Whether a file only has the name of a checkpoint. It may be a user's file, so it is not
+  // removed.
   bool IsOthers(uint64_t number) const;
 
   const std::string path_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of programs that another process can go on with, as if nothing had happened.
+// Runs of programs that another process can resume, as if nothing had happened.
 //
 //   RunCheckpointOptions options;
 //   options.folder = "checkpoints";
@@ -11,19 +11,19 @@
 //   Scope scope;
 //   RunState run;
 //   run.seed = 7;
-//   Executor(run).Run(startup, ProgramRole::kStartup, &scope);  // also in a run that goes on
+//   Executor(run).Run(startup, ProgramRole::kStartup, &scope);  // also in a resumed run
 //   checkpoints.Watch(&scope);
 //   run.watcher = &checkpoints;
 //   auto train = Executor(run).Prepare(program, ProgramRole::kMain, &scope);
 //   checkpoints.Run(program, train.get());
 //   checkpoints.Finish();
 //
-// A run is saved between two steps of the outermost `while` that runs. What is saved is all that it
-// is: the variables of the scope and of the blocks that the loop is in, those of the main programs
-// before, the places of the readers, the place in the program, and the counters of operators. What
-// startup programs do is not saved but done again, so that they should make readers and initial
-// values and nothing else. Variables that hold neither a tensor nor a reader are not saved; a
-// warning on standard error names them (unsaved.h).
+// A run is saved between two steps of the outermost `while` that runs. All of its state is saved:
+// the variables of the scope and of the blocks that the loop is in, those of the main programs
+// before, the places of the readers, the place in the program, and the counters of operators.
+// Startup programs are not saved but run again, so they should make readers and initial values and
+// nothing else. Variables that hold neither a tensor nor a reader are not saved; a warning on
+// standard error names them (unsaved.h).
 #ifndef MILLHOPPER_FRAMEWORK_CHECKPOINT_RUN_CHECKPOINTS_H_
 #define MILLHOPPER_FRAMEWORK_CHECKPOINT_RUN_CHECKPOINTS_H_
 
@@ -62,11 +62,10 @@ struct RunCheckpointOptions {
   std::function<bool()> stop_wanted;
 };
 
-// Saves a run and goes on with one. All calls come from the thread that runs the programs; another
-// thread writes the files. While it does, the loop goes on, and the next checkpoint is not taken:
-// if writing takes longer than what lies between two checkpoints, there are fewer. An error of
-// writing is thrown by the next call that saves, and by Finish: a run whose checkpoints are not
-// written should not look as if they were.
+// Saves a run and resumes one. All calls come from the thread that runs the programs; another
+// thread writes the files while the loop continues. A checkpoint that is due while an older one is
+// still being written is left out. An error of writing is thrown by the next call that saves, and
+// by Finish, so that a run without checkpoints does not go unnoticed.
 class RunCheckpoints final : public RunWatcher {
  public:
   // `settings` are what the run depends on beside its main programs and files, by names for people.
@@ -88,8 +87,8 @@ class RunCheckpoints final : public RunWatcher {
   // Says that the readers in the scope will be saved. After they are created and before anything is
   // read. Throws kInvalidArgument, naming the reader, if one of them cannot be saved.
   void Watch(Scope* scope);
-  // Runs a main program, which was prepared in the scope of Watch with this watcher. In a run that
-  // goes on, does nothing for a program that was over, and begins in the middle of the one that was
+  // Runs a main program, which was prepared in the scope of Watch with this watcher. In a resumed
+  // run, does nothing for a program that had finished, and begins in the middle of the one that had
   // not. Throws what running throws, and kInvalidArgument if the checkpoint is of another program
   // or other files. `prepared` must live as long as later programs run: their checkpoints hold its
   // variables, too.
@@ -118,7 +117,7 @@ class RunCheckpoints final : public RunWatcher {
   const std::map<std::string, std::string> settings_;
   CheckpointFolder folder_;  // used by writer_ while it runs
   bool resumes_ = false;
-  std::optional<Checkpoint> from_;  // until the run has gone on from it
+  std::optional<Checkpoint> from_;  // until the run has resumed from it
   Scope* scope_ = nullptr;
   std::vector<Ran> programs_;  // the last one runs
   int64_t saved_steps_ = 0;    // RunState::steps when it was saved last

@@ -7,12 +7,12 @@
 
 namespace millhopper {
 
-// Tells on standard error which variables of a scope itself have a value that a checkpoint leaves
+// Warns on standard error which variables of the scope itself have a value that a checkpoint leaves
 // out, and of which type: each name once in a process. Any thread; none other uses the scope.
 void TellOfUnsaved(const Scope& scope);
 
-// Says that variables for which `holds` is true need no such words: each process has a value of its
-// own there, such as a queue that it fills, and where they stand is saved otherwise. Any thread.
+// Says that variables for which `holds` is true need no such warning: each process has its own
+// value there, such as a queue that it fills, and where they stand is saved otherwise. Any thread.
 void LeaveToProcess(bool (*holds)(const Variable&));
 
 // The same for all values of a type, while static variables are initialized.

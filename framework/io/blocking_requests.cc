@@ -189,9 +189,9 @@ class Tries {
   }
 
   // Does what is due: tries after a pause, and the ends of calls that take too long. Threads that
-  // wait call it again and again. While nobody waits, nobody needs it.
+  // wait call it again and again. Without a waiting thread it is not needed.
   void Attend() {
-    Transfers looked_at;  // a copy, since transfers may end here; let go of without the mutex
+    Transfers looked_at;  // a copy, since transfers may end here; released without the mutex
     const std::lock_guard<std::mutex> lock(mutex_);
     const Clock::time_point now = Clock::now();
     if (now < next_look_) return;
@@ -271,7 +271,7 @@ class Tries {
     when_fewer_.notify_all();
   }
 
-  // Returns false if nobody wanted the result any more.
+  // Returns false if the result was no longer wanted.
   bool RunTry(BlockingTransfer& transfer, std::unique_lock<std::mutex>* lock) {
     const int number = transfer.Begin();
     const HttpRequest request = transfer.request();  // with the memory of this try

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests by a library whose calls wait for the server. Each try is one call on a thread of its
-// own, so that those who wait for it can be stopped, and lose patience, although the call goes on.
+// Requests by a library whose calls wait for the server. Each try is one call on its own thread, so
+// that a thread that waits for it can stop or time out although the call itself cannot be ended.
 #ifndef MILLHOPPER_FRAMEWORK_IO_BLOCKING_REQUESTS_H_
 #define MILLHOPPER_FRAMEWORK_IO_BLOCKING_REQUESTS_H_
 
@@ -17,11 +17,11 @@
 namespace millhopper {
 
 // A carrier of such requests. There are as many calls at once in the process as HttpLimits says.
-// A call that is not back when the server may be silent no longer has failed. What it brings later
-// is dropped; the call after it has twice the time, for the link may be a slow one.
+// A call that takes longer than a server may be silent has failed, and its late result is dropped.
+// The next call has twice the time, since the link may be slow.
 //
-// A call that nobody waits for any more has a thread until it returns. The end of the process waits
-// a moment for such calls, and then not for them.
+// A call whose caller has left keeps its thread until it returns. At its end the process waits for
+// such calls for a moment only.
 class BlockingCarrier : public RequestCarrier {
  public:
   // What a call has brought: the object as it was when the bytes came, and how many these are. All

@@ -121,7 +121,7 @@ class ByteStream::Decompressor {
     }
   }
 
-  // Reads more of the file behind what is left of the input; false at the end of the file.
+  // Reads more of the file after what is left of the input; false at the end of the file.
   bool Refill() {
     std::memmove(input_.data(), input_.data() + used_, filled_ - used_);
     filled_ -= used_;
@@ -206,7 +206,7 @@ ByteStream::ByteStream(const std::string& path, BufferType buffer_type)
   if (once_ != nullptr) refuse_mapping("can be read once only");
   const ReadAt head = [this](uint64_t offset, char* out, size_t size) {
     if (once_ == nullptr) return ReadStored(offset, out, size);
-    // An error comes behind what precedes it. What is looked at is kept, so it is not much.
+    // An error comes after what precedes it. What is looked at is kept, so it is not much.
     return offset > kReadBlockBytes ? 0 : once_->Look(offset, out, once_->Has(offset, size));
   };
   if (const Compression* const compression = CompressionOf(path, head)) {

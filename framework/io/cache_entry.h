@@ -7,9 +7,9 @@
 //   u64 checksum of each piece of the block, which has 64 KiB, the last one less
 //   u64 checksum of all before it | the block
 //
-// Nobody makes sure that an entry is on the disk: after a crash of the machine a part of it may be
-// missing or zeros, and then a checksum is wrong, as it is where the disk has changed a bit. By the
-// pieces a few bytes are read without all of the block.
+// Entries are not synced to the disk: after a crash of the machine a part may be missing or zeros,
+// and then a checksum is wrong, as it is where the disk has changed a bit. Checksums of pieces let
+// a few bytes be read without the whole block.
 #ifndef MILLHOPPER_FRAMEWORK_IO_CACHE_ENTRY_H_
 #define MILLHOPPER_FRAMEWORK_IO_CACHE_ENTRY_H_
 

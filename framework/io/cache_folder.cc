@@ -35,7 +35,7 @@ constexpr int kFolders = 256;
 constexpr time_t kTidySeconds = 600;
 constexpr int64_t kNanoseconds = 1'000'000'000;
 constexpr mode_t kPrivateFolder = 0700, kPrivateFile = 0600;
-// What is opened is a file of the folder, not one that somebody has led us to by a link.
+// What is opened is a file of the folder, not one that a link leads to.
 constexpr int kOwnFile = O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 constexpr char kHex[] = "0123456789abcdef";
 constexpr std::string_view kPart = ".part";
@@ -77,8 +77,8 @@ int OpenLock(const std::string& folder) {
   return ::open((folder + "/lock").c_str(), O_RDWR | kOwnFile, kPrivateFile);
 }
 
-// The lock on looking through a folder, held from construction on if nobody else holds it. A child
-// that is forked meanwhile has it, too, so it is given back expressly.
+// The lock on looking through a folder, held from construction on if no other process or thread
+// holds it. A child that is forked meanwhile has it, too, so it is given back expressly.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder) : file_(OpenLock(folder)) {
@@ -93,7 +93,7 @@ class FolderLock {
   FolderLock& operator=(const FolderLock&) = delete;
 
   bool is_held() const { return is_held_; }
-  // Notes that somebody has looked through the folder just now.
+  // Notes that the folder has been looked through just now.
   void Note() const { ::futimens(file_.get(), nullptr); }
 
  private:
@@ -132,8 +132,8 @@ class UsedPages {
   const OwnDescriptor file_;
 };
 
-// Whether somebody has looked through the folder a short while ago. The time of the lock tells it,
-// if there is a count beside the lock: a lock alone has just been made.
+// Whether the folder has been looked through a short while ago. The time of the lock tells it, if
+// there is a count beside the lock: a lock alone has just been made.
 bool WasTidied(const std::string& folder) {
   struct stat lock, used;
   if (::stat((folder + "/lock").c_str(), &lock) != 0) return false;
@@ -148,8 +148,8 @@ struct Entry {
   CacheFolder::Name name;
 };
 
-// Removes a file that is being written if its writer is gone: nobody else lets go of the lock
-// before the file has its name. False if somebody writes it, or has done so just now.
+// Removes a partial file whose writer is gone: a living writer holds the lock until the file has
+// its name. False if it is being written, or was just now.
 bool RemoveIfLeft(int folder, const char* file) {
   const OwnDescriptor part(::openat(folder, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!part.is_open() || ::flock(part.get(), LOCK_EX | LOCK_NB) != 0) return false;
@@ -241,7 +241,7 @@ std::string CacheFolder::PathOf(const Name& name) const {
 }
 
 bool CacheFolder::MakeRoom(uint64_t bytes) {
-  MakeFolder(path_);  // somebody may have removed it
+  MakeFolder(path_);  // another process may have removed it
   if (!tidied_) tidied_ = WasTidied(path_) || TidyUp(0);
   const uint64_t pages = PagesOf(bytes);
   const UsedPages used(path_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The folder of a cache of remote files (file_cache.h): where its entries lie, how much they take,
-// and which of them go when that is too much. Many processes work in it at once, and each may be
-// killed at any time.
+// and which of them are removed when that is too much. Many processes work in it at once, and each
+// may be killed at any time.
 //
 //   4f/4f0c..e1
 //
@@ -9,22 +9,22 @@
 //
 //   4f/4f0c..e1.<any>.part
 //
-// is an entry that is being written, locked by who writes it.
+// is an entry that is being written, locked by its writer.
 //
 //   lock
 //
-// is locked by who looks through all entries and removes some. Its time is that of the last such
-// look.
+// is locked by a process that looks through all entries and removes some. Its time is that of the
+// last such look.
 //
 //   used
 //
 // has as many bytes as the entries take pages; only its size is of interest.
 //
-// Whoever writes an entry first makes `used` longer, by one system call. So the size of all entries
-// is known to all processes without a lock. A process that is killed, or a disk that is full, makes
-// it too large. It is put right when somebody looks through the folder: a process does so when the
-// cache is full, and before it writes for the first time unless another one has in the last ten
-// minutes. Files that are called otherwise are left alone.
+// A writer of an entry first makes `used` longer, by one system call, so that all processes know
+// the size of all entries without a lock. A process that is killed, or a disk that is full, makes
+// it too large. It is corrected when a process looks through the folder: it does so when the cache
+// is full, and before it writes for the first time unless another one has in the last ten minutes.
+// Files that are called otherwise are left alone.
 //
 // The folder must lie on a local disk: by the time of a file and by its locks, all processes must
 // see the same.
@@ -55,8 +55,8 @@ class CacheFolder {
   const std::string& path() const { return path_; }
   std::string PathOf(const Name& name) const;
   // Whether there is room for an entry. If there is none, removes those that have not been used for
-  // the longest time. There may still be none while another process or thread does that; nobody
-  // waits for it. Throws kIo.
+  // the longest time. Does not wait for another process or thread that does so; then there may
+  // still be no room. Throws kIo.
   bool MakeRoom(uint64_t bytes);
   // Counts an entry that is written next. Call MakeRoom first, and then make the file of the entry:
   // until it is written, others count it by that file. False if they have taken the room meanwhile.
@@ -66,9 +66,9 @@ class CacheFolder {
   void MakeFolderOf(const Name& name) const;
 
  private:
-  // Looks through all entries, unless somebody else does: removes what killed processes have left
-  // and the oldest entries until there is room for `pages` more, and sets what `used` says. Returns
-  // whether it has done that. Throws kIo.
+  // Looks through all entries, unless another process or thread does: removes what killed processes
+  // have left and the oldest entries until there is room for `pages` more, and sets what `used`
+  // says. Returns whether it has done that. Throws kIo.
   bool TidyUp(uint64_t pages) const;
 
   const std::string path_;

@@ -17,9 +17,9 @@
 namespace millhopper {
 
 // An object is told by its URL without what is secret there: a password, and what signs a request
-// (X-Amz-..., X-Goog-...). Other parts of a query may say which object it is. They are a part of a
-// digest (SHA-256), from which nobody gets them back. Its version is what the server says: the
-// ETag, date, size, coding and the version that a store names. Any thread.
+// (X-Amz-..., X-Goog-...). Other parts of a query may say which object it is. They are part of a
+// digest (SHA-256), which does not reveal them. Its version is what the server says: the ETag,
+// date, size, coding and the version that a store names. Any thread.
 class CachedObject {
  public:
   static constexpr size_t kBlockBytes = kReadBlockBytes;
@@ -36,8 +36,8 @@ class CachedObject {
   // A digest of which object it is, and of its version.
   const std::string& version() const { return version_; }
 
-  // What goes wrong with the cache, such as a lack of memory, is no error here: what it would be
-  // asked for is not there, and what it would keep is not kept.
+  // Failures of the cache, such as a lack of memory, are no errors here: what is asked for is then
+  // not there, and what should be kept is not.
   bool Has(uint64_t number) const;
   // Whether whole blocks are worth asking for, because they would be kept.
   bool Takes() const { return cache_->Takes(); }

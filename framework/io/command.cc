@@ -184,7 +184,7 @@ Command::Command(const std::vector<std::string>& words) : name_(words.at(0)) {
 }
 
 Command::~Command() {
-  // If somebody else has waited for it, its id may be another group's by now.
+  // If other code of the process has waited for it, its id may be another group's by now.
   if (process_.IsThis() && (!HasEnded() || !reaped_)) {
     const auto since = std::chrono::steady_clock::now();
     const auto wait = [&](milliseconds most, const auto& is_over) {
@@ -251,7 +251,7 @@ size_t Command::Read(char* out, size_t size) {
 void Command::ReadErrors() {
   if (errors_ < 0) return;
   // It may be written without end. So this is one block, which keeps the output waiting for a
-  // moment only, and behind the output what is there now.
+  // moment only, and after the output what is there now.
   int there = 0;
   if (output_ < 0) ::ioctl(errors_, FIONREAD, &there);
   do {
@@ -282,7 +282,7 @@ bool Command::HasEnded() {
       return info.si_pid == id_;
     }
     if (errno == EINTR) continue;
-    // Somebody else has waited for it.
+    // Other code of the process has waited for it.
     status_is_known_ = false;
     return reaped_ = true;
   }

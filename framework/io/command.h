@@ -24,9 +24,9 @@ bool ExecIsAllowed();
 // kInvalidArgument if there is no word, for a quote that is not closed, and for a zero byte.
 std::vector<std::string> CommandWords(const std::string& line);
 
-// A running command. It has no standard input, leads a process group of its own, and inherits
-// nothing but the environment and the working folder. What it writes is read; of what it writes to
-// its standard error the last line is kept. One thread at a time.
+// A running command. It has no standard input, leads its own process group, and inherits nothing
+// but the environment and the working folder. What it writes is read; of what it writes to its
+// standard error the last line is kept. One thread at a time.
 class Command final : public OnePassInput {
  public:
   // Starts it. words[0] is looked for in $PATH. Throws kInvalidArgument unless ExecIsAllowed, and
@@ -46,9 +46,9 @@ class Command final : public OnePassInput {
  private:
   // Reads of what it has written to its standard error; of a command that has ended, all.
   void ReadErrors();
-  // Looks whether it has ended; its id stays taken, unless somebody else has reaped it.
+  // Looks whether it has ended; its id stays taken, unless other code of the process has reaped it.
   bool HasEnded();
-  // Looks whether it, and all that it has started, have let go of its output.
+  // Looks whether it, and all that it has started, have closed its output.
   bool HasHungUp() const;
   void Close(int* descriptor);
   // Takes the status of a command that has ended. Until then no other group can have its id.
@@ -60,7 +60,7 @@ class Command final : public OnePassInput {
   pid_t id_ = -1;
   int output_ = -1;  // -1 once it has ended
   int errors_ = -1;
-  bool reaped_ = false;  // by this object or by somebody else
+  bool reaped_ = false;  // by this object or by other code
   int status_ = 0;       // as waitpid says
   bool status_is_known_ = true;
   std::string last_line_, line_;

@@ -42,8 +42,8 @@ enum class BufferType {
 
 // Size and identity are those at the time of opening: bytes that are appended later are not read,
 // and a file that becomes shorter is an error instead of an early end. All bytes come from the file
-// that was opened: if the name has come to mean another file, reading goes on in the opened one or
-// throws kDataLoss. Any thread may read.
+// that was opened: if the name has come to mean another file, reading continues in the opened one
+// or throws kDataLoss. Any thread may read.
 class File {
  public:
   // Opens a file of the file system that the path belongs to (file_system.h). Throws kIo with the

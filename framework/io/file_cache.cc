@@ -51,7 +51,8 @@ class PartFile {
         path_(StrCat(whole_, ".", ::getpid(), "-", std::random_device()(), ".part")),
         file_(OpenIn(folder, name)) {
     if (!file_.is_open()) ThrowErrno();
-    // By this lock others know that somebody still writes. One who came before it removes the file.
+    // This lock tells other processes that the file is still being written. One who came before it
+    // removes the file.
     ::flock(file_.get(), LOCK_EX | LOCK_NB);
   }
   ~PartFile() {
@@ -69,7 +70,7 @@ class PartFile {
       size -= static_cast<size_t>(written);
     }
   }
-  // False if somebody has removed the file.
+  // False if another process has removed the file.
   bool Publish() {
     if (::rename(path_.c_str(), whole_.c_str()) == 0) {
       path_.clear();
@@ -199,7 +200,7 @@ void FileCache::Write(const Key& key, const char* block, size_t size) {
 }
 
 bool FileCache::WriteEntry(const Key& key, const char* block, size_t size) {
-  if (Has(key, size)) return true;  // somebody was faster
+  if (Has(key, size)) return true;  // another writer was faster
   const std::string head = CacheEntryHead(key.digest, block, size);
   const size_t bytes = head.size() + size;
   CheckFileSizeLimit(bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cache of remote files on a local disk, which many processes may use at once. It has blocks of
 // objects, and what readers have learned of files, each a file with checksums (cache_entry.h) in
-// one folder (cache_folder.h). Whatever happens to it changes time, never data: what is not whole
-// is taken for missing, and what cannot be written is read from its server once more.
+// one folder (cache_folder.h). Damage to it costs time, never data: what is not whole is taken for
+// missing, and what could not be written is read from its server once more.
 #ifndef MILLHOPPER_FRAMEWORK_IO_FILE_CACHE_H_
 #define MILLHOPPER_FRAMEWORK_IO_FILE_CACHE_H_
 

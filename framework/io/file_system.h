@@ -75,8 +75,8 @@ class FileSystem {
   // system cannot list any. Where a folder is nothing but the names of files in it, none is listed
   // of one that is not there.
   virtual std::vector<FolderEntry> ListFolder(const std::string& path) const;
-  // Begins to write a file. For OutputFile, which everybody else uses, and which writes local files
-  // itself. Throws kIo with the path if it cannot be written there.
+  // Begins to write a file. Called by OutputFile, which all other code uses, and which writes local
+  // files itself. Throws kIo with the path if it cannot be written there.
   virtual std::unique_ptr<Upload> Create(const std::string& path) const;
   // Removes a file, or does nothing if there is none. Throws kIo with the path if it cannot.
   virtual void Remove(const std::string& path) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which files this process reads and which it is about to replace. No file may be both, whatever
 // names or links lead to it: the later of the two requests is refused. A new file only takes the
-// name of the old one, so whoever still has that open reads on in it.
+// name of the old one, so a reader that has the old file open continues to read that.
 #ifndef MILLHOPPER_FRAMEWORK_IO_FILES_IN_USE_H_
 #define MILLHOPPER_FRAMEWORK_IO_FILES_IN_USE_H_
 
@@ -30,12 +30,12 @@ class FilesRead {
   // The same for a local file. Does nothing if the file does not exist.
   void AddLocal(const std::string& path);
 
-  // Nobody reads the files any more before Rewind. Any thread.
+  // Says that the files are not read any more until Rewind. Any thread.
   void End();
-  // Nobody reads the files before Begin.
+  // Says that the files are not read until Begin.
   void Rewind();
-  // They are read; has no effect between End and Rewind. Returns true after Rewind: then the names
-  // may have come to mean other files, which the caller adds after Clear.
+  // Says that the files are read; has no effect between End and Rewind. Returns true after Rewind:
+  // then the names may have come to mean other files, which the caller adds after Clear.
   bool Begin();
   void Clear();
 

@@ -12,8 +12,8 @@
 namespace millhopper {
 
 // Any thread may read the pages as long as this object lives. A thread that touches a lost page
-// reads zeros from there to the end of the pages and goes on. So a reader must check lost() before
-// it uses what it has read.
+// reads zeros from there to the end of the pages and continues. So a reader must check lost()
+// before it uses what it has read.
 //
 // The first guard of the process installs a handler for SIGBUS, which stays. A SIGBUS for any other
 // reason goes to the handler that was installed before, or ends the process as usual. A library

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What requests to some servers need beside a URL: a signature, credentials that expire, and
-// somebody who understands the server's errors.
+// What requests to some servers need beside a URL: a signature, credentials that expire, and what
+// explains the server's errors.
 #ifndef MILLHOPPER_FRAMEWORK_IO_HTTP_ACCESS_H_
 #define MILLHOPPER_FRAMEWORK_IO_HTTP_ACCESS_H_
 
@@ -26,7 +26,7 @@ class HttpAccess {
  public:
   // What an answer that is no success means.
   struct Explanation {
-    std::string text;     // goes on after the status line; "" if the answer does not say
+    std::string text;     // follows the status line; "" if the answer does not say
     bool passes = false;  // the next try may do better
   };
 

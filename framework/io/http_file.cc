@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file is read by blocks. Where a stretch of it has been read without a gap, blocks behind the
+// A file is read by blocks. Where a stretch of it has been read without a gap, blocks after the
 // stretch are requested ahead of need, at most as much as the stretch is long: so a file that is
 // read from its beginning soon has as many requests under way as there may be, and one that is read
-// here and there has none in vain. Small reads here and there are requests of their own.
+// here and there has no useless ones. Small reads here and there are separate requests.
 //
 // With a cache, the blocks that it has are read from it when they are needed, and no others are
 // requested in small parts, unless the cache takes none for a while. A file whose beginning it has
@@ -220,7 +220,7 @@ class HttpFile final : public File {
   }
 
   // The block for a read, and the calling thread waits for it from now on; or null if the read is
-  // to be a request of its own: it is small and stands alone, or there is no memory for blocks.
+  // to be a separate request: it is small and stands alone, or there is no memory for blocks.
   Transfer BlockFor(uint64_t index, uint64_t offset, size_t size) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     const Stretches::Stretch stretch = stretches_.Add(offset, offset + size);
@@ -267,7 +267,7 @@ class HttpFile final : public File {
     return blocks_.emplace(index, std::move(block)).first;
   }
 
-  // Requests blocks behind `index`: those up to the byte `needed`, and those ahead of need.
+  // Requests blocks after `index`: those up to the byte `needed`, and those ahead of need.
   void ReadAhead(const Stretches::Stretch& stretch, uint64_t index, uint64_t needed) const {
     const size_t most = MostBlocks();
     const uint64_t ahead = (stretch.end - stretch.begin) / kBlockBytes * kBlockBytes;
@@ -290,7 +290,8 @@ class HttpFile final : public File {
     return std::max<size_t>(2, all / std::max<size_t>(1, open_files.load()));
   }
 
-  // Lets go of the block that has not been used for the longest time and that nobody waits for.
+  // Releases the block that has not been used for the longest time, among those that no thread
+  // waits for.
   void DropOldest() const {
     auto oldest = blocks_.end();
     for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
@@ -309,8 +310,8 @@ class HttpFile final : public File {
     blocks_.erase(block);
   }
 
-  // The calling thread has read so many bytes of a block and waits for it no more. Blocks of which
-  // all has been read are let go of. A few stay for a while: the header of a chunk may be read
+  // The calling thread has read so many bytes of a block and waits for it no more. Blocks that have
+  // been read completely are released. A few stay for a while: the header of a chunk may be read
   // twice, so that a block seems to be used up before its last bytes are.
   void Leave(uint64_t index, size_t bytes, bool failed) const {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -24,8 +24,7 @@ std::unique_ptr<const File> OpenHttpFile(const HttpRequest& object);
 // server says 404 or 403 of is missing.
 std::vector<FileStatus> StatHttpFiles(const std::vector<std::string>& paths,
                                       HttpRequest (*request)(const std::string& path));
-// What FileStatus::problem says of an error: its message without the file, which whoever asked
-// knows.
+// What FileStatus::problem says of an error: its message without the file, which the caller knows.
 std::string ProblemOf(const Error& error);
 
 }  // namespace millhopper

@@ -21,13 +21,13 @@ struct HttpObject {
   std::string coding;      // the same of the Content-Encoding
   std::string version;     // the same of the version that a store names (x-amz-version-id, ...)
 
-  // Whether the server said something else of the same URL later: it is another object now. All
-  // that it says is compared, and what it says only once differs, too: nothing tells then whether
-  // the two answers are about the same bytes. Of a size, only what was said first is compared, and
-  // `date` says nothing of the object.
+  // Whether a later answer for the same URL is about another object. All that the server says is
+  // compared. What only one of the answers says counts as different, since it is unknown whether
+  // both are about the same bytes; but a size is compared only if the first answer had one, and
+  // `date` never, since it says nothing of the object.
   bool Differs(const HttpObject& later) const { return !ChangeTo(later).empty(); }
-  // What differs, in words that go on after those of the server: "; its size was 7, now it is 8".
-  // "" if nothing does.
+  // What differs, as words that follow those of the server: "; its size was 7, now it is 8". "" if
+  // nothing does.
   std::string ChangeTo(const HttpObject& now) const;
   // Whether the bytes are not those of the object but of its compressed form.
   bool IsCoded() const;
@@ -39,7 +39,7 @@ struct HttpHead {
   HttpObject object;
   std::optional<uint64_t> length;  // of the body
   bool chunked = false;            // the body says itself where it ends
-  // Of Content-Range. A part has a first and a last byte; the answer to a request for bytes behind
+  // Of Content-Range. A part has a first and a last byte; the answer to a request for bytes after
   // the end has neither.
   std::optional<uint64_t> first, last, total;
   std::string region;  // of an object store, where the object lies; "" if the server does not say

@@ -96,7 +96,7 @@ bool HttpTask::Try() {
   // One connection for each request under way: several requests on one connection share its
   // window, which a distant server fills more slowly than the link allows.
   Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  // As a header of our own it would be signed, and there are proxies that change it.
+  // As our own header it would be signed, and there are proxies that change it.
   Set(CURLOPT_ACCEPT_ENCODING, "identity");
   Set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
   Set(CURLOPT_USERAGENT, kUserAgent);
@@ -137,7 +137,7 @@ bool HttpTask::Settle(CURLcode result) {
         StrCat("the server has sent ", received_ - received_before_, " bytes and no more");
     failure_.passes = true;
   }
-  if (IsComplete()) return Succeed();  // what went wrong came behind the last byte
+  if (IsComplete()) return Succeed();  // what went wrong came after the last byte
   if (judged_ == Judgement::kRefused && request_.access != nullptr && status_ >= kFirstNoSuccess) {
     const HttpAccess::Explanation explanation = request_.access->Explain(ticket_, head_, refusal_);
     failure_.problem += explanation.text;
@@ -174,7 +174,7 @@ void HttpTask::SetAccess() {
   if (request_.access == nullptr) {
     // What was asked for by https is not to come by http, nor are the secrets in a URL to go there.
     Set(CURLOPT_REDIR_PROTOCOLS_STR, IsHttps(ticket_.url) ? "https" : "http,https");
-    Set(CURLOPT_FOLLOWLOCATION, writes() ? 0L : 1L);  // elsewhere nobody asked to write
+    Set(CURLOPT_FOLLOWLOCATION, writes() ? 0L : 1L);  // other requests do not write
     Set(CURLOPT_MAXREDIRS, kMostRedirects);
     Set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
     return;

@@ -32,7 +32,7 @@ class HttpTask final : public HttpTransfer {
   const HttpLimits& limits() const { return limits_; }
   CURL* curl() const { return curl_.get(); }
   Clock::time_point due() const { return due_; }
-  // When the silence of the server is too long, or the transfer as a whole.
+  // When the server has been silent, or the whole transfer has taken, too long.
   Clock::time_point patience() const { return std::min(last_sign_ + limits_.silence, *deadline_); }
 
   // Begins the next try. False if it lacks credentials and is to begin a little later.
@@ -42,7 +42,7 @@ class HttpTask final : public HttpTransfer {
   // The same for a try that takes too long.
   bool GiveUp(Clock::time_point now);
   void Fail(const Error& error);
-  // Takes the handle, which curl must have let go of.
+  // Frees the handle, which must no longer be in use by curl.
   void LetGo() {
     CountTry();
     curl_.reset();
@@ -55,7 +55,7 @@ class HttpTask final : public HttpTransfer {
   struct FreeList {
     void operator()(curl_slist* list) const { curl_slist_free_all(list); }
   };
-  // What has gone wrong, and whether it may be otherwise the next time.
+  // What has gone wrong, and whether the next try may do better.
   struct Failure {
     ErrorCode code = ErrorCode::kIo;
     std::string problem;
@@ -120,7 +120,7 @@ class HttpTask final : public HttpTransfer {
   Judgement judged_ = Judgement::kNone;
   Failure failure_;
   size_t unwanted_bytes_ = 0;
-  std::string refusal_;  // the body of an answer that is none, for those who understand it
+  std::string refusal_;  // the body of an error answer, for HttpAccess::Explain
   size_t received_before_ = 0;
   curl_off_t sent_ = 0;             // bytes of the request's body
   size_t room_ = 0;                 // for bytes of this answer

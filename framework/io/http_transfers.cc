@@ -69,8 +69,8 @@ class Transfers {
     curl_multi_wakeup(multi_);
   }
 
-  // While a thread forks, the thread of the transfers holds no lock of a library, which nobody
-  // would unlock in the child.
+  // While a thread forks, the thread of the transfers holds no lock of a library: no thread would
+  // unlock it in the child.
   static void Hold() {
     held = current.load();
     if (held == nullptr) return;
@@ -97,8 +97,8 @@ class Transfers {
     } catch (const std::system_error&) {
       throw CurrentError();
     }
-    // Registered behind what libcurl and its libraries have registered, so that the thread ends
-    // before they clean up. A forked child inherits this and may have no thread of its own.
+    // Registered after what libcurl and its libraries have registered, so that the thread ends
+    // before they clean up. A forked child inherits this and may lack this thread.
     std::atexit([] {
       Transfers* const transfers = current.load();
       if (transfers != nullptr && transfers->process_.IsThis()) transfers->Stop();

@@ -44,7 +44,7 @@ struct HttpLimits {
   static void Set(const HttpLimits& limits);
 };
 
-// What a request does to an object. Whoever asks for anything but kGet changes it.
+// What a request does to an object. All but kGet change it.
 enum class HttpMethod { kGet, kPut, kPost, kDelete };
 
 // What is asked of a server: a part of an object, or that it changes what it has.
@@ -54,7 +54,8 @@ struct HttpRequest {
   std::shared_ptr<const std::string> body;
   std::string url;  // or the name of what is asked for, if `access` says where it is
   std::shared_ptr<const HttpAccess> access;  // null: the URL is all that is needed
-  // Who takes the request in libcurl's place, whatever `access` is (request_carrier.h); or null.
+  // What carries the request in place of libcurl, whatever `access` is (request_carrier.h); or
+  // null.
   std::shared_ptr<const RequestCarrier> carrier;
   std::optional<HttpLimits> limits;  // others than HttpLimits::Get()
   uint64_t offset = 0;
@@ -73,14 +74,14 @@ struct HttpRequest {
 // A request on its way. Any thread.
 class HttpTransfer {
  public:
-  // It lives until it has ended even if the caller lets go of it. The thread that works on all
+  // It lives until it has ended even if the caller releases it. The thread that works on all
   // transfers starts with the first one of the process and ends with the process; a forked child
   // starts its own, and the transfers of its parent never end there. Throws kResourceLimit if no
   // thread can be started, and kCancelled if the process is at its end.
   static std::shared_ptr<const HttpTransfer> Start(HttpRequest request);
-  // Ends a transfer that nobody waits for. Its buffer is let go of soon.
+  // Ends a transfer that no thread waits for. Its buffer is released soon.
   static void Cancel(std::shared_ptr<const HttpTransfer> transfer);
-  // A transfer that has succeeded. Throws as Start and Wait; nothing goes on after that.
+  // A transfer that has succeeded. Throws as Start and Wait; the transfer has ended then.
   static std::shared_ptr<const HttpTransfer> Run(HttpRequest request);
   virtual ~HttpTransfer() = default;
   HttpTransfer(const HttpTransfer&) = delete;
@@ -88,7 +89,7 @@ class HttpTransfer {
 
   // Waits until the bytes are there, and gets the credentials that they need meanwhile. Throws kIo,
   // kDataLoss or kResourceLimit with the URL and the first byte; or an error that interrupts, and
-  // then the transfer may go on.
+  // then the transfer may still be under way.
   void Wait() const;
 
   const HttpRequest& request() const { return request_; }
@@ -108,9 +109,10 @@ class HttpTransfer {
   }
   // Whether the request changes what the server has.
   bool writes() const { return request_.method != HttpMethod::kGet; }
-  // Whether all is wanted that an object has to say, of which nothing is known.
+  // Whether this is the first request for an object, which is to tell all that the server says of
+  // it.
   bool is_probe() const { return !writes() && !request_.object.has_value(); }
-  // How many tries may bring nothing, one after another.
+  // How many tries in succession may bring no byte.
   int MostTries(const HttpLimits& limits) const {
     return is_probe() ? limits.opening_tries : limits.tries;
   }
@@ -139,8 +141,8 @@ class HttpTransfer {
   std::optional<Error> error_;
 };
 
-// For threads that work on transfers: signals are for other threads, and SIGPIPE is for nobody.
-// Those of crashes stay.
+// For threads that work on transfers: blocks all signals, which other threads handle, and SIGPIPE,
+// which none does. Signals of crashes stay.
 void BlockSignals();
 
 }  // namespace millhopper

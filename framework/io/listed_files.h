@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that another file names, such as the images of a list. A list that comes from a server may
-// name files beside it and on servers, but none of this machine: whoever has written it would have
-// files read that only the user of this machine may see.
+// name files beside it and on servers, but none of this machine: its author could have files read
+// that only the user of this machine may see.
 #ifndef MILLHOPPER_FRAMEWORK_IO_LISTED_FILES_H_
 #define MILLHOPPER_FRAMEWORK_IO_LISTED_FILES_H_
 

@@ -30,8 +30,8 @@ class Mapping final : public Kept {
   uint64_t size() const { return size_; }
   int descriptor() const { return descriptor_; }
   // Whether this is a mapping of the file with this status, which has not changed since. False,
-  // too, if nobody can tell: if it had changed so shortly before it was mapped that the clock of
-  // the file system may not have moved on before a later change.
+  // too, if that is uncertain: a change so shortly before the mapping that a later one may have the
+  // same time on the file system's clock.
   bool IsOf(const struct stat& status) const;
   // A part of the file; the mapping lives as long as the buffer. The memory limit does not count
   // it, because the kernel may take its pages back at any time. Throws kInternal if the part lies
@@ -59,7 +59,7 @@ class Mapping final : public Kept {
   const dev_t device_;
   const ino_t inode_;
   const struct timespec modified_;  // its content
-  const struct timespec changed_;   // anything, which nobody can set back
+  const struct timespec changed_;   // anything; no call can set it back
   const bool settled_;              // it had not changed for a while
   char* begin_ = nullptr;
   std::optional<GuardedPages> guard_;

@@ -50,11 +50,11 @@ void ListAmount::Add(const std::string& path, size_t bytes) {
 std::vector<std::string> MatchNames(
     const std::string& path, const std::string& pattern,
     const std::function<NamesUnder(const std::string&, bool)>& list) {
-  // Names with a slash at the end of what is found so far, and the pattern of what comes behind.
+  // Names with a slash at the end of what is found so far, and the pattern of what comes after.
   std::vector<std::string> folders = {""};
   std::string left = pattern;
   for (;;) {
-    // The part of the pattern up to the slash behind its first wildcard is matched by one list.
+    // The part of the pattern up to the slash after its first wildcard is matched by one list.
     const size_t wildcard = FirstWildcard(left);
     const size_t slash = wildcard == std::string::npos ? wildcard : left.find('/', wildcard);
     const bool is_last = slash == std::string::npos;
@@ -89,7 +89,7 @@ std::vector<FolderEntry> EntriesOf(const NamesUnder& names, const std::string& p
   for (const std::string& key : names.keys) {
     add(key, key.size() - prefix.size(), FileStatus::Kind::kFile);
   }
-  // Without a name is one of a key with two slashes one behind the other.
+  // Without a name is one of a key with two slashes one after the other.
   for (const std::string& folder : names.prefixes) {
     add(folder, folder.size() - prefix.size() - 1, FileStatus::Kind::kDirectory);
   }

@@ -15,7 +15,7 @@ namespace millhopper {
 
 // What lies directly under a prefix, as if slashes made folders.
 struct NamesUnder {
-  std::vector<std::string> keys;      // that have no slash behind the prefix
+  std::vector<std::string> keys;      // that have no slash after the prefix
   std::vector<std::string> prefixes;  // of the others, up to the slash and with it
 };
 

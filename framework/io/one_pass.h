@@ -21,7 +21,7 @@ namespace millhopper {
 // Where the bytes come from. One thread at a time.
 class OnePassInput {
  public:
-  // How long a wait may last before it looks whether it is to go on.
+  // How long a wait may last before it checks whether it is to stop.
   static constexpr int kPatienceMs = 4;
 
   OnePassInput() = default;
@@ -33,7 +33,7 @@ class OnePassInput {
   // but not where, and kCancelled as CheckWait (base/stop.h); after that it may
   // be called again.
   virtual size_t Read(char* out, size_t size) = 0;
-  // Whether Read would have to wait for no byte, which this waits for until then.
+  // Waits until then, at most, for bytes or the end. Returns whether Read would not have to wait.
   virtual bool IsReady(std::chrono::steady_clock::time_point until) = 0;
 };
 
@@ -44,7 +44,7 @@ class OnePassStream {
   OnePassStream(std::string path, std::unique_ptr<OnePassInput> input);
 
   const std::string& path() const { return path_; }
-  // Reads `size` bytes from `offset` on, which must not have been let go of. It returns fewer only
+  // Reads `size` bytes from `offset` on, which must not have been forgotten. It returns fewer only
   // at the end or before an error, which the next call throws with file and byte. Throws kCancelled
   // as OnePassInput does, and has read nothing then.
   size_t Read(uint64_t offset, char* out, size_t size);
@@ -58,7 +58,7 @@ class OnePassStream {
   void CheckNoError() const;
   // Copies what Has says there is, without reading it.
   size_t Look(uint64_t offset, char* out, size_t size) const;
-  // Lets go of what lies before `offset`, up to which there are bytes, unless it keeps everything.
+  // Drops the bytes before `offset`, up to which there must be bytes, unless it keeps everything.
   void Forget(uint64_t offset);
   // As long as it keeps, everything that was read can be read again. It keeps nothing unless told.
   void set_keeps(bool keeps) { keeps_ = keeps; }
@@ -102,10 +102,11 @@ class OnePassFiles {
   // Throws kInvalidArgument, if there are any, that the first can be read once only, and why; and
   // `advice`, what to do.
   void Refuse(const std::string& advice) const;
-  // What is open is read by those who have it from now on, and cannot be opened again.
+  // From now on, what is open belongs to the streams that were returned, and cannot be opened
+  // again.
   void Seal();
-  // Lets go of what is open, which ends commands that are still running. What was open cannot be
-  // opened again.
+  // Closes what is open, which ends commands that are still running. What was open cannot be opened
+  // again.
   void Close();
 
   // Opens in the innermost scope of the calling thread or, without one, for the caller alone. Null
@@ -150,7 +151,7 @@ class OnePassLook {
   OnePassLook& operator=(const OnePassLook&) = delete;
 
   OnePassFiles* files() { return &files_; }
-  // What was opened for this name; null if nothing was. Any thread.
+  // The stream that was opened for this name; null if none was. Any thread.
   static std::shared_ptr<OnePassStream> Take(const std::string& path);
 
  private:

@@ -39,7 +39,7 @@ constexpr char kPartialSuffix[] = ".partial";
 struct OutputRules {
   bool overwrite = true;  // replace a regular file of this name
   bool stream = false;    // write to a pipe, a device or an open descriptor
-  // Not set where nobody has named the file, so that nobody means what a link may lead to: indexes,
+  // Not set for files that the user has not named, where a dangling link cannot be meant: indexes,
   // manifests, the checkpoints of a folder.
   bool make_target = true;
   // The error text for a file that exists and must not be replaced.

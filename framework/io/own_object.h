@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An object of which each process has one of its own.
+// Objects that are not shared with a forked child: each process has its own.
 #ifndef MILLHOPPER_FRAMEWORK_IO_OWN_OBJECT_H_
 #define MILLHOPPER_FRAMEWORK_IO_OWN_OBJECT_H_
 
@@ -10,9 +10,9 @@
 namespace millhopper {
 
 // The T of the calling process. The first call makes it, and nothing destroys it: threads may use
-// it until the very end. A forked child makes its own, because a lock of its parent's may be held
-// by a thread that is not there. So no lock is taken before a fork: what a fork waits for, such as
-// the workers of the pool, may need it meanwhile. Any thread.
+// it until the very end. A forked child makes its own, because a lock in the parent's object may be
+// held by a thread that does not exist in the child. So a fork need not take these locks, which
+// threads that the fork waits for, such as the pool's workers, may need meanwhile. Any thread.
 template <typename T>
 T& OwnObject() {
   struct Owned {

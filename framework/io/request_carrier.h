@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who takes requests to servers that another library speaks to. What is built on HttpTransfer, such
-// as files that are read ahead, the cache of remote files and the counts of servers, then holds for
-// these servers as it does for those of HTTP.
+// Carries requests to servers by another library than libcurl. So everything built on HttpTransfer
+// (reading ahead, the cache of remote files, the counts of servers) works for these servers as it
+// does for HTTP.
 #ifndef MILLHOPPER_FRAMEWORK_IO_REQUEST_CARRIER_H_
 #define MILLHOPPER_FRAMEWORK_IO_REQUEST_CARRIER_H_
 

@@ -168,7 +168,7 @@ class BucketAccess final : public HttpAccess {
     explanation.passes = true;
     try {
       ReadXml(body, [](const std::string&, const std::string&) {});
-    } catch (const Error& wrong) {  // so nobody knows what was done
+    } catch (const Error& wrong) {  // so it is unknown what was done
       explanation.text = StrCat(" then ", wrong.message());
       return explanation;
     }

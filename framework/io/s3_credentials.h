@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who signs requests to object stores. Credentials come from where the SDKs of AWS look for them,
-// in their order: environment, profile files, the container's server, the instance's server
-// (IMDSv2).
+// The credentials that sign requests to object stores. They come from where the SDKs of AWS look
+// for them, in their order: environment, profile files, the container's server, the instance's
+// server (IMDSv2).
 #ifndef MILLHOPPER_FRAMEWORK_IO_S3_CREDENTIALS_H_
 #define MILLHOPPER_FRAMEWORK_IO_S3_CREDENTIALS_H_
 
@@ -36,7 +36,8 @@ class S3CredentialStore {
   // Finds credentials if there are none, or if they expire soon. One thread does so, and others
   // return at once. Throws nothing but an error that interrupts.
   void Renew();
-  // A server has said of those with this key that they have expired. False if there are no others.
+  // A server has said that the credentials with this key have expired. False if there are no
+  // others.
   bool Expire(const std::string& key);
 
  private:

@@ -103,7 +103,7 @@ class S3Upload final : public Upload {
   }
 
   void Begin() {
-    // An `=` behind the name, as signatures have it.
+    // An `=` after the name, as signatures have it.
     const auto transfer =
         HttpTransfer::Run(Request(HttpMethod::kPost, "uploads=", nullptr, kMostAnswerBytes));
     ReadXml(AnswerOf(*transfer), [this](const std::string& element, const std::string& text) {
@@ -205,8 +205,8 @@ class S3Upload final : public Upload {
     return xml;
   }
 
-  // Parts of what is never put together cost money until somebody removes them. Whoever gives up
-  // waits a moment only; the request goes on, unless the process ends.
+  // Parts of an upload that is never completed cost money until they are removed. A caller that
+  // gives up waits for the removal a moment only; the request continues, unless the process ends.
   void Abort() const {
     const auto until = std::chrono::steady_clock::now() + kMomentToGiveUp;
     const auto is_over = [until] { return std::chrono::steady_clock::now() >= until; };
@@ -217,7 +217,7 @@ class S3Upload final : public Upload {
       limits.tries = std::min(limits.tries, kTriesToGiveUp);
       request.limits = limits;
       HttpTransfer::Start(std::move(request))->Wait();
-    } catch (const Error&) {  // whoever gives up has said why
+    } catch (const Error&) {  // the caller that gives up has thrown its own error
     }
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has been read of a file, as stretches without gaps. A gap of a block is none.
+// The parts of a file that have been read, as stretches. Parts that lie at most a block
+// (kReadBlockBytes) apart are one stretch.
 #ifndef MILLHOPPER_FRAMEWORK_IO_STRETCHES_H_
 #define MILLHOPPER_FRAMEWORK_IO_STRETCHES_H_
 
@@ -19,7 +20,7 @@ class Stretches {
   struct Stretch {
     uint64_t begin, end;
   };
-  // Notes a read, and returns the stretch that it belongs to now.
+  // Adds a part that was read, and returns the stretch that contains it now.
   Stretch Add(uint64_t begin, uint64_t end) {
     auto after = stretches_.upper_bound(begin);
     if (after != stretches_.begin() && std::prev(after)->second + kReadBlockBytes >= begin) {

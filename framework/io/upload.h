@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that is being written where it is not local: what stands behind output_file.h there.
+// A file that is being written to a server: what output_file.h writes through there.
 #ifndef MILLHOPPER_FRAMEWORK_IO_UPLOAD_H_
 #define MILLHOPPER_FRAMEWORK_IO_UPLOAD_H_
 
@@ -28,7 +28,7 @@ class Upload {
   virtual void Publish() = 0;
 };
 
-// For those who take a file as a whole: it is kept in memory until then.
+// For servers that take a file as a whole: keeps the bytes in memory until Publish sends them.
 class WholeUpload : public Upload {
  public:
   void Write(const char* bytes, size_t size) final { bytes_->append(bytes, size); }

@@ -79,7 +79,7 @@ class Tensor {
   std::vector<MillhopperLevel> levels_;
 };
 
-// What a parser derives from. It is default-constructible; every thread has an object of its own.
+// What a parser derives from. It is default-constructible; every thread has its own object.
 class DataFeeder {
  public:
   virtual ~DataFeeder() = default;

@@ -74,7 +74,7 @@ struct MillhopperParser {
   void* (*create)(char* error, size_t error_size);
   void (*destroy)(void* state);
 
-  // Parses one record, which is valid during the call and has a zero byte behind it. Fills
+  // Parses one record, which is valid during the call and has a zero byte after it. Fills
   // `tensors`, one for each slot, all zero before the call, and returns their number. Or refuses
   // the record: writes the reason as text into `error` (of error_size bytes, the zero byte
   // included) and returns -1. A record may be parsed more than once.

@@ -36,7 +36,7 @@ class PreparedBlock {
   // Resets the block's own variables, then runs all operators in order. Throws what an operator
   // throws, adding "while running operator 'read' (main.pbtxt:30, block 1)" for the innermost
   // operator. Throws kCancelled once a stop is requested.
-  // In a run that goes on (RunState::go_on) it begins in the middle.
+  // In a resumed run (RunState::go_on) it begins in the middle.
   void Run() {
     Refresh();
     RunOperators();
@@ -49,9 +49,9 @@ class PreparedBlock {
   void Clear();
   // The scope of the block's own variables. Their values stay until Refresh or Clear.
   Scope& scope() { return scope_; }
-  // From now on `run` is called in place of the operators with these numbers, which ascend, when it
-  // is the turn of the last of them. If it returns false, having done nothing that can be seen, the
-  // operators are run after all. No operator may be replaced twice.
+  // From now on `run` is called in place of the operators with these numbers, which ascend, at the
+  // place of the last of them. If it returns false, it must not have changed anything, and the
+  // operators are run. No operator may be replaced twice.
   void Replace(const std::vector<size_t>& ops, std::function<bool()> run);
 
  private:
@@ -76,10 +76,10 @@ class PreparedProgram {
   // Resets the counters of the run state and the own variables of block 0, sets the variables that
   // `feed` names, and runs block 0. Throws kInvalidArgument if `feed` names an unknown variable.
   void Run(const std::map<std::string, LoDTensor>& feed = {});
-  // Goes on with a run of this program, in this process or another one, at the loop that
+  // Resumes a run of this program that was saved in this process or another one, at the loop that
   // `operators` lead to (RunState::go_on). When the loop calls RunState::watcher, which must be
-  // set, the watcher gives the variables, readers and counters what they had. Throws
-  // kInvalidArgument if there is no such operator.
+  // set, the watcher restores variables, readers and counters. Throws kInvalidArgument if there is
+  // no such operator.
   void GoOn(std::vector<OperatorNumber> operators);
   // A variable of block 0 or of the scope; null if there is none.
   Variable* Find(const std::string& name) { return block_.scope().Find(name); }

@@ -64,7 +64,7 @@ class InferContext {
   using RunBlock = std::function<std::vector<TensorSpec>(
       BlockIndex block, const std::vector<std::string>& sources,
       const std::vector<TensorSpec>& values, const std::vector<std::string>& sinks)>;
-  // Whether a block itself declares a variable; where there is no such function, it does.
+  // Whether a block itself declares a variable; without a function, every block does.
   using DeclaresIn = std::function<bool(BlockIndex block, const std::string& name)>;
 
   // The caller leaves the specs of `outputs` unknown. All arguments must outlive this.

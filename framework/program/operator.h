@@ -49,9 +49,9 @@ class Variable;
 // What kind of variable a parameter takes. kAny is for operators such as assign and print.
 enum class VariableKind { kTensor, kReader, kAny };
 
-// Programs create and pass on readers, but the code in this folder does not know the type that a
-// variable holds for a reader. The file that defines the type registers two functions before main:
-// `look` says whether a variable holds a reader, and `slots` gives the slots of a created one.
+// Programs create and pass readers, but code in this folder does not know the type that a variable
+// holds for a reader. The file that defines the type registers two functions before main: `look`
+// says whether a variable holds a reader, and `slots` gives the slots of a created one.
 enum class HeldReader { kNone, kNotCreated, kCreated };
 bool RegisterReaderVariables(HeldReader (*look)(const Variable& variable),
                              const std::vector<SlotSpec>& (*slots)(const Variable& variable));
@@ -60,16 +60,16 @@ HeldReader LookForReader(const Variable& variable);
 // The slots of the reader in a variable for which LookForReader returns kCreated.
 const std::vector<SlotSpec>& SlotsOfReader(const Variable& variable);
 
-// How the order of a created reader's elements in one pass is that in other passes.
+// How a created reader orders its elements from pass to pass.
 struct PassOrder {
   enum Kind {
-    kAsBelow,  // as in the readers that it stands on; so is one that stands on none
+    kAsBelow,  // as the readers below do; also for a reader without readers below
     kSame,     // every pass is the same
     kDiffers,  // each pass has another order
   };
 
   Kind kind = kAsBelow;
-  std::string remedy;  // of kDiffers: what keeps the order, such as "give it reshuffle: false"
+  std::string remedy;  // of kDiffers: how to keep the order, such as "give it reshuffle: false"
 };
 
 // One named list of arguments of an operator.
@@ -106,9 +106,9 @@ struct OpSchema {
   OpSchema& SideEffects();
   // The operator creates readers: it belongs to startup programs and is refused in others.
   OpSchema& CreatesReader();
-  // The operator runs the block of the BLOCK attribute `name` for each record, in parallel, in a
-  // scope of its own. So the block may write only its own variables and may contain no operator
-  // with side effects.
+  // The operator runs the block of the BLOCK attribute `name` for each record, in parallel, in its
+  // own scope. So the block may write only its own variables and may contain no operator with side
+  // effects.
   OpSchema& IsolatedBlock(std::string name);
   // The operator runs the block of the BLOCK attribute `name` repeatedly, so the block may create
   // no reader.
@@ -155,7 +155,7 @@ struct OpSchema {
 
 // What the function of an operator gets: arguments bound to variables, and checked attributes. A
 // slot or attribute is found by comparing its name with the few of the schema, which costs
-// nanoseconds. Arguments are valid until the block's scope goes away.
+// nanoseconds. Arguments are valid as long as the block's scope.
 class OpContext {
  public:
   OpContext();
@@ -221,7 +221,7 @@ class OpContext {
  private:
   friend class PreparedBlock;
   // A variable, and where it keeps its tensor. In and Out are called for every run of an operator,
-  // and must not wait for a call into another file.
+  // and must not cost a call into another file.
   struct BoundArgument {
     Variable* variable;
     LoDTensor* tensor;

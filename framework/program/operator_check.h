@@ -30,8 +30,8 @@ bool IsIsolated(const OpSchema& schema, const std::string& name);
 // Whether the schema declares the BLOCK attribute `name` as LoopBlock: the block runs repeatedly.
 bool IsLoop(const OpSchema& schema, const std::string& name);
 
-// The operator that somebody means who types this: "create_shuffle_reader" for "suffle". "" if
-// there is none near enough.
+// The operator that was probably meant: "create_shuffle_reader" for "suffle". "" if there is none
+// near enough.
 std::string NearestOperator(const std::string& type);
 
 // "no such operator; did you mean 'read'?"

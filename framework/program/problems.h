@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a program, as many lines of it as somebody may want to read.
+// What is wrong with a program, in as many lines as a user may read.
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_PROBLEMS_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_PROBLEMS_H_
 
@@ -29,7 +29,7 @@ class Problems {
   // Problems at the same place come by block and operator, else in the order in which they are
   // added.
   void Add(Problem problem, int block = 0, int op = 0);
-  // Counts one that nobody will read: what `full` collectors are to be told.
+  // Counts one without its text; for collectors that are full().
   void AddUnread() { ++count_; }
   bool full() const { return found_.size() >= kMaxProblems; }
   size_t count() const { return count_; }

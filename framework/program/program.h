@@ -70,8 +70,7 @@ class Program {
   // Throws kInvalidArgument with the problems, one per line, if there are any.
   void CheckOrThrow(const CheckContext& context) const;
 
-  // What the operators of a checked program do that can hardly be meant (OpSchema::Warn), in the
-  // order of the operators.
+  // Warnings of the operators of a checked program (OpSchema::Warn), in the order of the operators.
   std::vector<Problem> Warnings() const;
 
   // The declaration of a variable for use in a block: in the block itself, or in the nearest block

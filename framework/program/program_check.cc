@@ -93,7 +93,7 @@ class ProgramChecker {
     }
   }
 
-  // Notes what a program that runs before leaves behind: persistable variables and readers.
+  // Notes what an earlier program leaves in the scope: persistable variables and readers.
   void LearnFrom(const Program& before) {
     for (const proto::BlockDesc& block : before.desc().blocks()) {
       for (const proto::VarDesc& variable : block.vars()) {
@@ -113,8 +113,8 @@ class ProgramChecker {
         std::move(report));
   }
 
-  // What is known of a variable that another program leaves behind: the slots if it is a reader. Of
-  // a tensor nothing is known, because it may be given any value before this program runs.
+  // What is known of a variable that an earlier program leaves: the slots if it is a reader. Of a
+  // tensor nothing is known, because it may be given any value before this program runs.
   VariableSpec SpecOfOutside(const std::string& name) const {
     const auto created = slots_.find(name);
     if (created != slots_.end()) return {{}, created->second};

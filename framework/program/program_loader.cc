@@ -62,7 +62,7 @@ std::string ReadProgramFile(const std::string& path) {
   return content;
 }
 
-// The type of values that somebody means who writes it as another library does; "" if it is none.
+// The type of values that is meant by the name that another library has for it; "" if it is none.
 std::string DataTypeMeant(const std::string& word, const std::vector<std::string>& types) {
   static const std::map<std::string, std::string> others = {
       {"BFLOAT16", "BF16"}, {"BYTE", "UINT8"},   {"DOUBLE", "FP64"},  {"FLOAT", "FP32"},
@@ -79,7 +79,7 @@ std::string DataTypeMeant(const std::string& word, const std::vector<std::string
 // An error message of protobuf's parser in our words.
 struct Reworded {
   std::string text;
-  std::string subject;  // the wrong word, if the parser reports a place behind it; else ""
+  std::string subject;  // the wrong word, if the parser reports a place after it; else ""
 };
 
 Reworded Reword(const std::string& message) {
@@ -153,7 +153,7 @@ class ParseProblems final : public google::protobuf::io::ErrorCollector {
     if (place.line > 0) where += StrCat(place.line, ":", place.column, ":");
     problems_->Add({place, StrCat(where, " ", reworded.text)});
   }
-  // The parser reports unknown fields as warnings, so that it goes on and finds the next one.
+  // The parser reports unknown fields as warnings, so that it continues and finds the next one.
   void AddWarning(int line, int column, const std::string& message) override {
     AddError(line, column, message);
   }

@@ -58,7 +58,7 @@ class ProgramText {
     size_t written;
     bool value;
   };
-  // Replaces the ${name} at `begin` and returns the offset of the byte behind it.
+  // Replaces the ${name} at `begin` and returns the offset of the byte after it.
   size_t Replace(const std::string& written, size_t begin, bool quoted, const Settings& settings);
   // Updates items_, outer_messages_ and depth_ for a byte outside comments and strings.
   void Count(char c, size_t written_offset);

@@ -25,13 +25,14 @@ struct OperatorNumber {
   int op = 0;
 };
 
-// Is told where a run can be saved and gone on from.
+// Is called at the places where a run can be saved and resumed.
 class RunWatcher {
  public:
   virtual ~RunWatcher() = default;
-  // The outermost loop that runs stands before a step, or before its end: nothing of the run lies
-  // outside of variables, readers and RunState. `loop` is the operator of the loop. On the thread
-  // that runs the program. May set variables, readers and counters; what it throws ends the run.
+  // Called when the outermost loop stands before a step, or before its end: then the whole state of
+  // the run is in variables, readers and RunState. `loop` is the operator of the loop. On the
+  // thread that runs the program. May set variables, readers and counters; what it throws ends the
+  // run.
   virtual void BetweenSteps(OpContext& loop) = 0;
 };
 
@@ -47,10 +48,10 @@ struct RunState {
   // id, so that the order in which worker threads run elements has no effect. Null elsewhere.
   const RecordId* record = nullptr;
   std::ostream* output = nullptr;  // what `print` prints to; null is standard output
-  RunWatcher* watcher = nullptr;   // or nobody
+  RunWatcher* watcher = nullptr;   // may be null
   int loops = 0;                   // loops that are in the middle of a step
-  // The operators in which a run that was saved goes on, the innermost first. The block of the last
-  // one takes it and begins there.
+  // In a resumed run, the operators to resume in, the innermost first. The block of the last one
+  // removes it and begins there.
   std::vector<OperatorNumber> go_on;
 };
 

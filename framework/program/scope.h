@@ -16,7 +16,7 @@
 namespace millhopper {
 
 // A named value of any type: mostly a LoDTensor, which is a member, else a ReaderHolder, a list of
-// tensors, or a type of a plugin. Not thread-safe. Those of a scope can be shared, for whoever
+// tensors, or a type of a plugin. Not thread-safe. Those of a scope can be shared by code that
 // reads one beyond the life of the scope.
 class Variable : public std::enable_shared_from_this<Variable> {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a chain of readers shows: which reader stands on which, and what each has done.
+// Statistics of a chain of readers: which reader stands on which, and what each has done.
 #ifndef MILLHOPPER_FRAMEWORK_READER_CHAIN_STATS_H_
 #define MILLHOPPER_FRAMEWORK_READER_CHAIN_STATS_H_
 
@@ -23,7 +23,8 @@ struct ChainStats {
   // in eight is timed and counts eight times.
   double load_seconds = 0;
   // The time for which its consumer was held up: it waited for a chunk or an element, or made that
-  // itself. If a program or a loop in Python is the consumer, all time that it spent in reading.
+  // itself. If a program or a loop in Python is the consumer, all the time that it spent in calls
+  // that read.
   double wait_seconds = 0;
   uint64_t in_store = 0;  // elements that are fetched, loaded or in a window, but not planned yet
   uint64_t memory_bytes = 0;  // of its buffers

@@ -36,7 +36,7 @@ bool IsUnchanged(const Chunk& chunk, std::exception_ptr* error) {
   }
 }
 
-// Lets go of what Claim has read of a chunk that nobody needs.
+// Drops what Claim has read of a chunk that is not needed.
 void LeaveOut(Chunk* chunk) {
   chunk->bytes = Ref<Buffer>();
   Empty(&chunk->pieces);
@@ -228,7 +228,7 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
   Ref<Chunk> chunk;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    // A chunk behind the next one is not needed now.
+    // A chunk after the next one is not needed now.
     if (need == MemoryScope::Need::kNow && !IsNextIdle()) return Ref<Chunk>();
     for (const Ref<Chunk>& claimed : chunks_) {
       if (claimed && std::exchange(claimed->deferred_, false)) return claimed;

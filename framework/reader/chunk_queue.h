@@ -40,7 +40,7 @@ struct QueuedFile {
 // One pass over one file. A run keeps the chunks that its tickets point into.
 class ChunkQueue final : public Kept {
  public:
-  // Goes on from `start`, if it is given, where another queue of this file has stood.
+  // Begins at `start`, if it is given: a place that another queue of this file has returned.
   ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file,
              const std::optional<FilePlace>& start = std::nullopt);
   // Reads only the chunks that begin at these places, which ascend; for TakeAgain.
@@ -65,9 +65,9 @@ class ChunkQueue final : public Kept {
   bool passes_over() const { return passed_over_ > 0; }
   void PassOver(size_t n) { passed_over_ -= n; }
   // Adds the tickets of the next n (at most available()) records to the run and numbers them
-  // sample, sample + 1, ... The run keeps their chunk. Ticket::index is how far behind the chunk's
-  // first byte the record lies in the file, or kNotInFile; if the chunk has a holder, it is
-  // Piece::offset. So whoever holds the ticket may copy the bytes and let the chunk go.
+  // sample, sample + 1, ... The run keeps their chunk. Ticket::index is the record's offset in the
+  // file from the chunk's first byte, or kNotInFile; if the chunk has a holder, it is
+  // Piece::offset. So a reader that holds the ticket may copy the bytes and release the chunk.
   static constexpr uint32_t kNotInFile = UINT32_MAX;
   void Take(size_t n, uint64_t sample, TicketRun* run);
   // The same for tickets that the run has already: writes to tickets[0], tickets[stride], ... and
@@ -77,7 +77,7 @@ class ChunkQueue final : public Kept {
   void KeepIn(TicketRun* run) { run->Keep(current_.get()); }
   // Where the queue stands.
   FilePlace place() const;
-  // Leaves the chunk that Take reads, with what is left of it.
+  // Drops the chunk that Take reads, with the records that are left.
   void LeaveChunk() { current_ = Ref<Chunk>(); }
   // As Take, but of any one record of that chunk, of any pass. Throws the chunk's error, or
   // kDataLoss, if it is another chunk or has no such record.
@@ -100,11 +100,11 @@ class ChunkQueue final : public Kept {
   // A chunk for the caller to Fetch: the one that is planned next or, ahead of need, any later one
   // that no thread works on. Null if there is none or another thread is claiming. Throws only if
   // the caller is refused memory ahead of need (MemoryScope) or leaves its work (CancelScope); then
-  // nothing is lost.
+  // the call can be repeated.
   Ref<Chunk> Claim(MemoryScope::Need need);
-  // Fetches a claimed chunk; its memory counts for `account`. An error is kept in the chunk until
-  // Poll gets there. False if there was no memory ahead of need, or if the thread has left its work
-  // (CancelScope); then the chunk can be claimed again.
+  // Fetches a claimed chunk; its memory counts for `account`. An error is kept in the chunk and
+  // thrown by Poll in its place. False if there was no memory ahead of need, or if the thread has
+  // left its work (CancelScope); then the chunk can be claimed again.
   bool Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account, MemoryScope::Need need);
 
  private:
@@ -114,7 +114,7 @@ class ChunkQueue final : public Kept {
   bool ClaimShare(Chunk* chunk);
   // Lets the source find the chunk that is sought, or a part of it.
   void ClaimSought(Chunk* chunk);
-  // Leaves out of the current chunk what lies before the place at which the reading goes on.
+  // Passes over the records of the current chunk that come before `start_`.
   void PassStart();
 
   const std::unique_ptr<FileSource> source_;
@@ -122,11 +122,11 @@ class ChunkQueue final : public Kept {
   Ref<Chunk> current_;        // the chunk that tickets are planned from; null until it is fetched
   size_t next_ = 0;           // its next record
   uint64_t passed_over_ = 0;  // records before it that are yet to be passed over
-  FilePlace last_;            // behind the last chunk of which a record was taken
+  FilePlace last_;            // after the last chunk of which a record was taken
   std::optional<FilePlace> start_;  // until its chunk is current
 
   // Used only by the thread that is claiming:
-  uint64_t claimed_ = 0;                   // chunks; one that goes on is not counted
+  uint64_t claimed_ = 0;                   // chunks; parts (Chunk::goes_on) are not counted
   uint64_t left_out_ = 0;                  // records of other shares since the last chunk of ours
   std::optional<FilePlace> sought_;        // until its chunk is claimed
   std::optional<uint64_t> sought_number_;  // of that chunk, if it is known

@@ -2,8 +2,8 @@
 // File formats. The records of a file pass four phases, of which a format writes three:
 //
 //   Claim  where does the next chunk of the file lie? By arithmetic or from a header, without
-//          reading what is in it; one thread a file, in order. Only what truly is a stream, such as
-//          a gzip file, is read here.
+//          reading what is in it; one thread a file, in order. Only a true stream, such as a gzip
+//          file, is read here.
 //   Fetch  what are its records? Reads, checks, expands and lists them; any thread.
 //   Plan   which record comes next? FileReader's: it hands out a ticket for each.
 //   Load   what are the tensors of a record? Any thread, straight into their place.
@@ -40,7 +40,7 @@ struct Piece {
   uint32_t size;
 };
 
-// What holds the records of a chunk that are no stretches of bytes, such as rows of columns.
+// Holds the records of a chunk in another form than stretches of bytes, such as rows of columns.
 class RecordHolder : public Kept {
  public:
   // How much memory it holds.
@@ -61,8 +61,8 @@ class Chunk final : public Kept {
   // Set by Claim if the file tells the chunk's number of records before it is read. Then a shard
   // can leave the chunk out without fetching it.
   std::optional<uint64_t> records;
-  // Set by Claim if the chunk only is a part, without records, of what the next chunk gives out.
-  // Both are of the same share then, and the next one is planned when both are fetched.
+  // Set by Claim if the chunk has no records and is only the first part of the next chunk's data.
+  // Then both belong to the same share, and the next one is planned when both are fetched.
   bool goes_on = false;
   // The index in `bytes` at which to store the data read from `offset`; `bytes` needs that much
   // more room. The kernel's pages are aligned as the file is, and some processors (AMD's Zen) copy
@@ -75,28 +75,27 @@ class Chunk final : public Kept {
   // Ticket::index is the `offset` of their piece, which means what the format likes.
   Ref<RecordHolder> holder;
 
-  // Has `bytes` hold `size` bytes of the file from `from` on, behind as many as `from` lies beyond
-  // a multiple of kBufferAlignment (lead() of them, if `from` is `offset`); returns the first of
-  // them. Of these it holds `have` already. Bytes of a mapped file are not read but seen where they
-  // are, so that they may change until they are used (mapping.h): the reader will see to it that
-  // only records are given out that did not, but nothing may be read twice and be taken to be the
-  // same.
+  // Makes `bytes` hold `size` bytes of the file from `from` on, of which it holds `have` already,
+  // and returns the first of them. They begin as many bytes into `bytes` as `from` lies beyond a
+  // multiple of kBufferAlignment (lead(), if `from` is `offset`). A mapped file is not read:
+  // `bytes` then views its pages, which may change at any time (mapping.h). The reader gives out
+  // only records that did not change, but a format must not read a byte twice and expect the same
+  // value.
   const char* Read(const File& file, uint64_t from, size_t size, size_t have = 0);
-  // The same in memory of the chunk's own, also of a mapped file.
+  // The same, but always copies into the chunk's own memory, also from a mapped file.
   const char* Copy(const File& file, uint64_t from, size_t size, size_t have = 0);
-  // Says that `bytes` holds what lies in the file (or in its decompressed content) from `offset`
-  // on, from lead() on, so that errors can tell the place of each record. Read and Copy say it
-  // themselves.
+  // Says that `bytes`, from lead() on, holds the file (or its decompressed content) from `offset`
+  // on, so that errors can tell the place of each record. Read and Copy say it themselves.
   void SetAsInFile() { SetAsInFile(offset - lead()); }
-  // The index in `bytes` of what lies in the file at `offset`; nothing if the bytes were made
-  // otherwise, such as expanded.
+  // The index in `bytes` of the byte of the file at `offset`; nothing if the bytes are no copy of
+  // the file, such as expanded ones.
   std::optional<uint32_t> IndexInBytes() const {
     if (!bytes || bytes.get() != as_in_file_) return std::nullopt;
     return static_cast<uint32_t>(offset - first_byte_);
   }
   // Whether the bytes are those of a mapped file.
   bool mapped() const { return mapping_ && bytes && mapping_->Has(bytes->data()); }
-  // Throws unless whatever was read of a mapped file is what it had (Mapping::CheckUnchanged).
+  // Throws if a mapped file may have changed since it was opened (Mapping::CheckUnchanged).
   void CheckUnchanged() const {
     if (mapping_) mapping_->CheckUnchanged(offset);
   }
@@ -130,7 +129,7 @@ struct RecordTable {
   size_t record_bytes;
   uint64_t begin;        // the byte of the file at which record 0 begins
   size_t bytes_in_file;  // from one record to the next; less than record_bytes beside a companion
-  // The records where they lie one behind another in a mapped file (mapping.h); null otherwise.
+  // The records where they lie one after another in a mapped file (mapping.h); null otherwise.
   Ref<Buffer> mapped;
   Ref<const Mapping> mapping;  // of `mapped`
 };
@@ -149,9 +148,9 @@ class FileSource {
   // refused memory (MemoryScope) is made again later, with the chunk as Claim has left it.
   virtual void Fetch(Chunk* chunk) const = 0;
   // Goes to the chunk that begins there, so that the next Claim finds it, and returns true; or
-  // changes nothing and returns false. Then the chunks before it are claimed and dropped, without
-  // Fetch. `offset` is Chunk::offset of a chunk that another source has found in this file, or
-  // anything, if a position is wrong: that may also fail in Claim, as if the file had ended or were
+  // changes nothing and returns false: then the caller claims the chunks before it and drops them
+  // without Fetch. `offset` is Chunk::offset of a chunk that another source has found in this file,
+  // or any number if a position is wrong: then Claim may also fail as if the file ended or were
   // damaged there. `number` is the chunk's number in the file, from 0, if it is known. Called
   // before the first Claim, or between two calls of it for a chunk farther on.
   virtual bool Seek(uint64_t offset, std::optional<uint64_t> number);
@@ -159,7 +158,7 @@ class FileSource {
   // Throws what Claim throws at the end of a file that is too short or too long.
   virtual std::optional<RecordTable> Records() const { return std::nullopt; }
   // Reads the bytes of n consecutive records of that table, as tickets of them have them, to `out`,
-  // one behind another. Any thread. Errors are those of Fetch.
+  // one after another. Any thread. Errors are those of Fetch.
   virtual void ReadRecords(uint64_t first, size_t n, char* out) const;
 };
 
@@ -189,14 +188,15 @@ class FileFormat {
   // record; file and place are added by the reader. A loop over Prefetched (prefetched.h) has the
   // beginning of each record in the cache.
   virtual void Load(const Ticket* tickets, size_t n, Rows* rows) const = 0;
-  // What people call the place of a record that begins with this byte of the file, such as "line
-  // 17"; "" if they call it nothing. For texts of errors only, so it may read the file. Any thread.
+  // How users name the place of a record that begins at this byte of the file, such as "line 17";
+  // "" if there is no such name. For texts of errors only, so it may read the file. Any thread.
   virtual std::string PlaceName(const FileEntry& file, uint64_t offset) const;
-  // The same of record `number` of the chunk at `chunk`, where a record is more than bytes of the
-  // file, such as the path of an image that a list names.
+  // How users name record `number` of the chunk at `chunk`, where it is not only bytes of the file:
+  // such as the path of an image that a list names.
   virtual std::string RecordName(const FileEntry& file, uint64_t chunk, uint64_t number) const;
-  // What tells, besides its path and size, that a file is what it was: of a list of other files or
-  // of a folder, the names and labels in it. 0 if nothing does. Throws what Open throws.
+  // A number that changes with a file, besides its path and size: of a list of other files or of a
+  // folder, a fingerprint of the names and labels in it. 0 if there is none. Throws what Open
+  // throws.
   virtual uint64_t Fingerprint(const FileEntry& file) const;
   // What the records depend on besides the files, by name: the format and its attributes.
   const std::map<std::string, std::string>& settings() const { return settings_; }
@@ -231,11 +231,11 @@ struct FormatArguments {
   std::vector<std::string> patterns;
   bool has_companions = false;                   // every FileEntry will name one
   BufferType buffer_type = BufferType::kMemory;  // of every FileEntry
-  // The files that will be opened; empty if they are not known yet. A format may learn slots that
-  // nobody has declared from what lies beside them.
+  // The files that will be opened; empty if they are not known yet. A format may learn undeclared
+  // slots from files beside them.
   std::vector<FileEntry> files;
-  // How whoever asked for the reader declares slots, for the texts of errors. `names` are those of
-  // the slots, or none. Null if it is not known.
+  // How the caller that makes the reader declares slots, for the texts of errors. `names` are those
+  // of the slots, or none. Null if it is not known.
   std::string (*declaration)(const std::vector<SlotSpec>& slots,
                              const std::vector<std::string>& names) = nullptr;
 };
@@ -245,11 +245,11 @@ struct FormatSchema {
   explicit FormatSchema(std::string text) : doc(std::move(text)) {}
   FormatSchema& Attr(AttributeSchema attribute);
   // File names with this end, such as ".recordio", are of this format; a ".gz", ".zst" or ".lz4"
-  // behind it is ignored.
+  // after it is ignored.
   FormatSchema& Extension(std::string extension);
   // Whether the first bytes of a file (up to 64, decompressed) can be of this format.
   FormatSchema& Magic(bool (*matches)(const char* head, size_t size));
-  // What the format calls a file is a folder.
+  // A "file" of the format is a folder.
   FormatSchema& Folders();
   // An attribute that names one more file per file: `name` for a single file, `list_name` (paired
   // by position) in open_files.
@@ -319,11 +319,11 @@ const FormatSchema& FormatByContent(const std::string& path);
 // first file that is opened decide. `arguments.declared` must not be empty.
 std::unique_ptr<FileFormat> MakeFormatByContent(const FormatArguments& arguments);
 
-// The cause of an error about slots that nobody has declared and the files do not tell, for whoever
-// knows better what is to be written.
+// The cause of an error about slots that are neither declared nor told by the files, for callers
+// that can say better how to declare them.
 class MissingSlots final : public ErrorCause {
  public:
-  // The error. What has been found in the files may come behind its message.
+  // The error; its message may be followed by what has been found in the files.
   static Error ErrorOf(const std::string& problem, const std::vector<std::string>& fields);
 
   std::string problem;

@@ -213,8 +213,7 @@ void FileReader::TakeShare(const ChunkShare& share) {
 }
 
 std::optional<uint64_t> FileReader::PassLength() const {
-  // Whoever asks, such as a status line, reads no elements: what the reader has read stays the
-  // same.
+  // A caller such as a status line reads no elements: what the reader has read stays the same.
   const CountedReads nobody(nullptr);
   return is_share() || !once_.empty() ? std::nullopt : format_->CountRecords(files_);
 }
@@ -356,7 +355,7 @@ uint64_t FileReader::FingerprintOf(const FileEntry& file) const {
     return format_->Fingerprint(file);
   } catch (const Error& error) {
     if (error.interrupts() || error.code() == ErrorCode::kIo) throw;
-    return 0;  // whoever reads the file gets this error
+    return 0;  // the reading of the file throws this error
   }
 }
 

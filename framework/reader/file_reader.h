@@ -63,7 +63,7 @@ class FileReader : public ReaderBase {
   void SaveFiles(ReaderState* state) const;
   // Lets the format learn from the same file. Opens none before one is needed.
   void RestoreFiles(const ReaderState& state);
-  // Throws unless the place is one that OpenFile can go on from, as far as numbers tell.
+  // Throws unless OpenFile can begin at the place, as far as numbers tell.
   void CheckPlace(const ReaderState& state, const FilePlace& place) const;
 
   // For readers that need files which can be read at any place, any number of times: throws
@@ -73,7 +73,7 @@ class FileReader : public ReaderBase {
   const std::vector<FileEntry>& files() const { return files_; }
   // Opens a file. Formats learn from the first one that they open what all others must agree with.
   std::unique_ptr<FileSource> OpenSource(size_t index);
-  // Ends the reading of all files. Who calls it holds no more queue of one.
+  // Ends the reading of all files. The caller must hold no queue any more.
   void CloseFiles();
   // Begins to read a source of this file ahead, for this pass, from `start` on if it is given.
   Ref<ChunkQueue> Enqueue(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,

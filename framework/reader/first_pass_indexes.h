@@ -10,7 +10,7 @@ namespace millhopper {
 // Any thread.
 class FirstPassIndexes {
  public:
-  // For files that are opened from now on in this process. None are left unless somebody says so.
+  // For files that are opened from now on in this process. By default none are left.
   static void Leave(bool leave) { leave_ = leave; }
   static bool AreLeft() { return leave_; }
 

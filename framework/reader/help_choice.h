@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a consumer works itself where it would have to wait for a worker, found by measuring.
+// Decides by measuring whether a consumer that would have to wait for a worker works itself.
 #ifndef MILLHOPPER_FRAMEWORK_READER_HELP_CHOICE_H_
 #define MILLHOPPER_FRAMEWORK_READER_HELP_CHOICE_H_
 
@@ -9,13 +9,13 @@
 
 namespace millhopper {
 
-// A consumer that makes an element while a worker makes another one gains the time that this takes,
-// but moves records and buffers to the cache of its processor, from where the worker has to get
-// them back. Where two processors share no cache, that may cost twice the time that is gained. So
-// both ways are tried now and then. The consumer waits if that is clearly faster. If it gets every
-// element that a worker makes, it also waits where it has to wait for little of its time, because
-// then there is little to gain; the trials alone would cost as much. Where elements come out in
-// other numbers, that made `bucket` slower.
+// A consumer that makes an element while a worker makes another one saves time, but moves records
+// and buffers into the cache of its own processor, from where the worker has to get them back.
+// Where two processors share no cache, that may cost twice the time that is saved. So both ways are
+// tried now and then, and the consumer waits if that is clearly faster. A consumer that gets every
+// element that a worker makes also waits if it waits for little of its time: there is little to
+// gain, and the trials alone would cost as much. For other consumers that rule made `bucket`
+// slower.
 //
 // Note and Restart: one thread at a time. Helps: any thread.
 class HelpChoice {
@@ -34,7 +34,7 @@ class HelpChoice {
     waited_ = waited;
   }
 
-  // A pass begins: the consumer may have been elsewhere for long.
+  // A pass begins: forgets the running trial, in which the consumer may have paused for long.
   void Restart() { noted_ = 0; }
 
   // Whether a consumer that has waited so many seconds works itself. A worker that takes far longer

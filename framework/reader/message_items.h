@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory a protobuf message from anybody will take, before it is built: what takes two
-// bytes in a file may take a hundred in memory.
+// Bounds the memory of an untrusted protobuf message before it is built: two bytes in a file may
+// take a hundred in memory.
 #ifndef MILLHOPPER_FRAMEWORK_READER_MESSAGE_ITEMS_H_
 #define MILLHOPPER_FRAMEWORK_READER_MESSAGE_ITEMS_H_
 
@@ -12,9 +12,9 @@
 namespace millhopper {
 
 // Counts messages, strings and lists in the bytes of a message of this type, as far as they have
-// its form, without building them. False if there are more than `most`, and also for groups, which
-// no message of ours has: what is behind one would not be counted. The recursion limit of `in` is
-// that with which the message will be parsed. Any thread.
+// its form, without building them. False if there are more than `most`, and for a message with
+// groups, which ours never have and which would end the count. `in` must have the recursion limit
+// with which the message will be parsed. Any thread.
 bool HasFewItems(const google::protobuf::Descriptor* type, size_t most,
                  google::protobuf::io::CodedInputStream* in);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsers of plugins that somebody has allowed to be used.
+// Parsers of plugins that the user has allowed.
 #ifndef MILLHOPPER_FRAMEWORK_READER_PARSER_PLUGINS_H_
 #define MILLHOPPER_FRAMEWORK_READER_PARSER_PLUGINS_H_
 
@@ -11,7 +11,7 @@
 
 namespace millhopper {
 
-// A parser and what it has said of its slots. It stays as long as the process.
+// A parser and the slots that it has declared. It lives as long as the process.
 struct ParserPlugin {
   std::string path;  // of its library
   const MillhopperParser* parser;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a chain of readers stands, to be saved and to go on from: ReaderBase::Save and Restore.
+// Where a chain of readers stands, as ReaderBase::Save returns it and Restore takes it.
 #ifndef MILLHOPPER_FRAMEWORK_READER_POSITION_H_
 #define MILLHOPPER_FRAMEWORK_READER_POSITION_H_
 
@@ -25,13 +25,13 @@ namespace millhopper {
 constexpr size_t kMaxPositionBytes = size_t{128} << 20;
 constexpr size_t kMaxPositionItems = 4000000;            // messages and strings in one
 constexpr size_t kMaxListedFileBytes = size_t{4} << 10;  // of the names of files that are listed
-// The kind of what stands in a position for a reader that several others read, before that reader.
+// The kind of the entry that comes in a position before a reader that several others read.
 constexpr char kSharedReader[] = "shared";
 
-// The names of elements that one reader has planned, in an order: what it needs to plan them again
-// after the chunks that they lay in are gone. The names of some elements and those of others behind
-// them, joined vector by vector, are the names of all. So a reader may write of an element that it
-// is like one so many places before it, but not that it is like number k.
+// The names of elements that one reader has planned, in order: what the reader needs to plan them
+// again when their chunks are no longer in memory. Two such lists can be joined, vector by vector.
+// So a reader that writes numbers may refer to an element by its distance, as in "the one three
+// before this", but not by its index in the list.
 struct ElementNames {
   size_t count = 0;
   std::vector<RecordId> records;    // of a source whose elements are records: one each
@@ -45,8 +45,8 @@ struct ElementNames {
   void CheckRecords(const std::string& origin) const;
 };
 
-// Is given each element that is planned again, once, with its place among the names; in any order.
-// The ticket is valid during the call, and as long as a run keeps its owner.
+// Called once for each element that is planned again, in any order, with the element's index in the
+// names. The ticket is valid during the call, and as long as a run keeps its owner.
 using TakeElement = std::function<void(size_t place, const Ticket& ticket)>;
 
 // Where the reading of one file stands.
@@ -85,9 +85,9 @@ class ReaderState {
  public:
   // ---- Writing. Names are short words in lower case. ----
 
-  // What the reader's elements depend on: two readers with different settings do not go on from
-  // one another's positions. Errors say the name and both values. Names of files in a value are
-  // saved without secrets (framework/io/saved_name.h).
+  // What the reader's elements depend on: a reader refuses the position of one with other settings.
+  // Errors say the name and both values. Names of files in a value are saved without secrets
+  // (framework/io/saved_name.h).
   void Setting(const std::string& name, const std::string& value);
   void Setting(const std::string& name, uint64_t value) { settings_[name] = StrCat(value); }
   void Setting(const std::string& name, double value) { settings_[name] = ExactText(value); }
@@ -114,8 +114,8 @@ class ReaderState {
   }
   void AddPlace(const FilePlace& place) { places_.push_back(place); }
 
-  // ---- Reading. What was read from a file may have been written by anybody, so that every number
-  // must be checked before it is used. ----
+  // ---- Reading. A position from a file is not trusted, so every number must be checked before it
+  // is used. ----
 
   // Throws if there is no such number, or if it is more than `most`.
   uint64_t Get(const std::string& name, uint64_t most = UINT64_MAX) const;
@@ -126,7 +126,7 @@ class ReaderState {
   const std::vector<FilePlace>& places() const { return places_; }
   // Whether the reader was at the end of its pass.
   bool end() const { return end_; }
-  // Throws that the position cannot be gone on from: kInvalidArgument, naming the reader.
+  // Throws kInvalidArgument, naming the reader: the position cannot be restored.
   template <typename... Parts>
   [[noreturn]] void Fail(const Parts&... parts) const {
     ThrowWrong(StrCat(parts...));
@@ -184,11 +184,11 @@ class Position {
 // is in the position of the chain that comes to it first, and in no other.
 class SharedReaders {
  public:
-  // Another of the `count` readers that read it is there; `origin` names what they read. Whether it
-  // is the first one.
+  // Notes that one of the `count` readers that share `reader` takes part; `origin` names `reader`.
+  // Returns whether it is the first one.
   bool Meet(const void* reader, size_t count, const std::string& origin);
-  // Throws kInvalidArgument, naming the reader, unless all were there that read one of them: where
-  // some of them stand says nothing of what the others have taken.
+  // Throws kInvalidArgument, naming the shared reader, unless all that read it take part: the
+  // places of some of them do not tell what the others have taken.
   void CheckAllMet() const;
 
  private:

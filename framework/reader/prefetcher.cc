@@ -13,9 +13,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// To wake a thread takes a few microseconds of whoever wakes it, and as many of the thread.
+// Waking a thread costs a few microseconds of the thread that wakes it, and as many of the woken
+// one.
 constexpr std::chrono::microseconds kQuick(10);
-// A worker that has more to do goes on for so long before it lets others have a turn.
+// A worker that finds more chunks to fetch goes to the end of the pool's queue after so long.
 constexpr std::chrono::microseconds kTurn(200);
 
 }  // namespace
@@ -84,7 +85,7 @@ bool Prefetcher::Ready(ChunkQueue* queue) {
   const ChunkQueue::State state = queue->Poll();
   if (state == ChunkQueue::State::kWaiting) return false;
   Note(queue);
-  if (state == ChunkQueue::State::kRecords) Wake();  // the used-up chunk leaves room for another
+  if (state == ChunkQueue::State::kRecords) Wake();  // the used-up chunk makes room for another one
   return true;
 }
 
@@ -188,8 +189,8 @@ Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
     Withdraw(file);
     return file->queue;
   }
-  // Counted under the same lock as the check above, so that a thread that makes room later sees
-  // that this worker has left.
+  // Decremented under the lock under which it was found that no chunk is wanted: a thread that
+  // makes room later sees that this worker has left, and calls another one.
   if (worker) --workers_;
   return Ref<ChunkQueue>();
 }

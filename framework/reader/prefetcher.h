@@ -18,7 +18,7 @@
 
 namespace millhopper {
 
-// How far ahead files are read. Each file may always have one chunk waiting behind the one that is
+// How far ahead files are read. Each file may always have one chunk waiting after the one that is
 // planned from. It may have more while all files together have fewer than `chunks_per_thread`
 // chunks per thread or fewer than `records` records waiting. Beyond kMaxReadAheadBytes, or beyond
 // the memory limit's share for work ahead of need, only chunks that are needed now are read.
@@ -30,7 +30,7 @@ struct ReadAhead {
 
 // Gives workers of the pool the most urgent chunk: one of the file that has the fewest chunks
 // waiting. The planning thread fetches a chunk itself if no worker does, so everything works
-// without workers. What a chunk costs hardly depends on the number of files: they are kept in the
+// without workers. The cost per chunk hardly depends on the number of files, which are kept in the
 // order of their urgency.
 class Prefetcher final : public Job {
  public:
@@ -53,12 +53,12 @@ class Prefetcher final : public Job {
   bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillSlowly(queue); }
   // True if Fill would not wait. Throws as Fill does.
   bool Ready(ChunkQueue* queue);
-  // How many records wait behind the chunks that are planned from. Any thread.
+  // How many fetched records wait, beside those of the chunks that are planned from. Any thread.
   size_t RecordsInStore();
   // Fetches a chunk of some file, if one is wanted; false if not.
   bool Help();
-  // The same for a caller that has to wait for another thread: it leaves the chunk to others,
-  // rather than wait for its bytes, once `is_there()` says that what it needs has come.
+  // The same for a caller that waits for another thread's result: once `is_there()` says that this
+  // has come, it leaves the chunk to others rather than wait for the chunk's bytes.
   template <typename Function>
   bool HelpUntil(const Function& is_there) {
     const HelpScope<Function> scope(is_there);
@@ -75,19 +75,19 @@ class Prefetcher final : public Job {
   // Asks the pool for one more worker if the limit allows. Where a chunk takes less time than to
   // wake a thread for it, it is left to the planning thread.
   void Wake();
-  // A worker that was asked for does no more.
+  // Notes that a worker that was asked for has ended.
   void Leave();
-  // Learns how long a chunk takes.
+  // Learns how long a chunk takes: a shorter time counts at once, a longer one by an eighth.
   void NoteTime(std::chrono::nanoseconds time);
   // What Fetch did.
   enum class Result { kFetched, kNothing, kLeft };
   // Claims and fetches a chunk of this file. kLeft: there was no memory, which is only so ahead of
   // need, or the thread has left its work (CancelScope).
   Result Fetch(ChunkQueue* queue, MemoryScope::Need need);
-  // The file that should get another chunk, or null. Nobody else is given it before Note. A worker
-  // that finds none leaves.
+  // The file that should get another chunk, or null. No other thread is given it before Note. A
+  // worker that finds none leaves.
   Ref<ChunkQueue> Choose(bool worker);
-  // Notes what waits in a queue, after that or what it wants has changed.
+  // Updates the entry of a queue after its backlog has changed.
   void Note(ChunkQueue* queue);
 
   struct Entry;

@@ -15,8 +15,8 @@
 
 namespace millhopper {
 
-// Nobody else plans in these chains while it lives. Readers come before those below them, whichever
-// chain they are in: a thread that plans takes the locks of its chain in this order, too.
+// While it lives, no other thread plans in these chains. Readers come before those below them,
+// whichever chain they are in: a thread that plans takes the locks of its chain in this order, too.
 class ReaderBase::Hold {
  public:
   explicit Hold(const std::vector<ReaderBase*>& chains) {
@@ -27,7 +27,7 @@ class ReaderBase::Hold {
     for (ReaderBase* const reader : readers_) {
       try {
         reader->LetPlan();
-      } catch (...) {  // nobody works ahead for a while
+      } catch (...) {  // no thread works ahead for a while
       }
     }
   }

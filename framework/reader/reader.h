@@ -32,9 +32,9 @@ class Place;
 
 struct ChunkShare;
 
-// While it lives on a thread, readers that this thread restarts must expect that tickets which they
-// have planned are still held: a reader above begins another pass by itself, or not everybody who
-// reads them does. Without it whoever restarts has dropped all.
+// While it lives on a thread, readers that this thread restarts must expect that their tickets are
+// still held: a reader above begins another pass by itself, or only some of the readers that share
+// one restart. Without it, the caller of Restart has dropped all tickets.
 class TicketsStay {
  public:
   TicketsStay() { ++depth_; }
@@ -55,8 +55,8 @@ class ReaderBase {
   ReaderBase& operator=(const ReaderBase&) = delete;
 
   // ---- What users and operators call: one thread at a time. ---- In a child process that was
-  // forked after the reader was made, every call that reads throws kInvalidArgument, because the
-  // elements are the parent's. The child can only destroy the reader.
+  // forked after the reader was made, every call that reads throws kInvalidArgument, and the child
+  // can only destroy the reader.
 
   // Replaces *out by the next element, one tensor per slot. After the last element every call
   // throws EndOfData. After an error every call throws that error. ReInit ends both.
@@ -91,7 +91,7 @@ class ReaderBase {
   void Restore(const Position& position);
   // The same for several chains, which may stand on the same readers: one position for each, in the
   // order of the chains. What they share is saved once, so that the positions can only be restored
-  // together, by chains in the same order. Nobody reads meanwhile.
+  // together, by chains in the same order. No thread reads meanwhile.
   static std::vector<Position> SaveAll(const std::vector<ReaderBase*>& chains);
   static void RestoreAll(const std::vector<ReaderBase*>& chains,
                          const std::vector<const Position*>& positions);
@@ -111,8 +111,7 @@ class ReaderBase {
   // Names this reader and those below it, and says what they have done so far. Any thread at any
   // time.
   virtual ChainStats Stats() const;
-  // How many readers stand on one another in this chain, where it is highest: 1 for a reader that
-  // has none below it.
+  // The height of this chain: 1 for a reader that has none below it.
   int depth() const { return depth_; }
   // The number of readers in this chain. One that several others stand on counts for each of them.
   int readers() const { return readers_; }
@@ -122,7 +121,7 @@ class ReaderBase {
   // Adds up to n > 0 of the next elements to the run and returns how many it added. Only 0 means
   // that the pass is over. Elements before an error are planned first; then every call throws the
   // error until Restart. One thread at a time. A caller that plans ahead of need (MemoryScope) may
-  // be refused memory; then nothing is lost, and the next call goes on where this one stopped.
+  // be refused memory; then nothing is lost, and the next call continues where this one stopped.
   size_t Plan(size_t n, TicketRun* run);
   // Loads the elements of tickets that this reader planned, in the order of the tickets. Any thread
   // may call it while the run that holds the tickets lives. Each ticket is loaded once; only a load
@@ -136,12 +135,12 @@ class ReaderBase {
   void LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const {
     loading_.Load(*this, tickets, n, rows);
   }
-  // What the reader counts, for whoever times what is done for it.
+  // What the reader counts, for code that times work for it.
   ReaderCounters* counters() const { return counters_.get(); }
   // As ParallelLoad::grain.
   size_t grain() const { return loading_.grain(); }
-  // Says that nobody will plan elements here before Restart, so that files may be replaced. Any
-  // thread; another one may be planning ahead still.
+  // Says that the consumer plans no more before Restart, so that files may be replaced. Any thread;
+  // another one may still be planning ahead.
   virtual void EndReading();
   // Learns what the program may have changed for the next pass, such as weights in a variable. The
   // consumer's thread calls it before it asks for the first element of a pass, while no thread
@@ -179,21 +178,22 @@ class ReaderBase {
   virtual std::vector<ReaderBase*> Below() const { return {}; }
   // For saving: no other thread plans here from HoldPlanning to LetPlan, which are called once for
   // each `planner`: this reader, or what a handle stands for. A reader's comes before those of the
-  // readers below it, as in a thread that plans. Whoever plans leaves its waits for HoldPlanning.
+  // readers below it, as in a thread that plans. A thread that is planning leaves its waits for
+  // HoldPlanning.
   virtual void HoldPlanning() {}
   virtual void LetPlan() {}
   virtual const void* planner() const { return this; }
-  // Adds the states of this reader and of those below it to a position. Nobody else plans.
+  // Adds the states of this reader and of those below it to a position. No other thread plans.
   virtual void SaveChain(Position* position, SharedReaders* shared);
   // Goes to the place that SaveChain has written, with the readers below. Before the first Plan.
   virtual void RestoreChain(PositionCursor* position);
-  // Adds the names of elements to those in *names. Only their tickets tell them: what a run holds
-  // and `bytes` may have been copied elsewhere, but a ticket that has its `owner` still has what
-  // this reader put there. The thread that plans.
+  // Adds the names of elements to those in *names. Only the tickets tell the elements: the run and
+  // the `bytes` may be copies, but a ticket that still has its `owner` has all that this reader put
+  // into it. The thread that plans.
   virtual void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const;
-  // Plans elements again that another reader like this one has named; they are no part of what Plan
-  // will plan. Called in RestoreChain of the reader that holds them, when this one is where it will
-  // go on. Throws kInvalidArgument for names that make no sense, and what reading them throws.
+  // Plans elements again that another reader like this one has named; they are not among those that
+  // Plan will plan. Called in RestoreChain of the reader that holds them, when this one is where it
+  // will go on. Throws kInvalidArgument for names that make no sense, and what reading them throws.
   virtual void PlanAgain(const ElementNames& names, const TakeElement& take);
   // The same, but adds them to a run in the order of their names.
   void PlanRunAgain(const ElementNames& names, TicketRun* run);
@@ -270,7 +270,7 @@ class ReaderBase {
   bool begun_ = false;  // whether the consumer has asked for an element of the pass
   bool first_ = true;   // whether ReadNext has still to yield the first element of the pass
   bool expects_save_ = false;
-  bool dropped_ = false;  // whether an element was loaded, but is too large to be delivered
+  bool dropped_ = false;  // whether an element was loaded and was too large to be delivered
   std::exception_ptr error_;
   ElementNames failed_;  // the element that could not be loaded, if that is the error
   TicketRun ahead_;      // the ticket that HasNext planned and ReadNext will load

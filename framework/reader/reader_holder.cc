@@ -44,8 +44,7 @@ class Stopwatch {
 
 }  // namespace
 
-// A reader and everything that reads it: handles, and the holder itself through a handle of its
-// own.
+// A reader and everything that reads it: handles, and the holder itself through its own handle.
 struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
   explicit Held(std::unique_ptr<ReaderBase> r) : reader(std::move(r)) {}
 
@@ -68,8 +67,8 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
 
   // The caller holds `use`.
   ReaderBase& Own();
-  // Whether anybody reads it through the holder, as far as one can tell: nobody else does, or
-  // somebody has done so. The caller holds `use`.
+  // Whether it is read through the holder, as far as can be told: there are no other readers of it,
+  // or it was read so before. The caller holds `use`.
   bool IsRead() { return own != nullptr || Above().empty(); }
   // The holder goes away, or takes another reader.
   void LetGo() {
@@ -301,7 +300,7 @@ ReaderHolder::ReaderHolder() = default;
 ReaderHolder::ReaderHolder(ReaderHolder&&) noexcept = default;
 
 ReaderHolder::~ReaderHolder() {
-  // Whoever stands on the reader may keep it, but nobody reads through this holder any more.
+  // Readers that stand on the reader may keep it, but it is not read through this holder any more.
   if (has_reader()) held_->LetGo();
 }
 
@@ -367,7 +366,7 @@ void ReaderHolder::Restore(const Position& position) {
   held().Own().Restore(position);
 }
 
-// Nobody reads through these holders while it lives.
+// While it lives, no thread reads through these holders.
 class ReaderHolder::Unread {
  public:
   explicit Unread(const ReadersByName& readers) {

@@ -55,14 +55,14 @@ class ReaderHolder {
   // If readers of other holders stand on this one, begins the next pass of those on top, which
   // restart this reader; restarting this reader alone would leave them in the old pass.
   void ReInit();
-  // As in ReaderBase; of the reader and all below it, which nobody else may read.
+  // As in ReaderBase; of the reader and all below it, which no other chain may read.
   void ExpectSave();
   Position Save();
   void Restore(const Position& position);
   // As in ReaderBase, for readers by their names, such as those of a scope, and what they stand on.
-  // Readers that only others read have no positions of their own: they are in those of the others.
-  // Readers that share one are restored together, under the names that they were saved with. Throw
-  // as ReaderBase does; RestoreAll also throws kInvalidArgument if the positions have other names.
+  // Readers that only others read have no position: they are in those of the others. Readers that
+  // share one are restored together, under the names that they were saved with. Throw as ReaderBase
+  // does; RestoreAll also throws kInvalidArgument if the positions have other names.
   using ReadersByName = std::map<std::string, ReaderHolder*>;
   using PositionsByName = std::map<std::string, Position>;
   static void ExpectSaveOfAll(const ReadersByName& readers);
@@ -72,12 +72,12 @@ class ReaderHolder {
   const std::string& origin() const;
 
   // As in ReaderBase. Unknown, too, while several handles share the reader, since each gets only
-  // what the others leave. Who reads meanwhile does not wait until the files are opened.
+  // what the others leave. Threads that read meanwhile do not wait until the files are opened.
   std::optional<uint64_t> PassLength() const;
 
   // Any thread, but not during Reset.
   ReaderStats stats() const;
-  // The reader and those below it, with what each has done; whoever reads them.
+  // The reader and those below it, with what each has done for all that read it.
   ChainStats Chain() const;
 
  private:

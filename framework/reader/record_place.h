@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a record comes from, for the errors of code above that works on it.
+// Where a record comes from, for errors of readers above that work on it.
 #ifndef MILLHOPPER_FRAMEWORK_READER_RECORD_PLACE_H_
 #define MILLHOPPER_FRAMEWORK_READER_RECORD_PLACE_H_
 
@@ -25,14 +25,14 @@ class RecordPlace {
     reader_ = nullptr;
     stopped_ = false;
   }
-  // The element is loaded. What the thread loads while it works on it, by a function that reads
-  // other files, is nothing to those who asked for the element.
+  // The element is loaded. Records that the thread loads later, while it works on the element (by a
+  // function that reads other files), are not noted.
   void Stop() { stopped_ = true; }
   // The error with file, byte and record, if a record was loaded. The run that holds its ticket
   // must live still.
   Error Named(const Error& error) const;
-  // A reader of files calls it for what it loads. Tells all who ask: readers may work on an element
-  // one after another.
+  // Called by a reader of files for what it loads. Notes it in all places of the thread, since
+  // several readers may work on an element.
   static void Note(const FileReader* reader, const Ticket& ticket) {
     for (RecordPlace* place = now_; place != nullptr && !place->stopped_; place = place->before_) {
       if (place->reader_ != nullptr) continue;

@@ -26,11 +26,11 @@ class SequentialReader : public ReaderBase {
   virtual bool ReadNextImpl(std::vector<LoDTensor>* out) = 0;
   // Goes back to the first element.
   virtual void ReInitImpl() = 0;
-  // Whether a pass can be gone through again and yields the same elements then. Only such a reader
-  // can be saved: its place is the number of elements that it has made.
+  // Whether a pass can be repeated and then yields the same elements. Only such a reader can be
+  // saved: its place is the number of elements that it has made.
   virtual bool IsRepeatable() const { return false; }
   // For a repeatable reader: goes to where `count` elements of pass number `pass` have been made,
-  // so that ReadNextImpl makes the one behind them. By default it goes back to the first element
+  // so that ReadNextImpl makes the one after them. By default it goes back to the first element
   // and makes them again. Throws kInvalidArgument if there are not so many.
   virtual void GoToImpl(uint64_t pass, uint64_t count);
   // Calls GoToImpl now: in RestoreState, which otherwise leaves it to the next ReadNext.

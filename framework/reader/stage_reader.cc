@@ -30,7 +30,7 @@ double Now() { return Seconds(CounterClock::now().time_since_epoch()); }
 // How far the work on a group is.
 enum class StageReader::State {
   kWorking,
-  kDeferred,  // nobody does it ahead; the thread that needs the group does it
+  kDeferred,  // no worker does it ahead; the thread that needs the group does it
   kReady,
 };
 
@@ -39,7 +39,7 @@ class StageReader::Group final : public Kept {
  public:
   TicketRun run;   // their tickets, until the work is done
   RecordId first;  // the name of the first element
-  // How the reader below names each of them; empty if nobody will save this.
+  // How the reader below names each of them; empty if this will not be saved.
   std::vector<ElementNames> names;
   std::exception_ptr error;  // comes after the elements that were made
   std::atomic<State> state{State::kWorking};
@@ -108,7 +108,7 @@ class StageReader::Group final : public Kept {
     Pool<Group>::Give(this);
   }
 
-  Rows rows_;  // where elements are loaded, one behind another
+  Rows rows_;  // where elements are loaded, one after another
   std::vector<StagedElement> elements_;
   std::vector<size_t> parts_;  // of each element
   std::vector<size_t> made_of_;
@@ -335,7 +335,7 @@ void StageReader::Name(const Ticket& below, Group* group) const {
   reader().NameElements(&below, 1, &group->names.back());
 }
 
-// Whoever finds the lock taken goes away, so a worker may be missing afterwards.
+// A worker that finds the lock taken ends, so one may be missing afterwards.
 void StageReader::LetPlan() {
   planning_.LetGo();
   if (started_ && wanted_.load() > 0) CallWorker();
@@ -467,7 +467,7 @@ void StageReader::Work(Group* group, MemoryScope::Need need) const {
   try {
     group->WorkOn(reader(), *stage_, origin().empty() ? "a reader" : origin());
   } catch (...) {
-    // Whoever has the ticket of an element may still want it.
+    // A holder of an element's ticket may still load it.
     if (CancelScope::WasLeft() || (MemoryScope::MayGiveUp() && MemoryScope::WasRefused())) {
       group->ForgetWork();
       group->state.store(State::kDeferred, std::memory_order_release);
@@ -484,7 +484,7 @@ StageReader::State StageReader::Wait(const Group& group) const {
   if (before != State::kWorking) return before;
   const WaitTimer timer(counters());
   const double begin = Now();
-  // Whoever helps waits for this group only, and not once the pass is over.
+  // A thread that helps waits for this group only, and not once the pass is over.
   const auto is_there = [&] { return group.state.load() != State::kWorking || end_.load(); };
   const auto help = [&] {
     const HelpScope scope(is_there);

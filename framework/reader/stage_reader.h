@@ -52,8 +52,8 @@ class Stage {
   // the rows. LoadPart is called by many threads at once, also for one element.
   virtual bool makes_parts() const { return false; }
   virtual void LoadPart(const StagedElement& element, size_t part, Rows* rows) const;
-  // Whether every element becomes exactly one; then it can be planned before the work on it is
-  // done.
+  // Whether every element becomes exactly one element, which can then be planned before the work on
+  // it is done.
   virtual bool keeps_count() const { return false; }
   // Whether the elements it makes have the slots of the reader below, including what that learns
   // from its file.
@@ -66,8 +66,8 @@ class Stage {
   virtual Place place() const { return Place(); }
 };
 
-// The number of the first part that is made of an element: far from those of other parts of the
-// same record. Parts have names of 64 bits.
+// The number of the first part that is made of an element. Elements that are parts of one record
+// get numbers far apart (of 64 bits), so that their parts have different names.
 uint64_t FirstPart(const RecordId& id);
 
 // How many groups keep all workers of the pool busy. It is no more than that, because groups hold
@@ -105,11 +105,10 @@ class StageReader : public DecoratedReader {
   void ExpectWindow() override {}  // its elements are loaded, and keep nothing else
   void HoldPlanning() override { planning_.HoldAtOnce(); }
   void LetPlan() override;
-  // Of each ticket: how many elements below come between it and the one that it was made of,
-  // counted from the last of those named so far, from 1; 0 for the next one, which is named now.
-  // Then the part.
+  // Writes two numbers for each ticket. First, which element below it was made of: 0 is a new one,
+  // whose name is added now; k is the k-th last of those named so far. Second, the part.
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
-  // Works on what it plans again, so that elements can be handed out.
+  // Also works on the elements that it plans again, so that they can be handed out.
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 
  protected:
@@ -120,8 +119,8 @@ class StageReader : public DecoratedReader {
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
   // The element of a ticket that PlanNext has added, for a stage that neither keeps the count nor
-  // makes parts. Only the planning thread may call it; it may move the tensors out if nobody will
-  // load the ticket.
+  // makes parts. Only the planning thread may call it; it may move the tensors out if the ticket
+  // will not be loaded.
   static StagedElement* ElementOf(const Ticket& ticket);
   // How the reader below names the element that such an element was made of; empty unless
   // expects_save().
@@ -135,9 +134,9 @@ class StageReader : public DecoratedReader {
   uint64_t InStore() const override;
   // Adds the name of the next element below of a group.
   void Name(const Ticket& below, Group* group) const;
-  // Throws if nobody has said that the group might have to be saved.
+  // Throws if ExpectSave was not called before the group was planned.
   void CheckNamed(const Group& group) const;
-  // Adds an element of a restored group, on which nobody works before it is needed.
+  // Adds an element of a restored group, which is worked on when it is needed.
   void AddAgain(const Ticket& below, Group* group) const;
   // Hands out up to n elements of a group; returns how many.
   size_t HandOut(Group* group, size_t n, TicketRun* run);
@@ -150,7 +149,7 @@ class StageReader : public DecoratedReader {
   // Waits until the work on a group is done or deferred; meanwhile works on later groups, if that
   // is faster.
   State Wait(const Group& group) const;
-  // Waits for a group, and works on it if that was left to whoever needs it.
+  // Waits for a group, and works on it if the work was deferred.
   void WorkIfDeferred(Group* group) const;
   void Work(Group* group, MemoryScope::Need need) const;
   // Whether elements are too small to be worth a hand-over.
@@ -168,7 +167,7 @@ class StageReader : public DecoratedReader {
   std::atomic<bool> ahead_allowed_{false};  // whether workers may plan for this pass yet
 
   YieldingMutex planning_;  // held by the thread that plans
-  // Groups that may still be planned ahead. Fewer than none if more were restored than are wanted.
+  // Groups that may still be planned ahead. Negative if more were restored than are wanted.
   std::atomic<int64_t> wanted_;
   std::atomic<bool> end_{false};
   std::exception_ptr error_;  // of planning; set before end_

@@ -44,7 +44,7 @@ class TicketRun final : public Kept {
     tickets.push_back(ticket);
   }
   // Keeps an owner for tickets that are added without Add. A mark on the owner says which run kept
-  // it last, so that a repeated call for the same owner costs only one load.
+  // it last, so that a repeated call for the same owner costs one read of memory.
   void Keep(Kept* owner) {
     if (owner->last_run_.load(std::memory_order_relaxed) == id_) return;
     kept_.emplace_back(owner);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements that are being loaded: for each slot a buffer that grows along axis 0. An instance has a
-// leading axis, so loading instances one after another into one buffer makes a batch of them.
+// Elements that are being loaded: a buffer for each slot, which grows along axis 0. An instance has
+// a leading axis, so instances that are loaded one after another into one buffer are a batch.
 #ifndef MILLHOPPER_FRAMEWORK_TENSOR_ROWS_H_
 #define MILLHOPPER_FRAMEWORK_TENSOR_ROWS_H_
 
@@ -45,7 +45,7 @@ void CheckFits(const std::vector<SlotSpec>& slots, const std::vector<LoDTensor>&
 void CheckSlots(const std::vector<SlotSpec>& slots);
 
 // Elements under construction, laid end to end. One thread at a time; MakePart gives other threads
-// places of their own. Memory comes from the host's pool and goes back to it.
+// their own places. Memory comes from the host's pool and goes back to it.
 class Rows {
  public:
   Rows() = default;

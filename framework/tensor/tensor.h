@@ -303,8 +303,8 @@ LoDTensor ScalarTensor(T value) {
 
 // "float32 [128, 784]", for error texts.
 std::string Describe(const LoDTensor& tensor);
-// Counts memory of values that was taken ahead of need (MemoryScope) as needed now. What somebody
-// else holds, too, is left as it is, because it may not be needed there.
+// Counts memory of values that was taken ahead of need (MemoryScope) as needed now. Values that are
+// shared are left as they are, because other holders may not need them now.
 void SetNeeded(const std::vector<LoDTensor>& element);
 
 }  // namespace millhopper
