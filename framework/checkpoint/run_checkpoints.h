@@ -6,7 +6,7 @@
 //   options.every_seconds = 60;
 //   RunCheckpoints checkpoints(options, {{"seed", "7"}});
 //   std::vector<std::string> damaged;
-//   checkpoints.Resume(&damaged);  // false if there is nothing to go on from
+//   checkpoints.Resume(&damaged);  // false if there is nothing to resume
 //
 //   Scope scope;
 //   RunState run;

@@ -9,7 +9,7 @@
 //
 // The columns stay as they are (ArrowTable), and Load gathers the values of a batch from them. A
 // window of a shuffle would keep whole chunks that way; for windows, rows become records
-// (ArrowRows::AppendRecords), each with its bytes behind one another.
+// (ArrowRows::AppendRecords), each with its bytes together.
 #ifndef MILLHOPPER_READERS_ARROW_ARROW_COLUMNS_H_
 #define MILLHOPPER_READERS_ARROW_ARROW_COLUMNS_H_
 
@@ -31,16 +31,16 @@
 
 namespace millhopper {
 
-// The fields, and how a record that consists of their values lies in memory: first the values of
-// those fields whose size is known, then the others, each behind the number of its values.
-// Immutable; any thread.
+// The fields, and the layout of a record that consists of their values: first the values of those
+// fields whose size is known, then the others, each after the number of its values. Immutable; any
+// thread.
 class ArrowFields {
  public:
   explicit ArrowFields(std::vector<Field> fields);
 
   const std::vector<Field>& fields() const { return fields_; }
-  // Appends the rows of tickets: records that ArrowRows has made if they have bytes, else rows of
-  // the ArrowTable that their chunk holds.
+  // Appends the rows of tickets. A ticket with bytes is a record that ArrowRows has made; any other
+  // is a row of the ArrowTable that its chunk holds.
   void Load(const Ticket* tickets, size_t n, Rows* rows) const;
 
  private:
@@ -67,9 +67,9 @@ FieldColumns FindColumns(const ArrowFields& fields, const ArrowSchema& schema);
 // The same columns in a schema that has no others: down to level `levels`, structs have only those
 // children that one of the columns goes through.
 FieldColumns Narrowed(FieldColumns columns, size_t levels);
-// Divides columns into parts that can be read apart, each of neighbours in the schema. A part has
-// 1 MiB at least and a 16th of all, as far as that goes, by size_of(some columns). Fields of one
-// outermost column stay together.
+// Divides columns into parts that can be read separately, each of neighbours in the schema. By
+// size_of(columns), a part has at least 1 MiB and at least a 16th of the total, if there is that
+// much. Fields of one outermost column stay together.
 std::vector<FieldColumns> Divided(FieldColumns columns,
                                   const std::function<uint64_t(const FieldColumns&)>& size_of);
 
@@ -110,7 +110,7 @@ class ArrowMemory {
   virtual void SetNeeded() = 0;
 };
 
-// Some columns of a table, in batches one behind another. One thread adds batches; immutable then,
+// Some columns of a table, in batches one after another. One thread adds batches; immutable then,
 // any thread.
 class ArrowPart final : public RecordHolder {
  public:
@@ -149,8 +149,8 @@ class ArrowPart final : public RecordHolder {
   uint64_t length_ = 0;
 };
 
-// The columns that the rows of a chunk lie in. Its parts may be read by several threads, the chunk
-// of the last part gives out the rows. Piece::offset of the chunk is the number of a row.
+// The columns that the rows of a chunk lie in. Several threads may read its parts; the chunk of the
+// last part gives out the rows. Piece::offset of the chunk is the number of a row.
 class ArrowTable final : public RecordHolder {
  public:
   // Errors about rows begin with `place`, such as "row group 3: ".

@@ -3,8 +3,8 @@
 //
 // A field is named by a column: "age"; "user.age" in a struct, also where the struct is in a list
 // ("items.price"); the key and value of a map ("tags.key"). "#3" is the fourth column, or the
-// fourth child of a struct ("#0.#3", "user.#3"), whatever its name is. A name that fits as a whole
-// goes before a number, and that before one with points between the names of structs.
+// fourth child of a struct ("#0.#3", "user.#3"), whatever its name is. A name that matches a whole
+// column name comes first, then a number, then a path with points between the names of structs.
 #ifndef MILLHOPPER_READERS_ARROW_ARROW_NAMES_H_
 #define MILLHOPPER_READERS_ARROW_ARROW_NAMES_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Yields the rows of a stream of Arrow's (arrow_c_data.h), whoever makes it: the C stream interface
-// is all that is needed of the other side.
+// Yields the rows of an Arrow stream of any library that has the C stream interface
+// (arrow_c_data.h).
 #ifndef MILLHOPPER_READERS_ARROW_ARROW_STREAM_READER_H_
 #define MILLHOPPER_READERS_ARROW_ARROW_STREAM_READER_H_
 
@@ -21,9 +21,9 @@ namespace millhopper {
 // another by the thread that plans, ahead of the consumer if a double buffer is on top. They stay
 // as they are until their last row is loaded; for a window, rows become records (arrow_columns.h).
 //
-// A position counts batches, and rows within one. Whoever goes on from it makes the stream anew and
-// skips through it; a second time only for rows that lie before those that were skipped already. It
-// must have the same batches.
+// A position counts batches, and rows within one. A restored reader opens the stream anew, which
+// must have the same batches, and skips through it; it opens it a second time only for rows before
+// those that were skipped already.
 class ArrowStreamReader final : public ReaderBase {
  public:
   // Makes the stream of a pass: fills *out, which is empty. Called by the thread that plans, with
@@ -70,7 +70,7 @@ class ArrowStreamReader final : public ReaderBase {
   void ListRows(uint64_t begin, uint64_t end, Pass* pass, Chunk* chunk) const;
   // Lists some more rows. Returns false at the end of the stream.
   bool FillChunk();
-  // Goes to a batch that is not behind, and throws kDataLoss if the stream ends before it.
+  // Goes forward to this batch; throws kDataLoss if the stream ends before it.
   void GoTo(uint64_t batch, Pass* pass) const;
   // Goes to start_. Returns how many records of the next chunk were taken.
   size_t GoToStart();
@@ -86,9 +86,9 @@ class ArrowStreamReader final : public ReaderBase {
   std::optional<Start> start_;  // until the pass has gone there
   std::unique_ptr<Pass> pass_;  // null before its first element is planned
   Ref<Chunk> chunk_;            // of rows, of which some may have been planned
-  size_t next_ = 0;             // record of the chunk; behind its end, too, if error_ comes first
+  size_t next_ = 0;             // record of the chunk; after its end, too, if error_ comes first
   uint64_t first_record_ = 0;   // of the chunk: the row of its batch at which the chunk begins
-  std::exception_ptr error_;    // comes behind the records of the chunk
+  std::exception_ptr error_;    // comes after the records of the chunk
   bool end_ = false;
   uint64_t pass_number_ = 0;
   uint64_t sample_ = 0;

@@ -10,7 +10,7 @@
 namespace millhopper {
 namespace {
 
-constexpr int kMostDigits = 100;  // behind or before the point of a decimal
+constexpr int kMostDigits = 100;  // after or before the point of a decimal
 
 struct NamedType {
   std::string_view format, name;
@@ -69,7 +69,7 @@ bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
 
-// Reads a number and the separator behind it; false if there is none.
+// Reads a number and the separator after it; false if there is none.
 bool TakeNumber(std::string_view* text, int64_t* number) {
   const auto read = std::from_chars(text->data(), text->data() + text->size(), *number);
   if (read.ec != std::errc()) return false;

@@ -44,7 +44,7 @@ enum class ArrowKind {
 struct ArrowType {
   ArrowKind kind = ArrowKind::kOther;
   int64_t size = 0;  // bytes of a decimal or of fixed bytes; values of a fixed list
-  int scale = 0;     // digits of a decimal behind the point
+  int scale = 0;     // digits of a decimal after the point
 };
 
 bool IsList(ArrowKind kind);
@@ -52,7 +52,7 @@ bool IsText(ArrowKind kind);
 
 // The type of values, or of what a dictionary stands for.
 ArrowType ArrowTypeOf(const ArrowSchema& schema);
-// What people call the type, such as "a dictionary of string".
+// The type in words, such as "a dictionary of string".
 std::string ArrowTypeName(const ArrowSchema& schema);
 // The type of a field that can hold such numbers.
 DataType GuessDataType(const ArrowSchema& schema);

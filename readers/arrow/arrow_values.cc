@@ -41,7 +41,7 @@ std::string_view BytesBetween(const ArrowLevel& level, int64_t index) {
   return {static_cast<const char*>(level.bytes) + begin, static_cast<size_t>(end - begin)};
 }
 
-// A view of bytes: 4 bytes of size, and behind them up to 12 of the bytes themselves, or 4 of them,
+// A view of bytes: 4 bytes of size, and after them up to 12 of the bytes themselves, or 4 of them,
 // the number of a buffer and a place in it. The last buffer holds the sizes of those buffers.
 std::string_view ViewedBytes(const ArrowLevel& level, int64_t index) {
   constexpr size_t kViewBytes = 16;

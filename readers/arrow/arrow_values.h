@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values in the memory of Arrow's arrays (arrow_c_data.h), and how they become values of fields.
-// The arrays are not trusted, as far as what they say of themselves can be compared.
+// The arrays are not trusted: what they declare is checked as far as it can be.
 #ifndef MILLHOPPER_READERS_ARROW_ARROW_VALUES_H_
 #define MILLHOPPER_READERS_ARROW_ARROW_VALUES_H_
 

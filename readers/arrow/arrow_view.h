@@ -72,7 +72,7 @@ class ArrowView {
   const Field& field() const { return field_; }
   size_t slot() const { return path_.slot(); }
 
-  // The values of this row, if those of all rows lie one behind another, as the field has them; the
+  // The values of this row, if those of all rows lie one after another, as the field has them; the
   // row must be one of the batch. Null otherwise, and for sequences.
   const char* InPlace(int64_t row) const {
     return in_place_ == nullptr ? nullptr : in_place_ + row * row_bytes_;
@@ -87,12 +87,12 @@ class ArrowView {
   // Writes the values of a field of known size.
   void WriteFixed(int64_t row, char* to) const;
   // What a field of unknown size takes in a record, and writes that: the number of its values, and
-  // the values; if these are bytes of several, their sizes first. Moves *to behind it.
+  // the values; if these are bytes of several, their sizes first. Moves *to after it.
   uint64_t Measure(int64_t row) const;
   void WriteVariable(int64_t row, char** to) const;
 
  private:
-  // Values that lie one behind another, counted within the last array, its offset left out.
+  // Values that lie one after another, counted within the last array, its offset left out.
   struct Span {
     int64_t begin, end;
   };
@@ -115,7 +115,7 @@ class ArrowView {
   void WriteOne(int64_t place, char* to) const;
   void WriteValues(const Spans& spans, char* to) const;
   std::string_view TextOrDefault(int64_t place) const;
-  // How many values stand for those of a row that has none. Throws if nothing does.
+  // How many default values a row without values gets. Throws if there is no default.
   size_t MissingCount() const;
   void LoadSequence(int64_t row, FieldRows* out) const;
 

@@ -2,7 +2,7 @@
 // Pages of a column of plain numbers, as Parquet stores them (README.md and Encodings.md of
 // apache/parquet-format): a page of the dictionary, if there is one, and pages of numbers or of
 // their places in the dictionary. Where a number may be null, a page of numbers begins with a level
-// for each: packed numbers of one bit, in the first version of pages behind their length in four
+// for each: packed numbers of one bit, in the first version of pages after their length in four
 // bytes, in the second one outside of what is compressed. Knows nothing of headers and checksums of
 // pages, which the library that finds the pages reads.
 #ifndef MILLHOPPER_READERS_ARROW_FLAT_PAGES_H_
@@ -22,25 +22,26 @@
 namespace millhopper {
 
 enum class FlatPageKind {
-  kDictionary,  // numbers, one behind another
-  kNumbers,     // numbers, one behind another
+  kDictionary,  // numbers, one after another
+  kNumbers,     // numbers, one after another
   kPlaces,      // a byte with the bits of a place, then places, which are packed numbers
   kOther,       // what this decoder does not know
 };
 
-// A page as its header tells it. Nothing of it need be true, but `stored` can be read.
+// A page as its header describes it. The header is not trusted; only `stored` is known to be
+// readable.
 struct FlatPage {
   FlatPageKind kind = FlatPageKind::kOther;
   PackedBytes stored{};       // those of a dictionary must stay as long as the decoder
-  bool compressed = true;     // false of a page that is not, although FlatPageTools can expand
+  bool compressed = true;     // false for a plain page in a column that is compressed
   int64_t expanded = 0;       // how many bytes a page of numbers or places has when it is expanded
   int64_t values = 0;         // numbers, or places
   bool levels_packed = true;  // whether the levels, if there are any, are packed numbers
-  // Those of a page of the second version, which are no part of `stored` and `expanded`.
+  // The levels of a page of the second version, which are not within `stored` and `expanded`.
   std::optional<PackedBytes> levels;
 };
 
-// What decoding pages takes. Both may throw, and what they throw is let out.
+// What the decoder needs from its caller. Both may throw, and the decoder passes that on.
 struct FlatPageTools {
   // Memory of so many bytes, one at least, aligned for numbers.
   std::function<std::shared_ptr<uint8_t>(size_t bytes)> allocate;

@@ -326,7 +326,7 @@ Stretch SchemaOf(const File& file) {
   return message->stretch;
 }
 
-// A batch is decoded behind the schema and all dictionaries that come before it in the stream, so
+// A batch is decoded after the schema and all dictionaries that come before it in the stream, so
 // that batches do not wait for one another.
 class IpcStreamSource final : public IpcSource {
  public:
@@ -390,7 +390,7 @@ class IpcFormat final : public ColumnarFormat {
     return WithPlace(entry.path, 0, "", [&]() -> std::unique_ptr<FileSource> {
       std::shared_ptr<const File> file = File::Open(entry.path);
       if (IsFile(*file)) {
-        // What Arrow says of a file that was cut is that it is none of its own.
+        // What Arrow says of a file that was cut is that it is no Arrow file.
         std::vector<uint64_t> batches = ReadIpcBatches(*file);
         return std::make_unique<IpcFileSource>(std::move(file), std::move(batches), fields(),
                                                window());

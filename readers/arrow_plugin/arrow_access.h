@@ -29,15 +29,15 @@ struct Stretch {
   uint64_t size = 0;
 };
 
-// The access of one reader of Arrow's to one file. What goes wrong in File or in the pool cannot
-// pass through Arrow as an exception; it is kept here and thrown when Arrow has returned. One
-// thread at a time. Whatever Arrow allocates in memory() must be gone before shared_memory() is.
+// The access of one reader of Arrow's to one file. An exception of File or of the pool cannot pass
+// through Arrow; it is kept here and thrown when Arrow has returned. One thread at a time. All that
+// Arrow allocates in memory() must be freed before shared_memory() is.
 class ArrowAccess {
  public:
   // A chunk as stored and as expanded.
   static constexpr int64_t kMostBytes = kMaxChunkBytes + kMaxExpandedChunkBytes;
 
-  // All of the file, or some stretches of it as if they were a file of their own. Arrow may hold
+  // All of the file, or some stretches of it as if they were their own file. Arrow may hold
   // `most_bytes` for a chunk.
   explicit ArrowAccess(std::shared_ptr<const File> file, int64_t most_bytes = kMostBytes);
   ArrowAccess(std::shared_ptr<const File> file, std::vector<Stretch> stretches,
@@ -47,11 +47,11 @@ class ArrowAccess {
   ArrowAccess& operator=(const ArrowAccess&) = delete;
 
   arrow::MemoryPool* memory() const;
-  // The same for whoever keeps what has been read.
+  // The same, for code that keeps what has been read.
   std::shared_ptr<ArrowMemory> shared_memory() const;
   const std::shared_ptr<arrow::io::RandomAccessFile>& file() const { return file_; }
 
-  // What is in use now belongs to other chunks, and does not count for the limit of the next one.
+  // Begins a chunk: memory that is in use now does not count towards the chunk's limit.
   void BeginChunk();
 
   // Reads a stretch of the file, which may then be read several times without being asked for

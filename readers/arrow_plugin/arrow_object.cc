@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // That all bytes are those of one object: Google's reads name the generation that was opened. Of
-// the others the version is asked for again behind each read. None comes twice, so if it is still
+// the others the version is asked for again after each read. None comes twice, so if it is still
 // that of the opened object, the bytes between were of it.
 #include "readers/arrow_plugin/arrow_object.h"
 
@@ -321,7 +321,7 @@ ArrowList::Infos AskFor(const std::string& path, StorePath parts, ArrowList::Que
   return list->Take();
 }
 
-// Leaves of each path what lies behind a folder.
+// Leaves of each path what lies after a folder.
 Status MakeRelative(const std::string& folder, ArrowList::Infos* infos) {
   for (arrow::fs::FileInfo& info : *infos) {
     const std::string path = info.path();
@@ -364,7 +364,7 @@ HttpRequest ArrowWriteRequest(const std::string& path) {
 NamesUnder ListArrow(const std::string& path, const std::string& prefix, bool with_folders) {
   const std::string folder = prefix.substr(0, prefix.rfind('/') + 1);
   const StorePath parts = StorePath::Of(path);
-  // Google's list of one folder leaves out the folders that nobody has marked as such.
+  // Google's list of one folder leaves out folders without a marker object.
   const bool recursive = with_folders && parts.scheme == "gs";
   const ArrowList::Infos infos =
       AskFor(path, parts, [folder, recursive](const ArrowStore& store) -> Result<ArrowList::Infos> {

@@ -10,7 +10,7 @@
 
 namespace millhopper {
 
-// A request for an object, which is opened by it once for all requests that are copies of it.
+// A request for an object. The first try opens the object, for this request and all copies of it.
 // Throws kInvalidArgument with the path if it names none.
 HttpRequest ArrowRequest(const std::string& path);
 
@@ -18,7 +18,7 @@ HttpRequest ArrowRequest(const std::string& path);
 HttpRequest ArrowWriteRequest(const std::string& path);
 
 // What lies directly under a prefix of keys, sorted; `with_folders` is false if the keys that have
-// a slash behind the prefix need not be told. Errors name `path`. Throws kIo, kResourceLimit if
+// a slash after the prefix need not be told. Errors name `path`. Throws kIo, kResourceLimit if
 // there is more than a list of files may hold, and kCancelled.
 NamesUnder ListArrow(const std::string& path, const std::string& prefix, bool with_folders);
 

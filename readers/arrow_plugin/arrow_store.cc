@@ -34,9 +34,9 @@ bool StartsWith(std::string_view text, std::string_view begin) {
   return text.substr(0, begin.size()) == begin;
 }
 
-// The options of a path, and what the libraries are not to do by themselves. Google's tries again
-// for a quarter of an hour, which nobody would see; one that has no time for that leaves it to the
-// caller. Azure's writes on a thread for which the end of the process would wait.
+// The options of a path, and what the libraries are not to do by themselves. Google's retries
+// silently for a quarter of an hour; one that has no time for that leaves it to the caller. Azure's
+// writes on a thread for which the end of the process would wait.
 std::string OptionsOf(const StorePath& path) {
   std::string options = path.options;
   const auto set = [&options](const std::string& name, const std::string& value) {

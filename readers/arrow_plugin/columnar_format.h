@@ -49,9 +49,9 @@ std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::
                                         FieldColumns columns);
 
 // Fields that fit a file of this schema and its first rows. read(columns, use) calls use(batch) for
-// a batch of some of them with these outermost columns, if there is one. What it refuses because it
-// is too large (kMostSampleBytes) is asked for column by column, and left out in the end: only
-// whether there are nulls is not known then.
+// a batch of some of them with these outermost columns, if there is one. If that is too large
+// (kMostSampleBytes), it is called column by column; of a column that is too large alone, only
+// whether it has nulls stays unknown.
 std::vector<std::string> GuessFieldsOf(
     const arrow::Schema& schema,
     const std::function<void(const std::vector<int>& columns,

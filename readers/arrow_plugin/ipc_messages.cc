@@ -97,7 +97,7 @@ std::string ReadMetadata(const File& file, uint64_t offset, uint64_t size) {
   return bytes;
 }
 
-// Reads what the metadata of the message say; its stretch ends behind them so far.
+// Reads what the metadata of the message say. Its stretch, which ends after them, gets the body.
 void ReadHeader(const File& file, std::string_view metadata, IpcMessage* message) {
   const Table table = Table::Root(metadata);
   const auto kind = table.Number<uint8_t>(1, 0);

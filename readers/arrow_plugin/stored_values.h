@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values in a Parquet file of which Arrow's reader makes others without a word: it cuts them to the
-// type that it has for them. They are errors here.
+// Values in a Parquet file that Arrow's reader would silently change, because it cuts them to its
+// own type. They are errors here.
 #ifndef MILLHOPPER_READERS_ARROW_PLUGIN_STORED_VALUES_H_
 #define MILLHOPPER_READERS_ARROW_PLUGIN_STORED_VALUES_H_
 

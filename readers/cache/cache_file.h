@@ -32,7 +32,7 @@
 
 namespace millhopper {
 
-// Says what a file holds the elements of: a digest of everything that they depend on.
+// Identifies the elements in a file: a digest of everything that they depend on.
 using CacheKey = std::array<char, 16>;
 
 // The digest of a description.
@@ -74,13 +74,12 @@ class CacheFileFormat final : public FileFormat {
   static std::unique_ptr<CacheFileFormat> Read(std::unique_ptr<const File> file,
                                                const CacheKey& key);
 
-  // Has what is opened from now on begin with the block that holds an element, counted from 0;
-  // returns how many elements come before that block. Reads the heads of all blocks, and not what
-  // is in them. Throws kInvalidArgument if the file has fewer elements, and kDataLoss for heads
-  // that are damaged.
+  // Sources that are opened from now on begin with the block that holds this element, counted from
+  // 0. Returns how many elements come before that block. Reads only the heads of blocks. Throws
+  // kInvalidArgument if the file has fewer elements, and kDataLoss for heads that are damaged.
   uint64_t StartWith(uint64_t element);
-  // Where elements lie, as tickets of what is opened name them: Chunk::offset and the number within
-  // the chunk. `elements` ascend. Reads and throws as StartWith.
+  // Where elements lie, as in the names of their tickets: Chunk::offset and the number within the
+  // chunk. `elements` ascend. Reads and throws as StartWith.
   std::vector<RecordId> PlacesOf(const std::vector<uint64_t>& elements) const;
 
   // The elements of that file, which `file` must name. Damage is kDataLoss.

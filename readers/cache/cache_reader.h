@@ -13,9 +13,9 @@
 
 namespace millhopper {
 
-// Yields pass 0 of the reader below in every pass, so what shuffles must stand above it. The first
-// elements of the pass are kept, as many as fit into `bytes` of memory, and come from memory from
-// then on. The others are read from below again, where those that are kept are passed over by
+// Yields pass 0 of the reader below in every pass, so a shuffle must stand above it. Keeps the
+// first elements of the pass, as many as fit into `bytes` of memory, and yields these from memory
+// in later passes. It reads the others from below again, and passes over the kept ones there by
 // planning alone. If all fit, the reader below is no longer read. No other reader may read it.
 class CacheReader final : public GatherReader {
  public:

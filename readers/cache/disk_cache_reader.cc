@@ -101,7 +101,7 @@ class DiskCacheReader::Entry {
     });
   }
   // Removes the file if it is this one still, which was found to be damaged. The caller holds the
-  // lock, so that nobody gives another one its name meanwhile.
+  // lock, so that no other file gets its name meanwhile.
   void Remove(const FileId& damaged) const {
     std::error_code failed;
     if (FileSystemOf(path()).Stat(path()).id == damaged) fs::remove(path(), failed);

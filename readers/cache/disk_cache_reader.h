@@ -29,28 +29,28 @@ struct DiskCacheOptions {
   std::function<std::string()> describe;
 };
 
-// Yields pass 0 of the reader below in every pass, so what shuffles must stand above it. If the
-// directory has a file for the same description, all elements come from that, and the reader below
-// is not read. If not, the elements are written to one as they pass by; it gets its name when the
-// pass has come to its end without an error, and no file without its name is ever used. No other
-// reader may read the reader below.
+// Yields pass 0 of the reader below in every pass, so a shuffle must stand above it. If the
+// directory has a file for the same description, all elements come from that file, and the reader
+// below is not read. If not, the elements are also written to a new file, which gets its name when
+// the pass has ended without an error; a file without its name is never used. No other reader may
+// read the reader below.
 //
-// A cache file is never an error. Where one is damaged or cannot be read, which is noticed before
-// the first element of its block is given out, the reader goes on with the reader below, of which
-// it passes over what it has yielded. What is damaged is removed, unless another file has got its
-// name since; what cannot be read, such as for lack of descriptors, stays. Where no file can be
-// written, because the disk is full or `directory_bytes` would be exceeded, it says so once on
-// standard error, and reads on.
+// A cache file is never an error. If a block is damaged or cannot be read, which is noticed before
+// its first element is given out, the reader continues with the reader below, where it passes over
+// what it has yielded. It removes a damaged file, unless another file has got its name since; a
+// file that cannot be read, such as for lack of descriptors, stays. If no file can be written,
+// because the disk is full or `directory_bytes` would be exceeded, it says so once on standard
+// error and continues without.
 //
-// A position says whether the pass comes from the file or from the reader below. What came from the
-// file is named by its number in the pass; where the file is gone when it is gone on, it comes from
-// the reader below, which is read through for it. A pass that was being written goes on from the
-// reader below, and is not written: the next one is.
+// A position says whether the pass comes from the file or from the reader below. Elements from the
+// file are named by their numbers in the pass; if the file is gone when the position is restored,
+// they come from the reader below, which is read up to them. A pass that was being written resumes
+// from the reader below and is not written; the next pass is.
 //
-// Any number of processes may use the directory. One of them writes a file, which it holds a lock
-// for (flock on <file>.lock); the others read the reader below meanwhile. What a process has left
-// that was killed is removed by the next one that writes the same file. A process that is forked
-// meanwhile neither writes nor lets go of the lock.
+// Any number of processes may use the directory. One of them writes a file and holds a lock on it
+// (flock on <file>.lock); the others read the reader below meanwhile. The next process that writes
+// the same file removes what a killed one has left. A process that is forked meanwhile neither
+// writes nor releases the lock.
 class DiskCacheReader final : public GatherReader {
  public:
   // Throws kInvalidArgument for a directory that is on no local disk, for negative bytes, and as
@@ -78,13 +78,13 @@ class DiskCacheReader final : public GatherReader {
   void Begin();
   // Finds out which file the elements may be in, unless that is done or cannot be done.
   void Describe();
-  // Has the elements, from number `first` on, come from the file if there is one that can be read.
-  // Removes one that is damaged if this reader holds the lock.
+  // Lets the elements from number `first` on come from the file, if there is a readable one.
+  // Removes a damaged one if this reader holds the lock.
   bool Find(uint64_t first);
   // Opens the file. Sets its id, and for the first pass the slots.
   std::unique_ptr<CacheFileFormat> OpenFile(FileId* id);
-  // Plans elements again that came from the file, by their numbers in the pass: from the file, as
-  // far as it is there and whole, which `taken` notes, or else from the reader below.
+  // Plans elements again that came from the file, by their numbers in the pass, as far as the file
+  // is there and whole; `taken` says which. PlanBelowAgain plans the others from the reader below.
   void PlanStoredAgain(const std::vector<uint64_t>& numbers, const TakeElement& take,
                        std::vector<bool>* taken);
   void PlanBelowAgain(const std::vector<uint64_t>& numbers, const TakeElement& take,

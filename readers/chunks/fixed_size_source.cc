@@ -39,7 +39,7 @@ FixedSizeSource::FixedSizeSource(std::vector<Column> columns, std::optional<uint
   // For records of 0 bytes nothing else limits their number.
   const ByteStream& first = *columns_[0].stream;
   if (record_bytes_ == 0) {
-    // What can be read once only ends behind its header.
+    // What can be read once only ends after its header.
     const uint64_t size = first.can_be_read_once_only() ? first.position() : first.file().size();
     if (records_ > size) {
       Fail(first, 0,

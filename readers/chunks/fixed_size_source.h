@@ -15,7 +15,7 @@
 
 namespace millhopper {
 
-// A record is one piece of each column, one behind another. Chunks of plain files are found by
+// A record is one piece of each column, one after another. Chunks of plain files are found by
 // arithmetic and read in parallel; those of others are read in order.
 class FixedSizeSource final : public FileSource {
  public:
@@ -24,7 +24,7 @@ class FixedSizeSource final : public FileSource {
     size_t bytes;                        // of one record's piece
     bool in_place = true;                // the pieces are bytes of the file as they lie in it
   };
-  // What becomes of a record that a file has only the beginning of, at its end.
+  // What becomes of an incomplete record at the end of a file.
   enum class Partial { kError, kLeftOut };
 
   // `count` is the number of records that the files declare; too few or too many bytes are an error
@@ -62,8 +62,8 @@ class FixedSizeSource final : public FileSource {
   uint64_t records_ = 0;  // an upper bound
   bool plain_ = true;
   uint64_t next_ = 0;         // record to be claimed
-  std::exception_ptr error_;  // of a read that has moved some columns on, and others not
-  // A chunk that is being read in order; if its thread leaves that, the next call goes on.
+  std::exception_ptr error_;  // of a read that has advanced some columns only
+  // A chunk that is being read in order; if its thread leaves the work, the next call continues it.
   struct {
     Ref<Buffer> bytes;  // null if there is none
     size_t records;     // that the columns read so far have

@@ -16,7 +16,7 @@
 
 namespace millhopper {
 
-// Files of which the same is known share it. Learned has operator==.
+// Files with equal values share one. Learned has operator==.
 template <typename Learned>
 class LearnedFiles {
  public:

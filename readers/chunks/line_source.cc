@@ -35,7 +35,7 @@ void AddLine(const ByteStream& stream, const LineFilter& filter, uint64_t offset
 }
 
 // Chunks are stretches of the file of one size. A line is of the chunk that it begins in, so that
-// Fetch reads on behind the chunk until the last line ends.
+// Fetch reads beyond the chunk until the last line ends.
 class PlainText final : public IndexableSource {
  public:
   PlainText(std::unique_ptr<ByteStream> stream, LoneCr lone_cr, LineFilter filter)
@@ -68,7 +68,7 @@ class PlainText final : public IndexableSource {
   static constexpr size_t kStretch = kReadBlockBytes - kReadBehind - kBufferAlignment;
 
   // Lists the lines. Returns the bytes that decide which they are: from the one before the chunk to
-  // its end, or to the end of its last line, if that lies behind.
+  // its end, or to the end of its last line, if that is later.
   std::string_view List(Chunk* chunk) const {
     // The byte before tells whether a line begins with the chunk.
     const uint64_t from = chunk->offset == 0 ? 0 : chunk->offset - 1;

@@ -37,8 +37,8 @@ bool IsBlank(std::string_view line);
 std::vector<std::string> FirstLines(const std::string& path,
                                     std::vector<uint64_t>* begins = nullptr);
 
-// Adds what follows in a text to its beginning, 64 KiB at first and then as much as there is
-// already. False once all of it is there. For guesses that need more if a line is long.
+// Reads more of a stream into `text`, 64 KiB at first and then as much as it has already. False
+// once the whole stream is there. For guesses that need more if a line is long.
 bool AddToHead(ByteStream* stream, std::string* text);
 
 // "line 17", for a line that begins with this byte of the file's text. Reads the file up to there;

@@ -31,7 +31,7 @@ bool StreamSource::Claim(Chunk* chunk) {
         rest_.assign(bytes, size);
         std::rethrow_exception(std::exchange(stop_, nullptr));
       }
-      // After an error nobody knows how the record goes on, so it is no end.
+      // After an error the rest of the record is unknown, so it is no end.
       whole = size == 0
                   ? 0
                   : WholeRecords({bytes, size, seen, chunk->offset, ended_ && error_ == nullptr});
@@ -77,7 +77,7 @@ size_t StreamSource::Read(char* out, size_t size) {
   try {
     got = mutable_stream()->ReadSome(out, size);
     char next;
-    // Nobody waits for the end of what can be read once only, while there are records.
+    // A file that can be read once only is not read to its end while there are records to give out.
     ended_ = stream().can_be_read_once_only() ? got == 0
                                               : got < size && mutable_stream()->Read(&next, 1) == 0;
   } catch (const Error&) {

@@ -35,8 +35,8 @@ class StreamSource : public IndexableSource {
     uint64_t offset;  // of the first byte in the stream
     bool ended;       // whether no byte follows
   };
-  // Returns how many bytes of the block are whole records; 0 if the first record goes on behind it,
-  // which is not so for a block that has `ended`. May throw kDataLoss or kResourceLimit if the
+  // Returns how many bytes of the block are whole records; 0 if the first record continues after
+  // it, which cannot be for a block that has `ended`. May throw kDataLoss or kResourceLimit if the
   // first record is wrong; records before a wrong one are returned first.
   virtual size_t WholeRecords(const Block& block) const = 0;
 

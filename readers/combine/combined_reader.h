@@ -48,10 +48,10 @@ class PlannedElements {
   // Plans elements until there are n, or until the pass or an error ends them; returns how many
   // there are, at most n. Throws only errors that interrupt; then nothing is lost.
   size_t Fill(ReaderBase* reader, size_t n);
-  // Throws the error of a reader whose elements have come to an end, if it was no end of a pass.
+  // For a reader whose elements have ended: throws its error if that is what has ended them.
   void CheckEnd(ReaderBase* reader) { reader->Plan(1, &planned_); }
   const Ticket& operator[](size_t i) const { return planned_.tickets[next_ + i]; }
-  // Lets go of the first n, which are handed out.
+  // Drops the first n, which are handed out.
   void Drop(size_t n);
   void Clear();
   // The names of those that are not handed out, and how to plan them again.

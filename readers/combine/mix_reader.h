@@ -19,20 +19,20 @@ namespace millhopper {
 // What happens when it is the turn of a reader that has ended.
 enum class MixEnd {
   kStop,      // the pass ends
-  kContinue,  // the others go on, with their weights among them; the pass ends with the last one
+  kContinue,  // the others continue, by their weights; the pass ends with the last one
   kRepeat,    // the reader begins anew; the pass ends when each reader has ended at least once
 };
 
 // "stop", "continue" or "repeat", as attributes say it.
 MixEnd MixEndOf(const std::string& text);
 
-// Yields the elements of several readers by turns, as MixSchedule deals them out: after any number
-// of elements each reader's part is within 1 of its weight's share. Where a reader has left the
-// others to continue, the schedule begins anew.
+// Yields the elements of several readers in the turns of a MixSchedule: after any number of
+// elements, the number from each reader is within 1 of its weight's share. When a reader has ended
+// and the others continue, a new schedule begins.
 //
-// Time k, from 0, that a reader is read in pass p (kRepeat) is its pass p + k * 2^32, so that each
-// is shuffled differently; a reader that others read, too, counts its passes itself. A reader that
-// has no element cannot be repeated; it leaves.
+// With kRepeat, repeat k (from 0) of a reader in pass p is its pass p + k * 2^32, so that each
+// repeat is shuffled differently; a reader that others read, too, counts its passes itself. A
+// reader without elements cannot be repeated and leaves the mix.
 class MixReader final : public UnionReader {
  public:
   using Weights = std::vector<double>;
@@ -82,7 +82,7 @@ class MixReader final : public UnionReader {
   const RandomKey key_;
   uint64_t pass_ = 0;
   std::optional<MixSchedule> schedule_;
-  std::vector<size_t> turns_;             // dealt out: whose each is
+  std::vector<size_t> turns_;             // dealt out: the reader of each
   size_t next_turn_ = 0;                  // that has not been taken
   std::vector<PlannedElements> planned_;  // of each reader
   std::vector<Part> parts_;               // the same

@@ -50,7 +50,7 @@ bool MixSchedule::SetNumbers(const std::vector<uint64_t>& numbers) {
     participant.release = numbers[1 + 2 * i];
     participant.rest = numbers[2 + 2 * i];
     if (participant.rest >= participant.weight) return false;
-    // Nobody's next turn is farther away than all turns from one of his to the next.
+    // No participant's next turn is farther away than the distance between two of its turns.
     const uint64_t farthest = sum_ / participant.weight + 1;
     if (participant.release > turn_ && participant.release - turn_ > farthest) return false;
     anybodys = anybodys || participant.release <= turn_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose turn it is if several take turns by weight.
+// Deals out turns by weight.
 #ifndef MILLHOPPER_READERS_COMBINE_MIX_SCHEDULE_H_
 #define MILLHOPPER_READERS_COMBINE_MIX_SCHEDULE_H_
 
@@ -41,9 +41,9 @@ class MixSchedule {
   struct Participant {
     size_t index;
     uint64_t weight;
-    uint64_t release;   // the first turn of all that may be its next one
+    uint64_t release;   // the first turn, of all, that may be its next one
     uint64_t rest;      // of the division that `release` is the quotient of
-    uint64_t deadline;  // the turn of all before which its next one must be
+    uint64_t deadline;  // the turn, of all, before which its next one must come
   };
 
   void SetDeadline(Participant* participant) const;

@@ -11,14 +11,14 @@
 
 namespace millhopper {
 
-// Yields elements of several readers with the same slots; derived classes say in which order. So
-// that no two elements have one name (RecordId), sample s of reader k of n becomes sample s * n +
-// k. That tells which reader loads it, too.
+// Yields elements of several readers with the same slots; derived classes say in which order. To
+// give each element its own name (RecordId), sample s of reader k of n becomes sample s * n + k,
+// which also tells the reader that loads it.
 //
 // Slots are the same if types, ranks and levels of detail are, and each axis, where -1 is any size.
-// What only files tell is settled before the first element is planned, and saved. So readers that
-// do not fit together are an error in place of the first element, and nothing depends on which of
-// them was read by then.
+// Slots that only files tell are settled before the first element is planned, and are saved. So
+// readers that do not fit together are an error in place of the first element, whatever has been
+// read by then.
 class UnionReader : public CombinedReader {
  public:
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const final;
@@ -57,7 +57,7 @@ class UnionReader : public CombinedReader {
 
   // The slots, as far as the readers have found them.
   std::vector<SlotSpec> JoinFound() const;
-  // Learns whose rows reader k loads, which has planned its first element.
+  // Learns which rows reader k loads, once it has planned its first element.
   void CheckRows(size_t k);
   void Name(size_t k, Ticket* tickets, size_t n) const;
   void LoadOwn(const ReaderBase& reader, const Ticket& ticket, Rows* rows) const;

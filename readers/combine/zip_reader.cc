@@ -23,7 +23,7 @@ std::vector<SlotSpec> Joined(size_t readers, const F& slots_of) {
   return joined;
 }
 
-// Lends the slots of rows to parts of them, one for each reader, so that each reader loads its own.
+// Moves the slots of rows into parts, one for each reader, so that each reader loads its own slots.
 class Parts final : public Kept {
  public:
   void Lend(Rows* rows) {
@@ -47,7 +47,7 @@ class Parts final : public Kept {
   std::vector<Rows> parts_;
 };
 
-// Lends the slots while it lives.
+// The parts have the slots while it lives.
 class Lending {
  public:
   Lending(Parts* parts, Rows* rows) : parts_(parts), rows_(rows) { parts_->Lend(rows_); }

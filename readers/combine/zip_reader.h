@@ -15,8 +15,8 @@ namespace millhopper {
 // Element i has the slots of element i of the first reader, then those of the second, and so on. It
 // has the name of the first reader's element. Readers that end after different numbers of elements
 // are not aligned: that is an error in the place of the element that one of them lacks, unless the
-// alignment is not checked; then the pass ends there. The others may have planned some elements
-// more, which are lost.
+// alignment is not checked; then the pass ends there. Elements that the others have planned beyond
+// that are lost.
 //
 // Source: paddle.reader.compose and its check_alignment, 2017.
 class ZipReader final : public CombinedReader {

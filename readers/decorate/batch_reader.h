@@ -15,7 +15,7 @@ namespace millhopper {
 
 // How the elements of a batch are laid out.
 enum class BatchMode {
-  kConcat,  // one behind another along axis 0; levels of detail are appended
+  kConcat,  // one after another along axis 0; levels of detail are appended
   kStack,   // along a new outer axis; elements must have equal dims and no levels of detail
 };
 

@@ -25,7 +25,8 @@ class FakeReader final : public DecoratedReader {
   ~FakeReader() override;
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
-  // Whether the first element was planned is known to the planning thread only.
+  // 0 if the reader below has none ready, even if the first element is planned already: only the
+  // planning thread knows that.
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
   // The numbers are those of the elements; each is the first element, which is planned anew.

@@ -17,10 +17,10 @@ namespace millhopper {
 class MapReader final : public DecoratedReader {
  public:
   // Replaces *out (one tensor per slot) by the result for `in`, which it may change; `id` is the
-  // element's name, to be used as the key of random draws. A slot without levels
-  // of detail the function may append to the rows itself, as one step along axis 0; it then leaves
-  // that tensor of *out without values. Called by many threads at once. If it throws, the
-  // consumer gets the error in the element's place.
+  // element's name, to be used as the key of random draws. The function may append a slot without
+  // levels of detail to the rows itself, as one step along axis 0; it then leaves that tensor of
+  // *out without values. Called by many threads at once. If it throws, the consumer gets the error
+  // in the element's place.
   using Function = std::function<void(const RecordId& id, std::vector<LoDTensor>* in,
                                       std::vector<LoDTensor>* out, Rows* rows)>;
 

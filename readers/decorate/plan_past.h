@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passing over elements of a reader.
+// Passes over elements of a reader.
 #ifndef MILLHOPPER_READERS_DECORATE_PLAN_PAST_H_
 #define MILLHOPPER_READERS_DECORATE_PLAN_PAST_H_
 

@@ -18,10 +18,9 @@
 namespace millhopper {
 
 // Stores tickets, each in a slot that also holds a copy of its record if that is small. So a window
-// holds pointers, and each leads to the whole element. Put, Drop and NewLease are called by one
-// thread at a time, the planner's. A lease may be dropped by any thread and keeps the store alive,
-// so that tickets outlive the reader's passes. If there is no memory, functions throw and change
-// nothing.
+// holds only pointers to slots. Put, Drop and NewLease are called by one thread at a time, the
+// planner's. A lease may be dropped by any thread and keeps the store alive, so that tickets
+// outlive the reader's passes. If there is no memory, functions throw and change nothing.
 class RecordStore final : public Kept {
  public:
   // The slots of one planned run. They go back together when the lease is dropped; one by one would
@@ -32,7 +31,7 @@ class RecordStore final : public Kept {
     void MakeRoom(size_t n) {
       if (slots_.capacity() - slots_.size() < n) slots_.reserve(2 * slots_.size() + n);
     }
-    // Takes over the slots of n elements that HoldsBytes.
+    // Takes over the slots of n elements for which HoldsBytes is true.
     void Add(Ticket* const* slots, size_t n) {
       if (slots_.empty() && n > 0) record_bytes_ = slots[0]->size;
       for (size_t i = 0; i < n; ++i) one_size_ = one_size_ && slots[i]->size == record_bytes_;
@@ -60,7 +59,8 @@ class RecordStore final : public Kept {
   }
   // The memory that an element takes here.
   static size_t BytesFor(const Ticket& stored) {
-    constexpr size_t kTables = 3 * sizeof(void*);  // that of the window, and two of free slots
+    constexpr size_t kTables = 3 * sizeof(void*);  // pointers: in the window, and in two lists of
+                                                   // free slots
     // A record in a mapped file has no bytes in memory.
     const size_t bytes = stored.bytes == nullptr ? 0 : stored.size;
     size_t size;
@@ -86,9 +86,9 @@ class RecordStore final : public Kept {
   static bool FitsInSlot(const Ticket& ticket) {
     return ticket.bytes != nullptr && ticket.size <= kLargestSlot - sizeof(Ticket);
   }
-  // As Put, for an element that FitsInSlot and those behind it that have as many bytes, or for one
-  // without bytes and those behind it of the same owner, as long as there are free slots. Returns
-  // for how many.
+  // As Put, for a run of elements that need equal slots, as long as there are free slots: elements
+  // that FitsInSlot with as many bytes as the first, or elements without bytes of one owner.
+  // Returns how many it has put.
   size_t PutAlike(const Ticket* tickets, size_t n, Ticket** slots);
   // As Put, for an element with more bytes than a slot takes.
   Ticket* PutLarge(const Ticket& ticket);
@@ -119,7 +119,7 @@ class RecordStore final : public Kept {
   std::array<size_t, kKinds> made_ = {};  // slots
   std::array<size_t, kKinds> room_ = {};  // for so many
   std::vector<Ref<Buffer>> buffers_;
-  Fresh now_, ahead_;  // in buffers taken when needed, and in buffers taken ahead of need
+  Fresh now_, ahead_;  // in a buffer taken when needed, and in one taken ahead of need
   std::mutex mutex_;   // guards returned_
   Slots returned_;
 };

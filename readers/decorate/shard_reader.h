@@ -31,10 +31,10 @@ enum class ShardBy {
 // the reader below, one for each shard.
 enum class ShardEven {
   kNone,  // the first shards get one element more than the others
-  // Every shard gets an element: the pass goes on with its own first elements, as often as it
-  // takes, as torch's DistributedSampler does. Of `total` elements, shard `index` gets number
-  // (k * num_shards + index) % total in round k, for every k with k * num_shards < total. An empty
-  // pass stays empty.
+  // Every shard gets an element: the pass continues with its own first elements, as often as
+  // needed, as torch's DistributedSampler does. Of `total` elements, shard `index` gets number (k *
+  // num_shards + index) % total in round k, for every k with k * num_shards < total. An empty pass
+  // stays empty.
   kPad,
   kDrop,  // no shard gets an element
 };
@@ -56,18 +56,19 @@ class ShardReader final : public DecoratedReader {
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
 
-  // The element of the last round, if the shard has none of its own there.
+  // Adds the shard's element of the last round, if that round lacks one for it.
   void Pad(TicketRun* run);
 
   // 1 if the reader below yields only this shard's elements (kChunk).
   const size_t num_shards_;
   const size_t index_;
   const ShardEven even_;
-  // How many elements of its round come behind an own element before it is handed out: with kDrop
-  // all that there are, otherwise none.
+  // How many later elements of its round must be planned before an own element is handed out: with
+  // kDrop all that follow it, otherwise none.
   const size_t behind_;
   TicketRun planned_;  // elements of all parts
-  // Index, in planned_ or beyond its end, of the element that is `behind_` behind the next own one.
+  // Index, in planned_ or beyond its end, of the element that comes `behind_` elements after the
+  // next own one.
   size_t awaited_;
   TicketRun own_;        // the next own element, if it was planned before planned_
   TicketRun first_;      // kPad: the first elements of the pass, index_ at most

@@ -23,8 +23,8 @@ namespace millhopper {
 // key.Below(elements in the window, p, k) for k = 0, 1, ...; this is frozen by kOrderVersion.
 //
 // Encoded records are copied into slots of their size, so that the window takes no more memory than
-// its records, and their chunks are released at once; the reader below is told to give out such
-// (ExpectWindow). Other elements (batches) are not copied.
+// its records, and their chunks are released at once; ExpectWindow asks the reader below for such
+// records. Other elements (batches) are not copied.
 class ShuffleReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument for a buffer_size below 1.
@@ -71,7 +71,7 @@ class ShuffleReader final : public DecoratedReader {
   uint64_t draws_ = 0;            // of this pass
   PooledVector<Ticket*> window_;  // slots of store_
   // One round of draws, in three steps: draw the places, take the slots out of them, hand the slots
-  // over. If a step is refused memory, the next call goes on from there.
+  // over. If a step is refused memory, the next call continues there.
   bool refilled_ = false;                    // whether fresh elements fill the places
   std::array<size_t, kDrawnAtOnce> places_;  // by index in the window
   std::array<Ticket*, kDrawnAtOnce> out_;

@@ -20,8 +20,8 @@ class SkipReader final : public DecoratedReader {
   // Throws kInvalidArgument for a count below 0.
   SkipReader(std::unique_ptr<ReaderBase> reader, int64_t count);
 
-  // Only counts elements beyond those left out, because any thread may ask and only the planning
-  // thread knows how many of these are still to come.
+  // Assumes that all `count` elements are still to be left out: any thread may call this, and only
+  // the planning thread knows how many are.
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
 

@@ -13,8 +13,8 @@
 
 namespace millhopper {
 
-// A record gives each slot its values once, by Take, by Pass as often as it has values, by
-// AppendBytes or by AppendDefault; the slots in any order. One thread.
+// For each record, each slot gets its values once: by Take, by one or more calls of Pass, by
+// AppendBytes or by AppendDefault. The slots come in any order. One thread.
 class FieldRows {
  public:
   // For n records. The fields, those of all slots in order, must outlive this.
@@ -22,7 +22,7 @@ class FieldRows {
 
   // The place of the record's `count` values. Throws kDataLoss "it has 3 values, 10 are declared".
   char* Take(size_t slot, size_t count);
-  // The place of the record's next value, and of those behind it, in a slot that is no sequence.
+  // The place of the record's next value, and of those after it, in a slot that is no sequence.
   // Values count once they have been passed.
   char* NextPlace(size_t slot) const { return places_[slot]; }
   void Pass(size_t slot, size_t values) { places_[slot] += values * fields_[slot].value_bytes(); }

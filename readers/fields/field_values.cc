@@ -52,7 +52,7 @@ struct Digits {
   uint64_t bytes;
   std::memcpy(&bytes, eight_bytes, sizeof(bytes));
   uint64_t digits = bytes ^ 0x3030303030303030;
-  // A byte of more than 9 gets its highest bit. It may change what lies behind it, never before.
+  // A byte of more than 9 gets its highest bit. It may change what lies after it, never before.
   const uint64_t others = ((digits + 0x7676767676767676) | digits) & 0x8080808080808080;
   const size_t count = others == 0 ? 8 : static_cast<size_t>(__builtin_ctzll(others)) / 8;
   if (count == 0) return {0, 0};

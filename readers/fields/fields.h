@@ -61,9 +61,9 @@ struct Field {
                                    // are, numbers without the spaces around them
   char separator = 0;              // between several values in a cell; 0: the one of the format
 
-  // Whether text becomes a number by what it is, not by what it says.
+  // Whether text becomes a number by a hash or a vocabulary, not by the number that it spells.
   bool names_things() const { return buckets > 0 || vocabulary != nullptr; }
-  // Whether text is what becomes a number, in a format that tells numbers from text.
+  // Whether the number is made from text, in a format that tells numbers from text.
   bool from_text() const {
     return names_things() || decode == Decode::kText || decode == Decode::kTimestamp;
   }
@@ -76,15 +76,15 @@ struct Field {
   const char* Read(const char* begin, const char* end, char* place) const {
     return read_(*this, begin, end, place);
   }
-  // Reads up to n values from *begin on, one behind the other: a value ends at a delimiter or at
+  // Reads up to n values from *begin on, one after the other: a value ends at a delimiter or at
   // `end`, and is the default, if there is one, where nothing stands. Returns how many it has
-  // written to `place`. *begin is then behind the delimiter of the last one, null if that ended at
+  // written to `place`. *begin is then after the delimiter of the last one, null if that ended at
   // `end`. It stops at what is no value. Only if can_read_cells().
   size_t ReadCells(const char** begin, const char* end, char delimiter, size_t n,
                    char* place) const {
     return read_cells_(*this, begin, end, delimiter, n, place);
   }
-  // Not where all of a text must be seen to know its value.
+  // False if a value depends on the whole text.
   bool can_read_cells() const { return read_cells_ != nullptr; }
   // The same as Read for text that is one value, with spaces around it or not; the default for a
   // null. Throws kDataLoss "'abc' is no int64", and what ThrowMissing throws for a null without a
@@ -108,7 +108,7 @@ struct Field {
   // The same for text that is a null.
   [[noreturn]] void ThrowNull(std::string_view text) const;
 
-  // Has Read and ReadCells read what is declared above; called once it is.
+  // Chooses the functions of Read and ReadCells. Called when the members above are set.
   void SetReaders();
 
   using Reader = const char* (*)(const Field&, const char* begin, const char* end, char* place);

@@ -114,7 +114,7 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
   }
   if (values.empty()) return "bytes";
   std::string type = NumberType(values);
-  if (type.compare(0, 5, "float") == 0) {  // which has values of its own for what is no number
+  if (type.compare(0, 5, "float") == 0) {  // which has its own values for what is no number
     nulls.erase(std::remove_if(nulls.begin(), nulls.end(),
                                [](std::string_view null) { return !NumberType({null}).empty(); }),
                 nulls.end());

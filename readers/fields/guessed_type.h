@@ -19,16 +19,17 @@ std::string GuessedCellType(const std::vector<std::string>& cells);
 // floats are the number itself. NaN and infinite ones are kept, too.
 bool FitsFloat32(double number);
 
-// A type that is guessed, with its options, for a field that has no value in some records. What it
-// then yields could be no value, so that nobody trains on a label that is none: NaN, an empty
-// sequence or text, of a timestamp numpy's NaT. "int64[]" becomes "int64[-1] missing=default".
+// A type that is guessed, with its options, for a field that has no value in some records. It
+// yields what cannot be mistaken for a value, so that no training uses a label that is none: NaN,
+// an empty sequence or text, of a timestamp numpy's NaT. "int64[]" becomes "int64[-1]
+// missing=default".
 std::string OrMissing(const std::string& type);
 
 // "int64[] decode=timestamp" with the coarsest unit that all texts fit; empty if there is none.
 std::string GuessedTimestampType(const std::vector<std::string>& texts);
 
-// What an error about a text that is no value of a field can say: the option with which it is one,
-// "; null=NA behind the field says that it is no value", or "".
+// A hint for an error about a text that is no value of a field: the option that accepts it, ";
+// null=NA after the field says that it is no value", or "".
 std::string OptionForText(const Field& field, const std::string& text);
 
 // Whether it is bytes or a list of bytes.

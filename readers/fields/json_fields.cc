@@ -168,7 +168,7 @@ class ValueLoader {
     rows_->AppendBytes(slot, list);
   }
 
-  // Reads the values of an array, which is this axis of the field, behind those that there are.
+  // Reads the values of an array, which is this axis of the field, after those that there are.
   // Throws unless it is nested as the dims say; the outermost one may be flat.
   const char* ReadArray(const Field& field, const char* array, size_t axis, bool outermost) {
     const Dims& dims = field.slot.dims;
@@ -310,7 +310,7 @@ std::optional<size_t> ItemNumber(const std::string& key) {
         return text.Skip(inner);
       });
     } catch (const Error&) {
-      return text.Skip(outer);  // what nobody asked for may be anything
+      return text.Skip(outer);  // what no field names may be anything
     }
   });
   // "user.id" and "user/id" are what other readers call /user/id.

@@ -45,7 +45,7 @@ class JsonParser {
  private:
   // A step on the way to the values of fields; the first one is the record.
   struct Step {
-    // Whether it is the one of a key that is written so, without escapes. False if in doubt.
+    // Whether this is the step of a key that is written so, without escapes. False if in doubt.
     bool IsWritten(std::string_view written) const { return !has_backslash && key == written; }
 
     std::string key;

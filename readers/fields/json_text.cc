@@ -132,7 +132,7 @@ void AppendUtf8(uint32_t code, std::string* out) {
   append(0x80 | (code & 0x3f));
 }
 
-// Appends what the escape stands for that goes on behind a backslash, and moves *here behind it.
+// Appends what an escape stands for, from after its backslash on, and moves *here after it.
 const char* AppendEscaped(const char** here, const char* end, std::string* out) {
   constexpr std::string_view kLetters = "\"\\/bfnrt";
   constexpr std::string_view kMeant = "\"\\/\b\f\n\r\t";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON (RFC 8259) as the text that it is. Nothing is looked at before somebody asks for it: a value
-// that nobody asks for is passed over by its quotes and brackets, whatever stands in it. NaN,
-// Infinity and -Infinity are numbers, as Python's json writes them.
+// Reads JSON (RFC 8259) in place. Only values that are asked for are parsed; others are passed over
+// by their quotes and brackets, whatever is in them. NaN, Infinity and -Infinity are numbers, as
+// Python's json writes them.
 #ifndef MILLHOPPER_READERS_FIELDS_JSON_TEXT_H_
 #define MILLHOPPER_READERS_FIELDS_JSON_TEXT_H_
 
@@ -31,9 +31,9 @@ struct JsonNumber {
   double real = 0;  // of large ones, too
 };
 
-// Goes through a text. A value is where it begins; it must be one that a function of the same text
-// has told. Functions throw kDataLoss, "a comma or } is missing at byte 17", for text that is no
-// JSON. Immutable; any thread.
+// Goes through a text. A value is a pointer to its first byte, which a function of the same text
+// has returned. Functions throw kDataLoss, "a comma or } is missing at byte 17", for text that is
+// no JSON. Immutable; any thread.
 class JsonText {
  public:
   // The text must outlive this.

@@ -3,7 +3,7 @@
 //
 //   image uint8[1,28,28] label int64[1,1] "user id" uint8[-1]:1
 //
-// For each slot its name, which may be left out, its type, its dims (-1 is any) and, behind a
+// For each slot its name, which may be left out, its type, its dims (-1 is any) and, after a
 // colon, its levels of detail, if it has any. Between slots stand spaces, commas or semicolons. A
 // name that is no word of letters, digits and ._-/# stands in quotes.
 #ifndef MILLHOPPER_READERS_FIELDS_NAMED_SLOTS_H_

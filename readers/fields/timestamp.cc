@@ -35,7 +35,7 @@ constexpr std::pair<char, int64_t Moment::*> kNumbers[] = {
 // What has not been read yet.
 class Text {
  public:
-  // `other_form` is what is wrong with a text that goes on otherwise than it should.
+  // `other_form` is what is wrong with a text that continues in another form than it should.
   Text(std::string_view text, const char* other_form) : rest_(text), other_form_(other_form) {}
 
   const char* other_form() const { return other_form_; }
@@ -96,7 +96,7 @@ int64_t DaysBefore(int64_t year) {
 
 // The functions that take a part of a text return null, or what is wrong with it.
 
-// The digits behind the point of seconds.
+// The digits after the point of seconds.
 const char* TakeFraction(Text* text, int64_t* nanosecond) {
   int64_t digit, scale = 100'000'000;
   if (!text->TakeDigit(&digit)) return text->other_form();

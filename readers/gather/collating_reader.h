@@ -22,7 +22,7 @@ struct CollationOptions {
   int64_t pad_multiple = 1;  // rounded up to a multiple of this
   std::vector<double> pad_values;  // one per slot that is padded, one for all, or none: 0
   // Whether a slot int64 [elements, 1] with the lengths of the sequences follows for each slot that
-  // is padded, behind all other slots.
+  // is padded, after all other slots.
   bool lengths = false;
 };
 
@@ -71,7 +71,7 @@ class OpenBatch {
   size_t size() const { return size_; }
   // Null while it is empty.
   const Gathered* gathered() const { return batch_.get(); }
-  // Goes on with elements that were gathered.
+  // Continues a batch that was gathered and saved.
   void GoOn(Ref<Gathered> batch) {
     size_ = batch->pieces().size();
     batch_ = std::move(batch);

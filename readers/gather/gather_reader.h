@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of readers that look at the elements below in order, and make their elements of them:
+// The base of readers that see all elements below, in order, and make their own elements of them:
 // batches by length, packed rows, windows, elements that were not seen before.
 #ifndef MILLHOPPER_READERS_GATHER_GATHER_READER_H_
 #define MILLHOPPER_READERS_GATHER_GATHER_READER_H_
@@ -21,13 +21,13 @@ class GatheredPart final : public Kept {
  public:
   RecordId id;
   std::vector<LoDTensor> tensors;  // one per slot
-  ElementNames made_of;            // how the reader below names it; empty if nobody will save it
+  ElementNames made_of;            // how the reader below names it; empty if it will not be saved
 
  private:
   void Dispose() override;
 };
 
-// One element to be: steps of elements below, in order. Pooled. Nobody changes it once it is ready.
+// A future element: steps of elements below, in order. Pooled. It does not change once it is ready.
 class Gathered final : public Kept {
  public:
   struct Piece {
@@ -59,10 +59,10 @@ size_t LengthOf(const GatheredPart& part, size_t slot);
 // Throws kDataLoss unless the steps of a slot have the type and the dims that those of `like` have.
 void CheckSameSteps(const LoDTensor& like, const LoDTensor& tensor, size_t slot);
 
-// Two steps are kept apart. Workers load elements of the reader below ahead of the consumer, in
-// parallel; the planning thread looks at them one after another, in order, and says which of them
-// go together, which is cheap because it copies no values. Then Load copies the values into their
-// place, on any thread. So the elements do not depend on the number of threads.
+// Works in two steps. Workers load elements of the reader below ahead of the consumer, in parallel;
+// the planning thread looks at them in order and decides which of them go together, which is cheap
+// because it copies no values. Then Load copies the values into their place, on any thread. So the
+// elements do not depend on the number of threads.
 //
 // A derived class keeps what it has gathered and not yet handed over in members that only the
 // planning thread uses.
@@ -79,19 +79,20 @@ class GatherReader : public StageReader {
   GatherReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotSpec> slots,
                bool keeps_slots = false);
 
-  // Called before Gather, and may take memory of a pool. What it throws, such as a refusal of
-  // memory ahead of need, leaves the next element to another call.
+  // Called before Gather, and may take memory of a pool. If it throws, such as a refusal of memory
+  // ahead of need, it is called again for the same element.
   virtual void MakeRoom() {}
   // Takes the next element of the reader below, and calls Yield for each element that is complete
-  // now. An error that it throws comes in the place of the element, behind what was yielded. Must
+  // now. An error that it throws comes in the place of the element, after what was yielded. It must
   // not take memory of a pool.
   virtual void Gather(const Ref<GatheredPart>& part) = 0;
   // The pass of the reader below is over: calls Yield for what is left.
   virtual void GatherRest() {}
   // Drops what is gathered, because another pass begins.
   virtual void Forget() {}
-  // Throws kInvalidArgument unless a gathered element that a position names is one that this reader
-  // could have yielded, as far as LoadGathered relies on it. Its pieces are within their parts.
+  // Checks a gathered element that a position names: throws kInvalidArgument unless this reader
+  // could have yielded it, as far as LoadGathered relies on that. Its pieces are already known to
+  // lie within their parts.
   virtual void CheckGathered(const Gathered&) const {}
   // Appends an element. Any thread.
   virtual void LoadGathered(const Gathered& gathered, Rows* rows) const = 0;
@@ -99,8 +100,8 @@ class GatherReader : public StageReader {
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
   // Writes what is ready and what comes next. A derived class adds its settings and what it keeps:
-  // gathered elements as NamesOf them, which GatherAgain makes of that. Gather must leave alone
-  // what the class keeps if it throws.
+  // gathered elements by NamesOf, from which GatherAgain makes them again. If Gather throws, it
+  // must not have changed what the class keeps.
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
   ElementNames NamesOf(const std::vector<const Gathered*>& gathered) const;

@@ -16,7 +16,7 @@ namespace millhopper {
 // Which row a document goes into.
 enum class PackMethod {
   kFirstFit,  // the oldest open row that has room for it
-  kBestFit,   // the open row that has least room left behind it; of several, the oldest
+  kBestFit,   // the open row that has the least room left after it; of several, the oldest
   // Documents are laid end to end, and the stream is cut into rows; only the last row is padded.
   kConcatThenSplit,
 };
@@ -27,7 +27,7 @@ PackMethod PackMethodOf(const std::string& method);
 enum class Overlong {
   kError,
   kTruncate,  // its first `length` steps are packed
-  kSplit,     // it is cut into pieces of `length` steps, and the rest is a document of its own
+  kSplit,     // it is cut into pieces of `length` steps, and the rest is its own document
 };
 // "error", "truncate" or "split", as attributes say it.
 Overlong OverlongOf(const std::string& overlong);

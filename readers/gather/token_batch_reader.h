@@ -17,7 +17,7 @@ struct TokenBatchOptions {
   // Whether the padding counts: then a batch has as many tokens as elements times the length that
   // the longest of them is padded to.
   bool count_padding = false;
-  // Whether an element that has more tokens by itself is a batch of its own; else it is an error.
+  // Whether an element that has more tokens by itself is its own batch; else it is an error.
   bool overlong_alone = false;
   bool discard_leftover = false;
   CollationOptions collation;

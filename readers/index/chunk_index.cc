@@ -18,7 +18,7 @@
 namespace millhopper {
 namespace {
 
-// The head has a checksum of its own, so that a count needs no more than the head.
+// The head has its own checksum, so that a count needs no more than the head.
 //
 //   byte 0 magic | 8 u32 version | 12 u32 bytes of the rules | 16 u64 bytes of the file
 //   24 u64 checksum of its ends | 32 u64 chunks | 40 u64 records | 48 u64 checksum of the table
@@ -37,8 +37,8 @@ constexpr size_t kChecksumBytes = 8;
 constexpr size_t kEntryBytes = 16;
 constexpr uint32_t kMaxRulesBytes = 4096;
 
-// How much of each end of a file is looked at: a small part of it, so that whoever opens many files
-// to read a few chunks of them does not read more to check them.
+// How much of each end of a file is looked at: a small part of it, so that a reader of a few chunks
+// of many files does not read more to check the files than to read them.
 constexpr uint64_t kLeastEndBytes = uint64_t{4} << 10;
 constexpr uint64_t kMostEndBytes = uint64_t{64} << 10;
 constexpr uint64_t kEndPart = 64;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// An index says of which chunks a file is made and how many records each has, for formats in which
-// only reading tells it. `recordio index` writes it beside the file, as <file>.mhi, and readers of
+// An index lists the chunks of a file and how many records each has, for formats in which only
+// reading tells that. `recordio index` writes it beside the file, as <file>.mhi, and readers of
 // local files look for it there. Readers can leave one, too (first_pass_index.h), also in a cache
 // (cached_index.h). readers/formats/README.md has it byte by byte.
 //
-// What an index says is never believed: its own checksums must be right, the file must have the
-// size and the first and last bytes that it had, and the bytes of each chunk must have the checksum
-// that they had before a record of the chunk is given out (indexable_format.h). So an index that
-// the file has left behind is an error, and never another record.
+// An index is never trusted: its own checksums must be right, the file must still have its size and
+// its first and last bytes, and the bytes of each chunk must have their checksum before a record of
+// the chunk is given out (indexable_format.h). So an index that is older than its file is an error,
+// and never yields another record.
 #ifndef MILLHOPPER_READERS_INDEX_CHUNK_INDEX_H_
 #define MILLHOPPER_READERS_INDEX_CHUNK_INDEX_H_
 
@@ -38,7 +38,7 @@ struct ChunkIndex {
   uint64_t file_bytes = 0;
   uint64_t ends = 0;  // EndsOf the file
   uint64_t records = 0;
-  std::vector<IndexedChunk> chunks;  // none if the file tells by itself what they are
+  std::vector<IndexedChunk> chunks;  // none if the file itself tells them
 
   // XXH3-64 of the first and the last bytes of a file, which another file has only by chance. How
   // many depends on its size alone. Throws what File::Read throws.

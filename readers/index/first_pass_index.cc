@@ -32,7 +32,7 @@ void Warn(const std::string& path, const std::string& problem) {
   std::fputs(line.c_str(), stderr);
 }
 
-// Nobody has meant what such a link would have made elsewhere.
+// The user has not asked for a file where such a link leads.
 void CheckLink(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code none;
@@ -111,7 +111,7 @@ class LeavingSource final : public FileSource {
     Pass(const std::string& rules, bool lists_chunks) : builder(rules, lists_chunks) {}
 
     std::mutex mutex;      // guards what is below
-    IndexBuilder builder;  // changed by nobody once it is over
+    IndexBuilder builder;  // constant once it is over
     bool ended = false;    // Claim has found the end of the file
     bool over = false;     // nothing more is noted
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indexes (chunk_index.h) that readers leave, if they are to, when they have read a file that has
-// none: those that `recordio index` would make, for readers that come later.
+// Indexes (chunk_index.h) that readers can leave when they have read a file without one: the same
+// that `recordio index` would make, for later readers.
 #ifndef MILLHOPPER_READERS_INDEX_FIRST_PASS_INDEX_H_
 #define MILLHOPPER_READERS_INDEX_FIRST_PASS_INDEX_H_
 
@@ -14,15 +14,15 @@
 namespace millhopper {
 
 // Whether a file that has no index is to get one (FirstPassIndexes). It gets none if its file
-// system does not tell versions apart. If it lies elsewhere and no cache is used, that is told as
-// what LeavingIndex cannot write is. Throws kIo if a link leads from its place to a file that does
-// not exist. Any thread.
+// system does not tell versions apart. If it is not local and no cache is used, that is warned of
+// as LeavingIndex warns. Throws kIo if a link leads from its place to a file that does not exist.
+// Any thread.
 bool IsIndexDue(const File& file);
 
 // A source that does what another one does, and leaves the index of its file when every chunk has
 // been claimed and fetched: beside a local file, or in the cache of the process if it lies
 // elsewhere or cannot have one there. Nothing is left if a chunk could not be fetched or was left
-// out, or if the file has changed meanwhile; what is wrong within a record is no matter. No file is
+// out, or if the file has changed meanwhile; errors within a record do not matter. No file is
 // replaced. An index that cannot be written is no error, and the first one in the process is a
 // warning on standard error.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the index of a file (chunk_index.h) of what is found when its chunks are read.
+// Builds the index of a file (chunk_index.h) from what is found when its chunks are read.
 #ifndef MILLHOPPER_READERS_INDEX_INDEX_BUILDER_H_
 #define MILLHOPPER_READERS_INDEX_INDEX_BUILDER_H_
 
@@ -23,7 +23,7 @@ class IndexBuilder {
   IndexBuilder(std::string rules, bool lists_chunks)
       : rules_(std::move(rules)), lists_chunks_(lists_chunks) {}
 
-  // Adds the chunk that Claim has found behind those before it. Throws kResourceLimit, with the
+  // Adds the chunk that Claim has found after those before it. Throws kResourceLimit, with the
   // path, for one of more than kMaxChunkBytes.
   void Add(const Chunk& claimed, const std::string& path);
   // Adds what Fetch has found in one of them, and the checksum of the bytes that decide it. A chunk

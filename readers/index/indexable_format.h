@@ -20,7 +20,7 @@
 
 namespace millhopper {
 
-// A file whose chunks, if it is plain, are known by their places alone.
+// A file whose chunks can be fetched, if it is plain, from their offset and length alone.
 class IndexableSource : public FileSource {
  public:
   // Is given the XXH3-64 of the bytes that decide which records a chunk has.
@@ -42,7 +42,7 @@ class IndexableSource : public FileSource {
   const std::unique_ptr<ByteStream> stream_;
 };
 
-// What all formats have in common of which there are indexes.
+// The base of all formats that can have indexes.
 class IndexableFormat : public FileFormat {
  public:
   using FileFormat::FileFormat;
@@ -52,8 +52,8 @@ class IndexableFormat : public FileFormat {
   // format leaves records out; kResourceLimit for a chunk of more than kMaxChunkBytes; and what
   // reading throws.
   ChunkIndex MakeIndex(const FileEntry& file, std::atomic<uint64_t>* bytes);
-  // What the indexes say, if all of the files have one. Of files elsewhere that have one in a
-  // cache, each is asked for its version.
+  // What the indexes say, if all of the files have one. Remote files whose index is in a cache are
+  // asked for their versions.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override;
 
  protected:
@@ -87,16 +87,16 @@ class SearchedFormat : public IndexableFormat {
   SearchedFormat(const FormatArguments& arguments, std::vector<SlotSpec> slots)
       : IndexableFormat(std::move(slots)), files_(arguments.files) {}
 
-  // With the companion of the file, or the index that lies beside it or in the cache, if one does.
-  // One that was made by other rules is left aside, but as a companion it is an error. Without any,
-  // the source leaves one if it is to (first_pass_index.h). Throws also what ReadIndex throws.
+  // Opens the file with its companion, or with the index beside it or in the cache, if there is
+  // one. An index that was made by other rules is ignored, but as a companion it is an error.
+  // Without an index, the source leaves one if it is due (first_pass_index.h). Throws also what
+  // ReadIndex throws.
   std::unique_ptr<FileSource> Open(const FileEntry& file) override;
   // Throws what RulesOf throws.
   bool chunks_tell_records() const override;
 
  protected:
-  // Whether a companion is named that recordio index has not made: an index that the format itself
-  // knows.
+  // Whether a companion is named that is an index of the format itself, not one of recordio index.
   static bool HasForeignIndex(const FileEntry& file);
   // Opens the file without an index.
   virtual std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) = 0;
@@ -118,7 +118,7 @@ class CountedFormat : public IndexableFormat {
   bool chunks_tell_records() const override { return !leaves_out_records(); }
 
  protected:
-  // Opens the file; *counted says whether something else tells how many records it has.
+  // Opens the file; *counted says whether its number of records is known from elsewhere.
   virtual std::unique_ptr<FileSource> OpenUncounted(const FileEntry& file, bool* counted) = 0;
 
  private:

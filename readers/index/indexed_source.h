@@ -29,8 +29,9 @@ void CheckCanBeIndexed(const ByteStream& stream);
 // Claims stretches of whole records by arithmetic. A format reads and lists them in Fetch.
 class IndexedSource : public FileSource {
  public:
-  // `begins` are in order; a record goes on to the next one, or to the end of the file. At most
-  // `most_bytes` are one record, with its frame. Chunks tell their records if all are listed.
+  // `begins` are in order; a record extends to the next one, or to the end of the file. A record
+  // with its frame has `most_bytes` at most. If `all_are_listed`, chunks tell their number of
+  // records.
   IndexedSource(std::unique_ptr<ByteStream> stream, std::vector<uint64_t> begins,
                 uint64_t most_bytes, bool all_are_listed);
 

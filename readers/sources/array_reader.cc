@@ -34,7 +34,7 @@ void ArrayReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
     const bool dense = column.stride == static_cast<int64_t>(bytes);
     for (size_t i = 0; i < n;) {
       const uint64_t first = NumberOf(tickets[i]);
-      // Rows that lie one behind the other are copied together.
+      // Rows that lie one after the other are copied together.
       size_t count = 1;
       while (dense && i + count < n && NumberOf(tickets[i + count]) == first + count) ++count;
       std::memcpy(place, column.data + static_cast<int64_t>(first) * column.stride, count * bytes);

@@ -13,8 +13,8 @@
 
 namespace millhopper {
 
-// An array whose rows are in C order, one `stride` behind the other. The owner keeps the memory,
-// which nobody may change while a reader reads it.
+// An array whose rows are in C order, one `stride` after the other. The owner keeps the memory,
+// which must not change while a reader reads it.
 struct ArrayColumn {
   DataType dtype = DataType::kFp32;
   Dims row;                    // the dims of a row, without the axis that counts rows

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bounded queue of elements between a producer, which pushes from threads of its own, and the
-// reader that yields them.
+// A bounded queue of elements between a producer, which pushes from its own threads, and the reader
+// that yields them.
 #ifndef MILLHOPPER_READERS_SOURCES_ELEMENT_QUEUE_H_
 #define MILLHOPPER_READERS_SOURCES_ELEMENT_QUEUE_H_
 
@@ -21,15 +21,15 @@
 namespace millhopper {
 
 // Elements in the order in which they were pushed, pass after pass. A pass has a number, its
-// generation. The producer names it with each push: an element made for a pass that is over by then
-// is refused, so that it cannot get into the next pass.
+// generation. The producer names it with each push: the queue refuses an element of a pass that is
+// over, so that it cannot get into the next one.
 //
-// A reader that goes on in the middle of a pass does not want its first elements. A producer pushes
-// them all the same, and they are dropped; or it asks (TakeSkip) and begins behind them.
+// A reader that resumes in the middle of a pass does not need the pass's first elements. The queue
+// drops them when they are pushed; a producer that calls TakeSkip can leave them out instead.
 //
-// A pass takes elements from its beginning. After Expect all elements come from a provider, a
-// producer that calls Attach; taking an element while no provider is attached is then an error
-// instead of an endless wait.
+// A pass accepts elements from its beginning. After Expect all elements come from a provider, which
+// is a producer that calls Attach; Take without an attached provider is then an error instead of an
+// endless wait.
 //
 // Any thread. A child process that was forked later can only destroy the queue, because another
 // thread may have been using it during the fork; all else throws kInvalidArgument.
@@ -56,8 +56,8 @@ class ElementQueue {
   // The same, but waits as long as it takes; false if the element was refused. Throws kCancelled on
   // a request to stop.
   bool Push(uint64_t generation, Element element);
-  // How many elements at the beginning of that pass are still to be pushed and dropped. From now on
-  // none is: the producer that asks leaves them out. 0 if that pass is closed or over.
+  // How many elements at the beginning of that pass are still to be dropped. From now on none is
+  // dropped: the producer that calls this leaves them out. 0 if that pass is closed or over.
   uint64_t TakeSkip(uint64_t generation);
   // Ends that pass after the elements that were pushed. Close and Fail do nothing if the pass is
   // closed or over already.

@@ -185,7 +185,7 @@ bool HasWildcard(const std::string& name) {
 bool IsUnfinishedIndex(const std::string& name) {
   if (!EndsWith(name, kPartialSuffix)) return false;
   const std::string whole = name.substr(0, name.size() - std::strlen(kPartialSuffix));
-  const size_t number = whole.find_last_not_of("0123456789");  // of a second one, behind a dot
+  const size_t number = whole.find_last_not_of("0123456789");  // of a second one, after a dot
   return EndsWith(whole, kIndexSuffix) || EndsWith(whole.substr(0, number), kIndexSuffix);
 }
 

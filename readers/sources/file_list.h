@@ -11,8 +11,8 @@ namespace millhopper {
 // The files that the entries name, entry by entry; those of one entry sorted by their bytes and
 // each once. An entry may begin with the prefix of a format ("recordio:"), which all of its files
 // get, then with a scheme ("scheme://", file_system.h), and may have
-//   {a,b,}           one of these, each of which may have braces of its own
-//   {00000..00127}   one of these numbers, filled up with zeros if one of the ends has a zero first
+//   {a,b,}           one of these, each of which may have braces {00000..00127}   one of these
+//   numbers, filled up with zeros if one of the ends has a zero first
 //   * ? [a-z]        as in the shell: existing files; never a leading dot, never a slash, and
 //                    never what lies beside files of a format (FormatSchema::Beside), such as a
 //                    manifest, unless the pattern has its extension (".json"),

@@ -66,7 +66,7 @@ class MultiFileReader final : public FileReader {
   using Places = std::list<Ref<ChunkQueue>>;  // null where no file has been put yet
 
   void Interleave(size_t n, TicketRun* run);
-  // The place behind one, or the first behind the last.
+  // The place after one, or the first after the last.
   Places::iterator Next(Places::iterator place) {
     return ++place == places_.end() ? places_.begin() : place;
   }
@@ -94,8 +94,8 @@ class MultiFileReader final : public FileReader {
   const MultiFileOptions options_;
   uint64_t pass_ = 0;
   uint64_t sample_ = 0;       // number of the next record in the pass
-  uint64_t round_ = 0;        // which of the pass_num readings is going on
-  bool round_taken_ = false;  // whether it has yielded a record
+  uint64_t round_ = 0;        // which of the pass_num readings is the present one
+  bool round_taken_ = false;  // whether the round has yielded a record
   bool begun_ = false;        // the pass
   Places places_;
   size_t empty_ = 0;         // of the places

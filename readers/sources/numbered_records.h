@@ -41,9 +41,9 @@ class NumberedRecords final : public Kept {
     return {static_cast<uint32_t>(file),
             table.begin + (number - FirstOf(file)) * table.bytes_in_file};
   }
-  // Reads n consecutive records to `out`, one behind another. Throws as FileSource::ReadRecords.
+  // Reads n consecutive records to `out`, one after another. Throws as FileSource::ReadRecords.
   void Read(uint64_t first, size_t n, char* out) const;
-  // Copies n records of mapped files to `out`, one behind another. Throws if one of the files has
+  // Copies n records of mapped files to `out`, one after another. Throws if one of the files has
   // changed since it was opened (Mapping::CheckUnchanged); then what was copied must not be used.
   void Copy(const uint64_t* numbers, size_t n, char* out) const;
 

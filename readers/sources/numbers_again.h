@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds elements again that a Permutation has put in order.
+// Finds the numbers of elements again that a Permutation has ordered.
 #ifndef MILLHOPPER_READERS_SOURCES_NUMBERS_AGAIN_H_
 #define MILLHOPPER_READERS_SOURCES_NUMBERS_AGAIN_H_
 

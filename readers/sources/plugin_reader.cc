@@ -20,7 +20,8 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kErrorBytes = 1024;  // that a parser may write
-constexpr size_t kGuardBytes = 64;    // behind that, and behind the tensors: nobody may write them
+constexpr size_t kGuardBytes = 64;    // after that, and after the tensors: the plugin must not
+                                      // write them
 constexpr char kGuard = '\x5a';
 constexpr std::chrono::milliseconds kStopCheck{10};
 constexpr char kGone = '\x7f';  // overwrites a record whose call has ended
@@ -66,7 +67,7 @@ class ParserState {
     at_work->step = "while the state of a parser was destroyed";
     try {
       parser_.destroy(state_);
-    } catch (...) {  // nobody can be told any more
+    } catch (...) {  // there is no caller left to tell
     }
   }
   ParserState(const ParserState&) = delete;
@@ -127,9 +128,9 @@ class ParserState {
     return text.empty() ? otherwise : Escaped(text);
   }
 
-  // A copy of the record with a zero byte behind it. It is in the memory that the last record was
-  // not in, and that one is overwritten, so that a parser that goes on using it does not see what
-  // it has seen before.
+  // A copy of the record with a zero byte after it. It is in the memory that the last record was
+  // not in, and that one is overwritten, so that a parser that still uses it does not see the old
+  // record.
   std::string_view Give(std::string_view record) {
     std::swap(given_[0], given_[1]);
     std::fill(given_[1].begin(), given_[1].end(), kGone);
@@ -250,7 +251,7 @@ class ParserStates {
   // `most` is 0 for any number.
   explicit ParserStates(size_t most) : most_(most) {}
 
-  // A state that nobody uses, or null if the caller shall make one. Waits while as many as there
+  // A state that is not in use, or null if the caller shall make one. Waits while as many as there
   // may be are in use.
   std::unique_ptr<ParserState> Take() {
     std::unique_lock<std::mutex> lock(mutex_);

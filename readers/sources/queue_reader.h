@@ -15,10 +15,10 @@ namespace millhopper {
 // Yields the elements of a queue, without a copy if they are read one by one. A pass is a
 // generation of the queue; the consumer waits for the producer.
 //
-// Its place is the number of elements that were taken: it can be saved if the producer makes the
-// same elements again when it is asked for a pass again. Restoring it begins a new pass of the
-// queue there (ElementQueue::Restart), and drops what was pushed before. If readers on top had
-// elements in store, Restore takes these from the queue, and waits for the producer.
+// Its saved place is the number of elements that were taken, so the producer must make the same
+// elements again when a pass is repeated. Restoring it begins a new pass of the queue there
+// (ElementQueue::Restart), and drops what was pushed before. If readers on top had elements in
+// store, Restore takes these from the queue, and waits for the producer.
 class QueueReader final : public SequentialReader {
  public:
   QueueReader(std::shared_ptr<ElementQueue> queue, std::vector<SlotSpec> slots);

@@ -14,7 +14,7 @@
 
 namespace millhopper {
 
-// What Claim says of the chunks of all files. Nobody changes it once it is made.
+// What Claim says of the chunks of all files. It does not change once it is made.
 class RandomChunksReader::Table {
  public:
   // Chunks that are read together: parts of one (Chunk::goes_on), or one alone.
@@ -155,7 +155,7 @@ void RandomChunksReader::PlanNext(size_t n, TicketRun* run) {
     for (;;) {
       ReadAheadInOrder();
       if (waiting_.empty()) {
-        table_ = nullptr;  // with the files, which nobody needs any more
+        table_ = nullptr;  // with the files, which are not needed any more
         return;
       }
       sample_ += std::exchange(waiting_.front().left_out, 0);

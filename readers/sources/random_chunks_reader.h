@@ -59,7 +59,7 @@ class RandomChunksReader final : public FileReader {
   std::shared_ptr<const Table> table_;  // null before the first element of the pass is planned
   std::optional<Permutation> order_;    // set with table_
   uint64_t next_ = 0;                   // place in the order
-  uint64_t left_out_ = 0;               // of the next one that is read ahead
+  uint64_t left_out_ = 0;               // of the next chunk that is read ahead
   std::deque<Waiting> waiting_;         // the first is planned from
   uint64_t taken_ = 0;                  // records of the first
   uint64_t sample_ = 0;

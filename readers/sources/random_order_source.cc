@@ -23,8 +23,8 @@ constexpr size_t kMostInLargeChunk = size_t{512} << 10;
 // Other chunks.
 constexpr size_t kChunkBytes = size_t{256} << 10;
 constexpr size_t kMostInChunk = size_t{8} << 10;
-// The first chunk is small, since somebody waits for it, and each has at most twice as many records
-// as the one before it.
+// The first chunk is small, since the consumer waits for it, and each has at most twice as many
+// records as the one before it.
 constexpr size_t kFirstRecords = 512;
 // What a chunk may take of a memory limit.
 constexpr size_t kShareOfLimit = 64;

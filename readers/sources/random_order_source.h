@@ -13,13 +13,13 @@
 namespace millhopper {
 
 // A chunk holds the records at the next places of a permutation of all records, in that order. So
-// whoever plans finds them one behind another, and several threads fetch several chunks.
+// the planning thread takes them one after another, while several threads fetch several chunks.
 //
 // Fetch reads the records of a chunk in one of three ways. Those of mapped files are copied, the
 // next ones prefetched. Else, if all files together are so small that a chunk has a record in every
 // 16 KB of them, and each record is one stretch of a file, they are read from their first to their
-// last byte, which costs less than a call for each record; chunks are large then, about 8 MB, so
-// that this is seldom. Else each record is read by itself.
+// last byte, which costs less than a call for each record; chunks are then large, about 8 MB, so
+// that the files are seldom read through. Else each record is read by itself.
 class RandomOrderSource final : public FileSource {
  public:
   // From this place of the order on.

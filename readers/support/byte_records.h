@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records that are handed on as the bytes that they are.
+// Records that are delivered as their bytes.
 #ifndef MILLHOPPER_READERS_SUPPORT_BYTE_RECORDS_H_
 #define MILLHOPPER_READERS_SUPPORT_BYTE_RECORDS_H_
 

@@ -31,10 +31,10 @@ class LineEnds {
 
   struct Line {
     const char* end;   // of the line, without its line end
-    const char* next;  // where the next line begins; null if the text must go on to know it
+    const char* next;  // where the next line begins; null if more text is needed to know it
   };
-  // The line that begins here, or that this is a part of. `ended`: no byte follows the limit. Calls
-  // go forward.
+  // The line that begins here, or of which this is a part. `ended`: no byte follows the limit.
+  // Calls must go forward.
   Line From(const char* here, bool ended) {
     const char* const found = Find(here);
     if (found == limit_) return {limit_, ended ? limit_ : nullptr};
@@ -64,9 +64,9 @@ class LineEnds {
   const char* cr_;
 };
 
-// Where the last whole line ends in a block of text that goes on: behind its last LF, so that lines
-// with CR LF are cut as those with LF are, else behind the last CR that no LF can follow; 0 if no
-// line ends. `seen` bytes are known to have no end of a whole line.
+// Where the last whole line ends in a block of text that continues beyond it: after its last LF, so
+// that lines with CR LF are cut as those with LF are, else after the last CR that no LF can follow;
+// 0 if no line ends. `seen` bytes are known to have no end of a whole line.
 inline size_t EndOfWholeLines(const char* block, size_t size, size_t seen, LoneCr lone_cr) {
   const void* const lf = ::memrchr(block + seen, '\n', size - seen);
   if (lf != nullptr) return static_cast<size_t>(static_cast<const char*>(lf) - block) + 1;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small numbers as Parquet packs them (Encodings.md of apache/parquet-format, "RLE/bit-packing
-// hybrid"): runs of one number, and groups of eight numbers of some bits each. A run begins with a
-// number of 7 bits a byte, the lowest first: twice the length of the run, before the number in
-// whole bytes; or twice the groups and one, before these, the lowest bit of the first byte first.
+// hybrid"): runs of one number, and groups of eight numbers of some bits each. Each begins with a
+// varint (7 bits a byte, the lowest first). An even one is twice the length of a run, and the
+// number follows in whole bytes. An odd one is twice the number of groups plus one, and the groups
+// follow, the lowest bit of the first byte first.
 #ifndef MILLHOPPER_READERS_SUPPORT_PACKED_NUMBERS_H_
 #define MILLHOPPER_READERS_SUPPORT_PACKED_NUMBERS_H_
 
@@ -13,7 +14,7 @@
 
 namespace millhopper {
 
-// Bytes that are read from the front. What would go beyond their end fails.
+// Bytes that are read from the front. A read beyond their end fails.
 struct PackedBytes {
   const uint8_t* begin;
   const uint8_t* end;
@@ -81,7 +82,7 @@ inline bool AllAreSet(PackedBytes bytes, size_t values) {
 }
 
 // How many numbers of `bits` bits are cut from one word of eight bytes, if the first of them begins
-// in its first byte, behind as many others.
+// in its first byte, after as many others.
 constexpr size_t NumbersInWord(uint32_t bits) {
   return bits <= 8 ? 8 : bits <= 16 ? 4 : bits <= 29 ? 2 : 1;
 }

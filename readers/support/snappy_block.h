@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expands blocks of snappy's format, by libsnappy. Plugins, which have no snappy of their own, call
-// this: it takes 0.7 of the time that the snappy in Arrow's library takes.
+// Expands blocks of snappy's format, by libsnappy. Plugins, which link no snappy, call this: it
+// takes 0.7 of the time that the snappy in Arrow's library takes.
 #ifndef MILLHOPPER_READERS_SUPPORT_SNAPPY_BLOCK_H_
 #define MILLHOPPER_READERS_SUPPORT_SNAPPY_BLOCK_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of text that are read before any record: indexes and vocabularies. Words as numbers.
+// Reads whole files of text, such as indexes and vocabularies, and makes numbers of words.
 #ifndef MILLHOPPER_READERS_SUPPORT_TEXT_FILE_H_
 #define MILLHOPPER_READERS_SUPPORT_TEXT_FILE_H_
 

@@ -36,7 +36,7 @@ class RowEnds {
   RowEnds(const char* begin, const char* limit, const TableSyntax& syntax)
       : limit_(limit), lines_(begin, limit, LoneCr::kEndsLine), syntax_(syntax) {}
 
-  // The row that begins here; `next` is null if it goes on behind the limit. `ended`: no byte
+  // The row that begins here; `next` is null if it continues beyond the limit. `ended`: no byte
   // follows the limit. Calls go forward.
   LineEnds::Line From(const char* begin, bool ended) {
     const char* line_end = lines_.Find(begin);
@@ -129,7 +129,7 @@ class QuotedRows final : public StreamSource {
     return 0;
   }
 
-  // A quote behind the mark of UTF-8 begins a cell.
+  // A quote after the mark of UTF-8 begins a cell.
   static const char* FirstRow(const char* bytes, const char* limit, uint64_t offset) {
     return offset > 0 ? bytes : bytes + Utf8MarkBytes({bytes, static_cast<size_t>(limit - bytes)});
   }
@@ -362,7 +362,7 @@ class TableFormat final : public SearchedFormat {
  private:
   static constexpr char kEmptyCell[] = "the cell is empty";
 
-  // Columns, one behind the other, that are read for a slot.
+  // Columns, one after the other, that are read for a slot.
   struct Target {
     size_t column;  // the first
     size_t count;

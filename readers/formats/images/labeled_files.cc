@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kLabelBytes = sizeof(int64_t);
 constexpr size_t kMostFiles = 64;  // in a chunk, so that several threads share files of a few bytes
 
-// Where the bytes of a file lie in its chunk, behind its label: aligned as they are in the file
+// Where the bytes of a file lie in its chunk, after its label: aligned as they are in the file
 // (Chunk::lead).
 uint64_t BeginBehind(uint64_t end) {
   return (end + kLabelBytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;

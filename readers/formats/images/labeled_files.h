@@ -20,7 +20,7 @@ namespace millhopper {
 // The files in order. There may be millions, so it holds each name once and little beside it.
 class LabeledFiles {
  public:
-  // `source` is the list or folder that names the files, for errors; names stand behind `base` and
+  // `source` is the list or folder that names the files, for errors; names stand after `base` and
   // before `query`, which is that of a URL or "".
   LabeledFiles(std::string source, std::string base, std::string query = "")
       : source_(std::move(source)), base_(std::move(base)), query_(std::move(query)) {}
@@ -42,7 +42,7 @@ class LabeledFiles {
 
  private:
   struct Entry {
-    uint64_t name_end;  // in names_, where it begins behind the name before it
+    uint64_t name_end;  // in names_, where it begins after the name before it
     int64_t label;
     uint64_t line;
   };

@@ -47,7 +47,7 @@ const Compression* CompressionNamed(const std::string& name) {
   throw Error(code, problem).InFile(path, static_cast<int64_t>(offset));
 }
 
-// The first samples lie behind the number of samples and the offsets.
+// The first samples lie after the number of samples and the offsets.
 uint64_t TableEnd(uint64_t samples) { return (samples + 2) * kOffsetBytes; }
 
 // Throws unless the table of a shard can begin so.

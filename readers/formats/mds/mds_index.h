@@ -32,7 +32,7 @@ struct MdsShard {
   Stored zip;               // the same content, compressed
   std::string compression;  // of zip: "zstd", without its level
   uint64_t samples = 0;
-  // Where its content begins if the contents of all shards lie one behind another; a multiple of
+  // Where its content begins if the contents of all shards lie one after another; a multiple of
   // kBufferAlignment.
   uint64_t begin = 0;
 };

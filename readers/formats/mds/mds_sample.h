@@ -26,14 +26,14 @@ struct MdsEncoding {
     kText,    // text that may say a number: str, json
     kNumber,  // text that says a number: str_int, str_float, str_decimal
     kScalar,  // one value
-    kArray,   // values behind their type and shape, where these are not known
-    kImages,  // any number of images, behind their number and sizes
+    kArray,   // values after their type and shape, where these are not known
+    kImages,  // any number of images, after their number and sizes
     kPickle,  // never read
   };
   // A type of numpy. Its size and kind follow from the number by which arrays name it.
   using Type = uint8_t;
 
-  // Throws kDataLoss if nobody knows the encoding.
+  // Throws kDataLoss for an unknown encoding.
   static MdsEncoding Of(const MdsColumn& column);
 
   Kind kind = Kind::kBytes;
@@ -75,7 +75,7 @@ void CutMdsSample(std::string_view sample, const std::vector<MdsColumn>& columns
 
 // Fields that fit the columns; pickles have none. Samples tell the shapes and types that the
 // columns do not tell; arrays that fit no one field have none. Throws what CutMdsSample throws for
-// the first one; another that is wrong, and those behind it, are not looked at.
+// the first one; another that is wrong, and those after it, are not looked at.
 std::vector<std::string> GuessMdsFields(const std::vector<MdsColumn>& columns,
                                         const std::vector<std::string_view>& samples);
 

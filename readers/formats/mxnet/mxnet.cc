@@ -10,7 +10,7 @@
 // lengths tell where records begin, so Claim reads a file as a stream. With the index file of
 // MXIndexedRecordIO, a line "key\toffset" for each record, it is claimed by arithmetic.
 //
-// A record is bytes or, with `fields`, an image behind MXNet's header: u32 flag | f32 label |
+// A record is bytes or, with `fields`, an image after MXNet's header: u32 flag | f32 label |
 // u64 id | u64 id2; flag > 0 is the number of f32 labels that follow and replace the label
 // (Source: MXNet, python/mxnet/recordio.py).
 #include <algorithm>
@@ -91,7 +91,7 @@ std::string ProblemOf(const Part& part, bool inside_record) {
   return "";
 }
 
-// Looks at the record whose first part begins here. Behind it another record must begin, unless the
+// Looks at the record whose first part begins here. After it another record must begin, unless the
 // bytes are the last ones: so a header that is damaged is noticed before the record is given out.
 Frame FrameOf(const char* bytes, size_t size, bool are_last) {
   Frame frame;
@@ -176,7 +176,7 @@ void JoinParts(char* frame) {
   }
 }
 
-// The records of a chunk that its bytes have, and what is wrong with the one behind them.
+// The records of a chunk that its bytes have, and what is wrong with the one after them.
 struct Listed {
   std::vector<size_t> split;  // where the frames of several parts begin
   std::optional<Error> damage;
@@ -354,7 +354,7 @@ class BytesFormat final : public MxnetFormat {
 
 constexpr char kNames[] = "label, id, id2, image";
 
-// A record behind MXNet's header.
+// A record after MXNet's header.
 struct ImageRecord {
   static constexpr size_t kHeaderBytes = 24;
 

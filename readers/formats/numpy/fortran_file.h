@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An array in Fortran order, seen as a file of its records one behind another.
+// An array in Fortran order, seen as a file of its records one after another.
 #ifndef MILLHOPPER_READERS_FORMATS_NUMPY_FORTRAN_FILE_H_
 #define MILLHOPPER_READERS_FORMATS_NUMPY_FORTRAN_FILE_H_
 
@@ -15,14 +15,14 @@
 namespace millhopper {
 
 // In Fortran order the first axis varies fastest, so the values of a record lie one axis length
-// apart. Records are gathered when they are read, with memory for a block at most; a compressed
-// array, or one that can be read once only, cannot be read so, and is held in memory. Reads begin
-// at a record, at begin() or behind it, and are of whole records. Any thread may read.
+// apart. Records are gathered when they are read, with memory for a block at most; an array that
+// cannot be read so, because it is compressed or can be read once only, is held in memory. Reads
+// begin at a record, at begin() or after it, and are of whole records. Any thread may read.
 class FortranFile final : public File {
  public:
   // The stream is at the first value. Throws kDataLoss with file and byte if values are missing,
   // kResourceLimit for an array to be held of more than kMaxUnsizedBytes, and what reading throws,
-  // also behind its last value.
+  // also after its last value.
   FortranFile(std::unique_ptr<ByteStream> stream, const NpyHeader& header);
 
   uint64_t begin() const { return begin_; }

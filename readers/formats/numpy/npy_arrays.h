@@ -35,9 +35,9 @@ class NpyArrays : public FileFormat {
 
  protected:
   const std::vector<Field>& fields() const { return fields_; }
-  // Reads the header of each array, which its stream begins with, and learns the slots. A stream
-  // that is null is of an array that the file lacks; not all are. Throws what ReadNpyHeader throws,
-  // and kDataLoss if the arrays are not as long as each other, not as declared or not as in the
+  // Reads the header at the beginning of each stream, and learns the slots. A null stream stands
+  // for an array that the file lacks; at least one is not null. Throws what ReadNpyHeader throws,
+  // and kDataLoss if the arrays have different lengths or differ from what is declared or from the
   // files before.
   std::unique_ptr<FileSource> OpenArrays(const std::string& path,
                                          std::vector<std::unique_ptr<ByteStream>> streams);

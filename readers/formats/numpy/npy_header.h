@@ -22,7 +22,7 @@ struct NpyType {
   DataType dtype = DataType::kUint8;
   size_t bytes = 1;  // of a stored number
   // Some values are several numbers, which become a last axis: a complex value is a real and an
-  // imaginary one, text is its bytes or code points, with zeros behind them. 0: no axis.
+  // imaginary one, text is its bytes or code points, with zeros after them. 0: no axis.
   uint64_t last_axis = 0;
   bool other_endian = false;  // stored in the byte order that is not ours
   Change change = Change::kNone;

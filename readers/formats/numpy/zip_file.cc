@@ -70,7 +70,7 @@ class StoredMember final : public File {
 };
 
 // A deflated member as the gzip file that it would be: the same bytes at the same offsets, but with
-// gzip's head before them and gzip's tail, the CRC-32 and the size, behind them.
+// gzip's head before them and gzip's tail, the CRC-32 and the size, after them.
 class DeflatedMember final : public File {
  public:
   DeflatedMember(std::shared_ptr<const File> file, const ZipEntry& entry, uint64_t begin)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecordIO files. With content "tensors" a record is an element as the lineage's programs stored
-// it: a u32 number of tensors and that many serialised tensors, one a declared slot (bytes behind
+// it: a u32 number of tensors and that many serialised tensors, one a declared slot (bytes after
 // them are ignored, as there). With "bytes" a record is one slot, uint8 [n] with LoD [[0, n]].
 // Where a manifest lies beside the files (recordio_manifest.h), they must hold what it says, and
 // none that a pattern means may be missing. It may tell the slots of tensors, which need not be
@@ -77,7 +77,7 @@ class BytesFormat final : public RecordIOFormat {
   }
 };
 
-// Takes a record's tensors one behind another.
+// Takes a record's tensors one after another.
 class RecordCursor {
  public:
   RecordCursor(const Ticket& ticket, size_t slots) : here_(ticket.bytes), left_(ticket.size) {
@@ -118,7 +118,7 @@ class RecordCursor {
 
 using Declaration = decltype(FormatArguments::declaration);
 
-// The slots, as whoever asked for the reader declares them.
+// The slots, in the notation of the caller that makes the reader.
 std::string Declared(Declaration declaration, const NamedSlots& slots) {
   if (declaration == nullptr) return "the slots " + ToText(slots);
   return declaration(slots.slots, slots.names);

@@ -45,7 +45,7 @@ constexpr size_t kRecordIOHeaderBytes = 20;
 // True if a chunk can begin with these bytes.
 bool HasRecordIOMagic(const char* bytes, size_t size);
 
-// The fields of a header behind the magic number, as they are stored.
+// The fields of a header after the magic number, as they are stored.
 struct RecordIOHeader {
   uint32_t records = 0;
   uint32_t checksum = 0;

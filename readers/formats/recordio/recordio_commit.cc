@@ -52,8 +52,8 @@ std::optional<RecordIOManifest> WhileReplacing(const RecordIOManifest& manifest,
   }
   RecordIOManifest between = manifest;
   if (!listed) {
-    // A local file gets its name in one step, which does not fail once it is on the disk. What a
-    // server has of an upload that fails nobody knows.
+    // A local file gets its name in one step, which does not fail once it is on the disk. After a
+    // failed upload it is unknown what the server has.
     if (IsLocal(path)) return std::nullopt;
     file.output().replaces() ? between.SetReplacing(path) : between.Set(path, PromiseOf(file));
   } else if (listed->old) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives finished RecordIO files their names, together with their manifest. Whenever the process is
-// killed, or an upload fails, the files with these names are the old ones, or the new ones, or the
-// manifest says that they may be either or missing, and every reader reports that.
+// Gives finished RecordIO files their names, together with their manifest. If the process is killed
+// or an upload fails at any time, the files with these names are the old ones or the new ones;
+// otherwise the manifest says that they may be either or missing, and every reader reports that.
 #ifndef MILLHOPPER_READERS_FORMATS_RECORDIO_RECORDIO_COMMIT_H_
 #define MILLHOPPER_READERS_FORMATS_RECORDIO_RECORDIO_COMMIT_H_
 

@@ -107,7 +107,7 @@ RecordIOFile::Dialects RecordIOFile::WhereRight(const char* header, const Dialec
 }
 
 // The header of an empty chunk may be right in several dialects, in which it is as long: then the
-// chunks behind it tell.
+// chunks after it tell.
 void RecordIOFile::Recognise(const char* header, Chunk* chunk) {
   Dialects right =
       WhereRight(header, Dialects(std::begin(kDialects), std::end(kDialects)), chunk, &dialect_);

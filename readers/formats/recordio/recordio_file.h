@@ -19,10 +19,10 @@
 
 namespace millhopper {
 
-// The dialect is recognised by the first chunk that is right in one only: whose checksum fits, and
-// which is not empty in several. After Fetch the pieces of a chunk are its records, without their
-// lengths; those of a chunk that is stored uncompressed lie in the bytes as they came from the
-// file. Chunk::expected is the number of the chunk in the file. Errors read
+// The dialect is recognised by the first chunk that is right in one only: whose checksum is right,
+// and which is not empty in several dialects. After Fetch the pieces of a chunk are its records,
+// without their lengths; those of a chunk that is stored uncompressed lie in the bytes as they came
+// from the file. Chunk::claimed has the number of the chunk in the file. Errors read
 //
 //   train-00002.recordio: chunk 17 at byte 18350080: payload checksum 1f0a33c2, header says
 //   77e1904b
@@ -32,7 +32,7 @@ namespace millhopper {
 class RecordIOFile final : public FileSource {
  public:
   // `promised` is what the file's manifest says. Another number of bytes, chunks or records is an
-  // error at the end of the file, behind everything that it has. Throws kIo.
+  // error at the end of the file, after everything that it has. Throws kIo.
   explicit RecordIOFile(const std::string& path,
                         std::optional<RecordIOPromise> promised = std::nullopt,
                         BufferType buffer_type = BufferType::kMemory);
@@ -44,7 +44,7 @@ class RecordIOFile final : public FileSource {
 
   // Of a chunk that Claim has found, or the first that it tried.
   RecordIODialect dialect() const { return dialect_; }
-  // The number in the file, from 0, of a chunk that Claim has found, or kUnknown: behind a chunk
+  // The number in the file, from 0, of a chunk that Claim has found, or kUnknown: after a chunk
   // that was sought without its number.
   static constexpr uint64_t kUnknown = UINT64_MAX;
   static uint64_t NumberOf(const Chunk& chunk);

@@ -61,14 +61,14 @@ uint64_t NumberOf(const Json& entry, const char* key) {
   return found->get<uint64_t>();
 }
 
-// Throws if nobody knows: without a manifest that is there, what it lists would not be checked, and
-// whoever writes would forget it.
+// Throws if that is unknown: if a manifest that is there were taken for missing, readers would not
+// check what it lists, and a writer would drop its entries.
 bool IsThere(const FileStatus& status, const std::string& path) {
   if (status.kind != FileStatus::Kind::kUnknown) return status.exists();
   throw Error(ErrorCode::kIo, StrCat("cannot look for it: ", status.problem)).InFile(path, -1);
 }
 
-// The text of slots behind its checksum.
+// The text of slots after its checksum.
 std::string Sealed(const std::string& slots) {
   return Hex(Crc32c(slots.data(), slots.size())) + " " + slots;
 }
@@ -155,7 +155,7 @@ class RecordIOManifest::Parser {
   static std::string SlotsIn(const Json& value) {
     if (!value.is_string()) Refuse("slots of a file that are no text");
     const auto& text = value.get_ref<const std::string&>();
-    constexpr size_t kSlots = 9;  // where they begin, behind checksum and space
+    constexpr size_t kSlots = 9;  // where they begin, after checksum and space
     std::string slots = text.substr(std::min(kSlots, text.size()));
     if (slots.empty() || text != Sealed(slots)) {
       Refuse(StrCat("slots of a file that do not fit their checksum, '", Shown(text), "'"));

@@ -21,9 +21,9 @@
 // not list is read as if there were no manifest: files may be added to a set by hand. A malformed
 // manifest, or one of another version, is an error for every file that it might list.
 //
-// "format", if it is there, tells the slots of the records (named_slots.h), behind the CRC-32C of
-// that text, so that no damaged name passes for one. Readers of version 0.1.0 know the key from
-// elsewhere and pass over it. Where all of it would exceed the largest manifest, it is left out.
+// "format", if it is there, tells the slots of the records (named_slots.h), after the CRC-32C of
+// that text, so that no damaged name passes for one. Readers of version 0.1.0 ignore the key. Where
+// all of it would exceed the largest manifest, it is left out.
 //
 // While files are replaced, and after a replacement that was interrupted, the manifest says so. A
 // file that is replaced alone is also listed with its old contents ("old_bytes", "old_chunks",
@@ -62,7 +62,7 @@ struct RecordIOCounts {
 struct RecordIOPromise {
   RecordIOCounts counts;
   std::optional<RecordIOCounts> old;  // a file that is being replaced may still hold these
-  std::string slots = {};  // that fit each record, as text (named_slots.h); "" if nobody told them
+  std::string slots = {};  // that fit each record, as text (named_slots.h); "" if unknown
 };
 
 constexpr char kManifestSuffix[] = ".manifest.json";

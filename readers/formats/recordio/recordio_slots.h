@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What records of serialised tensors hold: each tensor says its type and dims itself, so that the
-// first records tell the slots that nobody has declared, and a record those that were declared
+// first records tell slots that were not declared, and any record shows slots that were declared
 // wrongly.
 #ifndef MILLHOPPER_READERS_FORMATS_RECORDIO_RECORDIO_SLOTS_H_
 #define MILLHOPPER_READERS_FORMATS_RECORDIO_RECORDIO_SLOTS_H_

@@ -18,7 +18,7 @@ struct RecordIOOptions {
   RecordIODialect dialect = RecordIODialect::kFluid;
   RecordIOCompressor compressor = RecordIOCompressor::kNone;
   // A chunk ends before the record with which it would exceed one of these, uncompressed. A larger
-  // record is a chunk of its own.
+  // record is its own chunk.
   uint64_t chunk_bytes = uint64_t{1} << 20;
   uint32_t chunk_records = 1000000;
 };
@@ -39,8 +39,7 @@ class RecordIOWriter {
   // Finishes the file and gives it its name, without a manifest. Throws kIo.
   void Close();
 
-  // The slots that fit each record, which CommitRecordIO lists in the manifest; empty unless
-  // somebody sets them.
+  // The slots that fit each record, which CommitRecordIO lists in the manifest; empty unless set.
   void set_slots(NamedSlots slots) { slots_ = std::move(slots); }
   const NamedSlots& slots() const { return slots_; }
 

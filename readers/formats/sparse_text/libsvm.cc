@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The format `libsvm`: a line "label index:value index:value ... # comment" for each record, with
-// "qid:7" behind the label in data for ranking (www.csie.ntu.edu.tw/~cjlin/libsvm, README, and
+// "qid:7" after the label in data for ranking (www.csie.ntu.edu.tw/~cjlin/libsvm, README, and
 // www.cs.cornell.edu/people/tj/svm_light).
 #include <cstring>
 #include <memory>

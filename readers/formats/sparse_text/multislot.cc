@@ -84,7 +84,7 @@ class MultiSlotFormat final : public SparseTextFormat {
 
   bool IsLeftOut(std::string_view) const override { return false; }
 
-  // The slot of the reader for each slot of the file; nothing if nobody wants it.
+  // The slot of the reader for each slot of the file; nothing if it is not read.
   std::vector<std::optional<size_t>> order_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The format `tar`: archives in the form of WebDataset. The files of an archive that follow one
-// another and have the same name up to its first dot are a record, and what is behind the dot says
+// another and have the same name up to its first dot are a record, and what is after the dot says
 // which part of it each is: "7.jpg", "7.cls". Only headers tell where members lie (tar_member.h).
 // Of a plain archive Claim reads the headers alone, so that its chunks are read in parallel; one
 // that is compressed as a whole is read in order. The bytes of a record are its members as they lie
@@ -319,7 +319,7 @@ class Archive {
     Damaged(offset, StrCat("the file ends ", left, " bytes into its headers, which have ",
                            member.needed, " or more"));
   }
-  // Says that files of one sample lie before this byte and behind it, with others between them.
+  // Says that files of one sample lie before this byte and after it, with others between them.
   [[noreturn]] void Torn(uint64_t offset, std::string_view key, uint64_t first) const {
     Damaged(offset,
             StrCat("other files of '", Escaped(std::string(key)), "' are at ", Describe(first),
@@ -327,7 +327,7 @@ class Archive {
                    "follow one another, as they do in the order of their names (tar "
                    "--sort=name)"));
   }
-  // Throws if a block behind the end of the archive is a header. Other bytes may be there: the
+  // Throws if a block beyond the end of the archive is a header. Other bytes may be there: the
   // last blocks of a tape have any content.
   void CheckFollowsEnd(uint64_t offset, const char* bytes, size_t size) const {
     for (; size >= kTarBlockBytes; size -= kTarBlockBytes) {
@@ -551,7 +551,7 @@ class PlainArchive final : public FileSource {
   TarSamples samples_;         // since the last Seek
   std::vector<Record> found_;  // whole records that no chunk has yet
   bool ended_ = false;
-  std::exception_ptr error_;  // comes behind them
+  std::exception_ptr error_;  // comes after them
 };
 
 // --- Archives that are compressed or can be read once only ---

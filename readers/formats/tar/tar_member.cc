@@ -36,7 +36,7 @@ std::string_view TextAt(const char* header, const Place& place) {
   return {text, ::strnlen(text, place.size)};
 }
 
-// Octal digits, with spaces before them and spaces or a zero byte behind. False if it is none.
+// Octal digits, with spaces before them and spaces or a zero byte after. False if it is none.
 bool ReadOctal(const char* header, const Place& place, uint64_t* number) {
   std::string_view text = TextAt(header, place);
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);

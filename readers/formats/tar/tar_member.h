@@ -15,11 +15,11 @@ namespace millhopper {
 // zeros at the end.
 constexpr size_t kTarBlockBytes = 512;
 
-// One member. Kept from one to the next, it takes no new memory for each.
+// One member. Reused for the next member, it takes no new memory.
 struct TarMember {
   std::string name;      // the whole path
   bool is_file = false;  // a regular file; else a directory, or something that is about the archive
-  size_t header_bytes = 0;  // its headers, behind which its content lies
+  size_t header_bytes = 0;  // its headers, after which its content lies
   uint64_t size = 0;        // of its content
 
   // By WebDataset's rule (base_plus_ext) a file "train/7.seg.png" has the key "train/7" and the
@@ -46,7 +46,7 @@ struct TarMember {
 enum class TarHeaders {
   kMember,  // a member was read
   kEnd,     // a block of zeros: the archive ends
-  kCut,     // the headers go on behind the bytes that there are, up to TarMember::needed or more
+  kCut,     // the headers continue beyond the given bytes, up to TarMember::needed or more
 };
 
 // Reads the headers that `bytes` begin with. Throws kDataLoss for headers that are damaged, and for

@@ -11,7 +11,7 @@
 
 namespace millhopper {
 
-// Files of one key that follow one another, by digests.
+// A sample: files of one key that follow one another. Holds only digests.
 struct TarSample {
   TarSample() = default;
   // Its first header begins with this byte of the archive.

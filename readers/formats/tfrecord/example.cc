@@ -198,7 +198,7 @@ size_t CountValues(Kind kind, std::string_view list) {
   return count;
 }
 
-// Writes values to places one behind another.
+// Writes values to places one after another.
 class Writer {
  public:
   Writer(const Field& field, char* place)
@@ -352,7 +352,7 @@ ExampleParser::ExampleParser(std::vector<Field> fields) : fields_(std::move(fiel
 void ExampleParser::FindAmong(std::string_view features, bool lists, size_t* next,
                               std::vector<Found>* found) const {
   ForEachEntry(features, [&](std::string_view key, std::string_view value) {
-    // Writers keep an order, so that the next field is mostly the one behind the last.
+    // Writers keep an order, so that the next field is mostly the one after the last.
     size_t field = *next < fields_.size() && fields_[*next].name == key ? *next : fields_.size();
     if (field == fields_.size()) {
       const auto named = by_name_.find(key);

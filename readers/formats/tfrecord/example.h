@@ -19,7 +19,7 @@ namespace millhopper {
 class FieldRows;
 
 // Field names are those of features. A feature list gives the values of all its features, one
-// behind another. If a record has a name twice, the last one counts, as in Protocol Buffers. A
+// after another. If a record has a name twice, the last one counts, as in Protocol Buffers. A
 // feature without a value, whatever list it has, is the same as none; of a sequence and of
 // bytes[-1] that is a sequence of none, unless there is a default. Immutable; any thread.
 class ExampleParser {
@@ -47,7 +47,7 @@ class ExampleParser {
 
 // Fields that fit the features of some records, sorted by name: what `peek` proposes. Throws
 // kDataLoss if the first one is neither an Example nor a SequenceExample; another that is none, and
-// those behind it, are not looked at.
+// those after it, are not looked at.
 std::vector<std::string> GuessExampleFields(const std::vector<std::string_view>& records);
 
 }  // namespace millhopper

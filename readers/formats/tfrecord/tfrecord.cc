@@ -144,7 +144,7 @@ class StreamedRecords final : public StreamSource {
   const ExampleParser* const skips_;
 };
 
-// Reads an index file: where the records begin. They must lie one behind another, from the
+// Reads an index file: where the records begin. They must lie one after another, from the
 // beginning of a file of `file_size` bytes to its end.
 std::vector<uint64_t> ReadRecordIndex(const std::string& path, uint64_t file_size) {
   const Text text = ReadTextFile(path, "index");
