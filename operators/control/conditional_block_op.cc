@@ -46,7 +46,7 @@ bool Holds(const OpContext& context) {
 }
 
 void ConditionalBlock(OpContext& context) {
-  // A run that goes on is within the block; the condition may have changed since it was looked at.
+  // A resumed run is within the block; the condition may have changed since it was looked at.
   const bool goes_on = !context.run().go_on.empty();
   if (goes_on || Holds(context)) context.Block("sub_block").Run();
 }

@@ -25,7 +25,7 @@ OpSchema IfElseSchema() {
 
 void IfElse(OpContext& context) {
   const std::vector<OperatorNumber>& go_on = context.run().go_on;
-  // A run that goes on is within a block; the condition may have changed since it was looked at.
+  // A resumed run is within a block; the condition may have changed since it was looked at.
   const bool condition = go_on.empty()
                              ? context.In("Cond").OnHost().scalar<bool>()
                              : go_on.back().block == context.Attr<BlockIndex>("true_block").value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// load: reads a tensor from a file of its own.
+// load: reads a tensor from its own file.
 #include "operators/control/tensor_file.h"
 
 namespace millhopper {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// save: writes a tensor into a file of its own.
+// save: writes a tensor into its own file.
 #include "operators/control/tensor_file.h"
 
 namespace millhopper {

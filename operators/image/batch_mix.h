@@ -23,7 +23,7 @@ void InferMix(InferContext& context);
 // draws of "images" 0 and 1. alpha is above 0.
 double DrawLambda(const RandomKey& key, double alpha);
 
-// Whose part element i of n takes.
+// The element that element i of n is mixed with.
 inline int64_t PartnerOf(int64_t i, int64_t n) { return i == 0 ? n - 1 : i - 1; }
 
 // Writes LabelOut: lambda at the element's own class, 1 - lambda at its partner's. Throws unless

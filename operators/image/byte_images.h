@@ -58,7 +58,8 @@ void ChangeByteImages(OpContext& context, Function function) {
                 });
 }
 
-// ---- For operators that change each image with probability `p`: if its draw 0 is below p. ----
+// ---- For operators that change each image with probability `p`, that is, if its draw 0 is below
+// p. ----
 
 // The schema; `doc` says what becomes of an image that is changed. A check of more attributes has
 // to check `p` too (RequireProbability).

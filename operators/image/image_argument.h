@@ -6,7 +6,7 @@
 // Random draw number k of image i is Bits(i, k) of a key (framework/base/random.h), which is made
 // of the run's --seed, the operator's `seed` and the name of its output, and, in a block that is
 // run for every element of a reader, of the element's pass and sample. A main program has no such
-// names; there the optional input Step tells one run of the operator from the next.
+// element; there the optional input Step tells one run of the operator from the next.
 #ifndef MILLHOPPER_OPERATORS_IMAGE_IMAGE_ARGUMENT_H_
 #define MILLHOPPER_OPERATORS_IMAGE_IMAGE_ARGUMENT_H_
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators on images draw: factors within a range, and whether anything is done at all.
+// Random draws of operators on images: factors within a range, and whether an image is changed at
+// all.
 #ifndef MILLHOPPER_OPERATORS_IMAGE_IMAGE_DRAWS_H_
 #define MILLHOPPER_OPERATORS_IMAGE_IMAGE_DRAWS_H_
 

@@ -6,8 +6,8 @@
 // the group, a matrix [filters, depth], is their part of the output. Windows are taken in tiles, so
 // that the columns fit into a cache and take little memory.
 //
-// The products are Eigen's. oneDNN has convolutions of its own, but its library of 40 MB brings
-// libgomp and OpenCL, starts threads of its own, and gives other bits on other processors.
+// The products are Eigen's. oneDNN has its own convolutions, but its library of 40 MB brings
+// libgomp and OpenCL, starts its own threads, and gives other bits on other processors.
 #ifndef MILLHOPPER_OPERATORS_NN_CONVOLUTION_H_
 #define MILLHOPPER_OPERATORS_NN_CONVOLUTION_H_
 

@@ -13,8 +13,8 @@ namespace millhopper {
 
 // Calls part(0) ... part(n - 1), on idle workers too; the caller takes part and waits. A part may
 // take memory to work in. If the memory limit leaves no room for the work of several threads at
-// once, the caller calls all parts again, one by one; so a part must write all of its results anew.
-// How the work is divided must not depend on the number of threads.
+// once, the caller calls all parts again, one by one; so each part must write all of its results
+// each time. How the work is divided must not depend on the number of threads.
 template <typename Part>
 void ParallelParts(size_t n, const Part& part) {
   try {

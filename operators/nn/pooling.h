@@ -24,7 +24,7 @@ TensorSpec InferPool2dOut(const InferContext& context);
 
 // The part of a plane, one channel of an image, that a window covers: at least one value.
 struct Area {
-  int64_t top, bottom, left, right;  // bottom and right are just behind it
+  int64_t top, bottom, left, right;  // bottom and right are just after it
   int64_t size() const { return (bottom - top) * (right - left); }
 };
 

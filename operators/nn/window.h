@@ -21,12 +21,12 @@ namespace millhopper {
 struct Window {
   int64_t size = 1;      // values of a window
   int64_t stride = 1;    // from one window to the next
-  int64_t padding = 0;   // places in front of the axis, and as many behind it
+  int64_t padding = 0;   // places in front of the axis, and as many after it
   int64_t dilation = 1;  // from one value of a window to the next
 
   // Where window i begins; below 0 in the padding.
   int64_t Begin(int64_t i) const { return i * stride - padding; }
-  // From the first value of a window to just behind its last one.
+  // From the first value of a window to just after its last one.
   int64_t extent() const { return dilation * (size - 1) + 1; }
   // How many windows an axis of some length has, 0 if none fits. The last one may reach beyond the
   // padding if `ceil` is true.

@@ -14,8 +14,8 @@
 namespace millhopper {
 namespace {
 
-// Whoever takes the first elements for validation skips them for training. In a look at a shuffled
-// reader nothing is wrong with take, but nobody skips elements at random.
+// The usual use is to take the first elements for validation and to skip them for training. To take
+// some elements of a shuffled reader makes sense, but to skip random ones does not.
 std::string Warn(const Program& program, int block, int op) {
   const proto::OpDesc& desc = program.desc().blocks(block).ops(op);
   const OpSchema& schema = FindOperator(desc.type())->schema;

@@ -12,7 +12,7 @@
 
 namespace millhopper {
 
-// The 16-bit floats as types of their own.
+// The 16-bit floats as distinct types.
 struct Fp16 {
   uint16_t bits;
 };

@@ -150,7 +150,8 @@ const void* FindLoaded(const OpContext& context) {
 }
 
 const void* Load(const OpContext& context, const FilesToLoad<void>& files) {
-  // What is kept for good is no memory ahead of need, so it is left to a thread that needs it.
+  // Memory that is kept for ever is none ahead of need, so only a thread that needs the file loads
+  // it.
   if (MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
   std::shared_ptr<Loaded> loaded = AllLoadedFiles().FindOrAdd(KeyOf(context, files.paths));
   {

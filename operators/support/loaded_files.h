@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that operators need whenever they run, such as vocabularies: each is read once.
+// Files that operators need in each run, such as vocabularies: each is read once.
 #ifndef MILLHOPPER_OPERATORS_SUPPORT_LOADED_FILES_H_
 #define MILLHOPPER_OPERATORS_SUPPORT_LOADED_FILES_H_
 
@@ -27,14 +27,15 @@ const void* Load(const OpContext& context, const FilesToLoad<void>& files);
 }  // namespace internal
 
 // What the operator has made of its files. When it first runs, `files_to_load` is called, which
-// returns a FilesToLoad<T>; the files are looked at and loaded then, and whatever happens to them
-// later, the operator has the same for as long as its program lives. Operators of one type that
-// name the same files, unchanged, share it. Any thread: one that needs what another is loading
-// waits for that, and no other has to. If loading throws, the next run tries again. The result
-// lives as long as the operator's program, and is kept after that until other files are loaded. Its
-// memory is that of the reader or program whose operator loads it first.
+// returns a FilesToLoad<T>, and the files are loaded. Later changes of the files have no effect as
+// long as the operator's program lives. Operators of one type that name the same files, unchanged,
+// share it. Any thread: a thread that needs files which another thread is loading waits for that;
+// other threads do not wait. If loading throws, the next run tries again. The result lives as long
+// as the operator's program, and is kept after that until other files are loaded. Its memory is
+// charged to the reader or program whose operator loads it first.
 //
-// Once it is loaded, this takes no memory and, on a thread that runs few such operators, no lock.
+// Once the files are loaded, a call takes no memory and, on a thread that runs few such operators,
+// no lock.
 template <typename T, typename F>
 const T& LoadedFile(const OpContext& context, const F& files_to_load) {
   const void* loaded = internal::FindLoaded(context);

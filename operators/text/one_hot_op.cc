@@ -17,7 +17,7 @@ using Values = Types<float, double, int32_t, int64_t, bool, uint8_t, int8_t, int
 
 constexpr char kWanted[] = "numbers are int64 or int32 [n] or [..., 1]";
 
-// The dims with an axis of `depth` in place of the last one, of length 1, or behind the only one.
+// The dims with an axis of `depth` in place of the last one, of length 1, or after the only one.
 std::optional<Dims> DimsOf(Dims ids, int64_t depth) {
   if (ids.size() == 1) {
     ids.push_back(depth);

@@ -31,8 +31,8 @@ void CreatePythonFilterReader(OpContext& context) {
               std::make_unique<FilterReader>(
                   UnderlyingReader(context),
                   [function, reader](const RecordId& id, const std::vector<LoDTensor>& element) {
-                    // The function gets the values, and the filter yields them unchanged:
-                    // whoever writes to shared values writes to a copy.
+                    // The function gets the values, and the filter yields them unchanged: a
+                    // function that writes to shared values writes to a copy.
                     std::vector<LoDTensor> in = element, out;
                     function->Call(id, &in, function->form(), &out, reader);
                     return out[0].scalar<bool>();

@@ -133,7 +133,7 @@ class Prepared {
       try {
         ReaderHolder::ExpectSaveOfAll({entry});
       } catch (const Error& error) {
-        if (error.interrupts()) throw;  // whoever reads or saves the reader will meet all others
+        if (error.interrupts()) throw;  // other errors come again when the reader is read or saved
       }
     }
   }

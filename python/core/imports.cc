@@ -28,7 +28,7 @@ void ImportAll() {
                         signal.attr("getsignal"),
                         signal.attr("default_int_handler"),
                         py::module_::import("inspect").attr("unwrap")};
-  // numpy 2.0, the last for Python 3.9, imports a module of its own when `copy` is first given.
+  // numpy 2.0, the last for Python 3.9, imports another module when `copy` is first given.
   imports->asarray(0).attr("astype")(imports->uint16, py::arg("copy") = false);
 }
 

@@ -88,7 +88,7 @@ void WatchInterrupts() {
   struct sigaction now;
   if (sigaction(SIGINT, nullptr, &now) != 0) return;
   const bool ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &OnInterrupt;
-  // When a program sets a handler of its own, Python replaces ours.
+  // When a program sets its own handler, Python replaces ours.
   if (ours || now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) return;
   const py::object handler = Imported().getsignal(static_cast<int>(SIGINT));
   if (!handler.is(Imported().default_int_handler)) return;

@@ -17,9 +17,8 @@ namespace millhopper {
 void InterruptsAfterForkInChild();
 
 // Makes Ctrl-C stop the core if the program has Python's default handler, which raises
-// KeyboardInterrupt. If the program has set a handler of its own, Python runs that one after the
-// core is done. Call it with the interpreter before work that may take long; it costs a
-// microsecond.
+// KeyboardInterrupt. If the program has set its own handler, Python runs that one after the core is
+// done. Call it with the interpreter before work that may take long; it costs a microsecond.
 void WatchInterrupts();
 
 // While it exists on the main thread, a Ctrl-C becomes a request to stop. All Ctrl-Cs that come

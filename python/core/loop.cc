@@ -36,7 +36,7 @@ void Leave(Loop* loop) {
 
 PyObject* Next(PyObject* self) {
   Loop* const loop = From(self);
-  // A reference of its own, because another thread may end the loop meanwhile.
+  // Its own reference, because another thread may end the loop meanwhile.
   const auto owner = py::reinterpret_borrow<py::object>(loop->owner);
   if (!owner) return nullptr;
   try {

@@ -13,7 +13,7 @@ namespace millhopper {
 
 // Begins a pass, at its beginning or at a position (PythonReader::Save), and returns its iterator,
 // which yields a dict for each element. An iterator that is dropped or closed before its end, or
-// that has raised an error, releases all that the pass holds. It is a type of its own instead of a
+// that has raised an error, releases all that the pass holds. It is a separate type instead of a
 // generator, so that a batch costs little. Any thread may ask for the next element. `reader` is a
 // Python object that holds a PythonReader; the iterator keeps it.
 pybind11::object BeginLoop(const pybind11::object& reader, uint64_t pass,

@@ -24,7 +24,7 @@ pybind11::array ArrayOf(pybind11::handle value);
 // the array exists. bfloat16 appears as the uint16 of its bits.
 pybind11::array ArrayOver(DataType type, const int64_t* dims, size_t rank, void* data,
                           bool writable, pybind11::object owner);
-// Makes an array with memory of its own and undefined values.
+// Makes an array with its own memory and undefined values.
 pybind11::array NewArray(DataType type, const int64_t* dims, size_t rank);
 
 }  // namespace millhopper

@@ -91,7 +91,7 @@ py::object PythonCall::Result(const py::object& function, const py::object& argu
   return py::reinterpret_steal<py::object>(result);
 }
 
-// In the child only the thread that forked goes on, so only its calls are counted.
+// In the child only the thread that forked exists, so only its calls are counted.
 void PythonCall::AfterForkInChild() {
   int own = 0;
   for (const PythonCall* call = innermost_; call != nullptr; call = call->outer_) ++own;

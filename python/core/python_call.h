@@ -79,8 +79,8 @@ class FeedsReader {
 
 // While it exists, the calling thread works on reader number `reader`, or waits for those that do.
 // If it is in a PythonCall, or feeds a reader, the reader that has made the call, or is fed, waits
-// as long. So that no two readers wait for each other's functions, nobody begins to use a reader
-// that waits for the caller.
+// as long. So that no two readers wait for each other's functions, a thread never begins to use a
+// reader that waits for the caller.
 class UsesReader {
  public:
   // Throws kInvalidArgument if WithinOneOf(reader); `what` is how the text calls the reader.

@@ -61,8 +61,8 @@ struct PythonReader::Totals {
   ChainStats stats;
 };
 
-// The readers that passes read. It is an object of its own, because a thread without the
-// interpreter may have to close it when the PythonReader is gone.
+// The readers that passes read. It is a separate object, because a thread without the interpreter
+// may have to close it when the PythonReader is gone.
 struct PythonReader::Chain {
   explicit Chain(std::shared_ptr<Totals> all) : totals(std::move(all)) {}
 

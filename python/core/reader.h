@@ -18,8 +18,8 @@
 
 namespace millhopper {
 
-// Runs a startup program in a scope of its own when a pass begins, and reads one of its readers.
-// Any thread of Python may call the functions. Those of one loop work one at a time, and the
+// Runs a startup program in its own scope when a pass begins, and reads one of its readers. Any
+// thread of Python may call the functions. Those of one loop work one at a time, and the
 // interpreter is free while C++ works. A function of map that the reader calls must not use the
 // reader; that throws kInvalidArgument.
 class PythonReader {
@@ -33,7 +33,7 @@ class PythonReader {
   ~PythonReader();
 
   // Begins pass number `pass`, at its beginning or at a position that Save has returned. If another
-  // pass is not over, this one runs the program once more, to have readers of its own. Throws
+  // pass is not over, this one runs the program once more, to have its own readers. Throws
   // kInvalidArgument for what is no position of these readers.
   std::shared_ptr<Pass> Begin(uint64_t pass, const std::optional<std::string>& position = {});
   // Where the last pass that began stands, or stood when it was left; none if it is over, or none

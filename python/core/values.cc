@@ -124,7 +124,7 @@ void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* t
   }
 }
 
-// Gives the tensor the axes that are declared, if only those behind the first one are others.
+// Gives the tensor the axes that are declared, if only those after the first one are others.
 void ReshapeTo(const SlotSpec& spec, LoDTensor* tensor) {
   const Dims& dims = tensor->dims();
   if (dims.size() == spec.dims.size() || !tensor->lod().empty() || spec.dims.empty()) return;

@@ -18,7 +18,7 @@ namespace millhopper {
 struct ElementForm {
   std::vector<SlotSpec> slots;
   std::vector<std::string> names;  // of slots; empty if they have none
-  // Whether a value may have other axes than declared behind the first one, if they hold as many
+  // Whether a value may have other axes than declared after the first one, if they hold as many
   // values: [n, 1, 1] is taken for [-1, 1], which mixes no sample with another.
   bool reshapes = false;
 };

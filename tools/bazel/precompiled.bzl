@@ -3,7 +3,7 @@
 
 More than half of the time for a source is spent on the headers that it includes. What a precompiled
 header holds is in every source that .bazelrc gives it to (--per_file_copt), as if its first line
-included it. Sources include what they use all the same: tools/lint checks them without.
+included it. Sources still include what they use: tools/lint checks them without.
 """
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "ACTION_NAMES")

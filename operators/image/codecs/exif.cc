@@ -9,7 +9,7 @@ namespace {
 constexpr int kUpright = 1;
 
 // The bytes of a value of an integer type of TIFF; 0 for all others: texts, fractions, and bytes
-// without a meaning of their own, to which Pillow counts BYTE.
+// without a defined meaning, to which Pillow counts BYTE.
 size_t BytesOfInteger(uint32_t type) {
   constexpr uint32_t kShort = 3, kLong = 4, kSignedByte = 6, kSignedShort = 8, kSignedLong = 9;
   constexpr uint32_t kDirectory = 13, kLong8 = 16;
@@ -88,7 +88,7 @@ int OrientationOf(const uint8_t* tiff, size_t size) {
 }
 
 int OrientationOfExif(const uint8_t* exif, size_t size) {
-  constexpr char kMark[] = "Exif\0";  // and a zero byte behind it
+  constexpr char kMark[] = "Exif\0";  // and a zero byte after it
   const bool marked = size >= sizeof(kMark) && std::memcmp(exif, kMark, sizeof(kMark)) == 0;
   return marked ? OrientationOf(exif + sizeof(kMark), size - sizeof(kMark))
                 : OrientationOf(exif, size);

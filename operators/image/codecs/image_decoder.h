@@ -74,7 +74,7 @@ class ImageDecoder final : public Kept {
   // part.
   //
   //   JPEG: pixels of libjpeg-turbo's default, that is the accurate integer DCT and smooth chroma.
-  //     A part at scale 1 has the very pixels that the whole image has there. Gray is the stored
+  //     A part at scale 1 has exactly the pixels that the whole image has there. Gray is the stored
   //     luminance; CMYK becomes colours as with Pillow: c * k / 255 of the stored values, rounded.
   //   PNG: 16 bits a value become the upper 8, as Pillow does of colours; gamma and colour profiles
   //     are ignored. With kIndices the values are numbers, and `out` has one channel.
@@ -82,9 +82,8 @@ class ImageDecoder final : public Kept {
   //     255; alpha that is not asked for is dropped.
   //
   // Throws kDataLoss for damaged or truncated data, saying what and where. With `partial`, lost
-  // data is no error: pixels before the loss are right, those behind it are made up by the codec,
-  // and the result is false. Damage in what lies behind the part may stay unseen, a missing end
-  // does not.
+  // data is no error: pixels before the loss are right, those after it are invented by the codec,
+  // and the result is false. Damage after the part may go unnoticed; a missing end does not.
   bool Decode(const DecodePart& part, bool partial, const PixelsOf<uint8_t>& out);
   // The same for all of an image that was opened with k16Bits, with its channels.
   bool Decode16(bool partial, const PixelsOf<uint16_t>& out);
@@ -93,7 +92,7 @@ class ImageDecoder final : public Kept {
   class Codecs;
 
   void Dispose() override;
-  // Gives the memory of the image that is open back.
+  // Returns the memory of the image that is open.
   void Close();
   // For formats that are decoded whole, with the channels of the image.
   bool DecodeWhole(bool partial, const PixelsOf<uint8_t>& out);

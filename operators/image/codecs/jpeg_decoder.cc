@@ -66,7 +66,7 @@ struct JpegDecoder::Session {
   [[noreturn]] void ThrowFailure();
   // The byte that libjpeg has come to.
   size_t Position() const;
-  // Whether an end marker follows somewhere behind the header.
+  // Whether an end marker follows somewhere after the header.
   bool HasEnd() const;
 
   void Decode(const DecodePart& part, const PixelsOf<uint8_t>& out);
@@ -195,7 +195,7 @@ void JpegDecoder::Session::Skip(j_decompress_ptr cinfo, long count) {
 // Reads a segment that may hold EXIF data. All of it is in memory, so nothing is copied.
 boolean JpegDecoder::Session::ReadApp1(j_decompress_ptr cinfo) {
   constexpr size_t kLengthBytes = 2;
-  constexpr char kMark[] = "Exif\0";  // and a zero byte behind it
+  constexpr char kMark[] = "Exif\0";  // and a zero byte after it
   const uint8_t* const segment = cinfo->src->next_input_byte;
   const size_t left = cinfo->src->bytes_in_buffer;
   if (left < kLengthBytes) return GiveEnd(cinfo);

@@ -24,7 +24,7 @@ class JpegDecoder {
 
   ImageHeader Open(const uint8_t* bytes, size_t size);
   bool Decode(const DecodePart& part, bool partial, const PixelsOf<uint8_t>& out);
-  // Gives the memory of the image back.
+  // Returns the memory of the image.
   void Close();
 
  private:

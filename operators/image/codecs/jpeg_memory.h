@@ -32,8 +32,8 @@ class JpegMemory {
   void Install(jpeg_decompress_struct* cinfo);
   void Uninstall(jpeg_decompress_struct* cinfo);
 
-  // Gives all memory back, so that nothing of one image is seen by the next, such as tables that
-  // the next one lacks. Call jpeg_abort_decompress before.
+  // Returns all memory, so that the next image cannot see data of this one, such as tables that it
+  // lacks. Call jpeg_abort_decompress before.
   void Clear(jpeg_decompress_struct* cinfo);
 
   // The error of the pool that made libjpeg fail, or null; forgets it.

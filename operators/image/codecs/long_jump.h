@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of C libraries that demand that their error handler does not return.
+// Handles errors of C libraries whose error handler must not return.
 #ifndef MILLHOPPER_OPERATORS_IMAGE_CODECS_LONG_JUMP_H_
 #define MILLHOPPER_OPERATORS_IMAGE_CODECS_LONG_JUMP_H_
 
@@ -8,8 +8,8 @@
 namespace millhopper {
 
 // Calls function(), which calls the library; an error handler may leave it by
-// std::longjmp(*landing, 1). Returns whether it came to its end. The jump calls no destructor, so
-// that `function` and what it calls may own nothing.
+// std::longjmp(*landing, 1). Returns false if the handler has left it. The jump calls no
+// destructors, so `function` and what it calls must own nothing.
 template <typename Function>
 bool ComesToItsEnd(std::jmp_buf* landing, const Function& function) {
   if (setjmp(*landing) != 0) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats of images that nothing here decodes, so that an error can say what a file is.
+// Recognises formats of images that cannot be decoded here, so that an error can say what a file
+// is.
 #ifndef MILLHOPPER_OPERATORS_IMAGE_CODECS_OTHER_FORMAT_H_
 #define MILLHOPPER_OPERATORS_IMAGE_CODECS_OTHER_FORMAT_H_
 

@@ -99,7 +99,7 @@ PngDecoder::Session::Session(const uint8_t* image, size_t image_size, size_t rea
     throw std::bad_alloc();
   }
   png_set_read_fn(png, this, Read);
-  // Chunks that nobody needs are skipped: libpng would keep all texts. Each name ends with a zero
+  // Chunks that are not needed are skipped: libpng would keep all texts. Each name ends with a zero
   // byte.
   static constexpr png_byte kSkipped[] = "eXIf\0tEXt\0zTXt\0iTXt\0sPLT";
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, kSkipped, sizeof(kSkipped) / 5);

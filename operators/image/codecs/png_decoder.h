@@ -27,7 +27,7 @@ class PngDecoder {
   // does not come to as they were.
   bool Decode(bool partial, const PixelsOf<uint8_t>& out);
   bool Decode16(bool partial, const PixelsOf<uint16_t>& out);
-  // Gives the memory of the image back.
+  // Returns the memory of the image.
   void Close();
 
  private:

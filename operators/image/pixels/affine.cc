@@ -7,7 +7,7 @@
 namespace millhopper {
 namespace {
 
-constexpr int kFraction = 24;    // bits behind the point of a place
+constexpr int kFraction = 24;    // bits after the point of a place
 constexpr int kWeightBits = 11;  // of a weight of bilinear
 constexpr int64_t kOne = int64_t{1} << kFraction;
 

@@ -2,7 +2,7 @@
 // Images turned, moved, scaled and sheared.
 //
 // The maps are those of torchvision (Source: _get_inverse_affine_matrix of
-// torchvision/transforms/functional.py). Places are computed in fixed point with 24 bits behind the
+// torchvision/transforms/functional.py). Places are computed in fixed point with 24 bits after the
 // point, so that pixels are the same on every processor.
 #ifndef MILLHOPPER_OPERATORS_IMAGE_PIXELS_AFFINE_H_
 #define MILLHOPPER_OPERATORS_IMAGE_PIXELS_AFFINE_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pixels whose colours are weighed by their alpha, as they are while an image is resized, so that
-// the colours of what cannot be seen do not show. The values are those of Pillow's modes RGBa and
-// La (src/libImaging/Convert.c).
+// colours of transparent pixels do not show. The values are those of Pillow's modes RGBa and La
+// (src/libImaging/Convert.c).
 #ifndef MILLHOPPER_OPERATORS_IMAGE_PIXELS_ALPHA_H_
 #define MILLHOPPER_OPERATORS_IMAGE_PIXELS_ALPHA_H_
 

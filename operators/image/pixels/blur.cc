@@ -11,7 +11,7 @@ namespace millhopper {
 namespace {
 
 constexpr int kWeightBits = 16;
-constexpr int kKeptBits = 8;  // behind the point, between the two passes
+constexpr int kKeptBits = 8;  // after the point, between the two passes
 
 // Where a place that may lie up to length - 1 outside of [0, length) is reflected to.
 int64_t Reflected(int64_t place, int64_t length) {

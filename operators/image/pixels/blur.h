@@ -19,7 +19,7 @@ constexpr int64_t kMostWeights = 255;
 void SetGaussian(int64_t size, double sigma, std::vector<uint32_t>* weights);
 
 // Mixes the pixels of each row by the weights `across`, then those of each column by `down`; the
-// first sums keep 8 bits behind the point, the second are rounded half up. Behind an edge lies the
+// first sums keep 8 bits after the point, the second are rounded half up. Beyond an edge lies the
 // image's reflection, without the edge itself, so that both sides must be larger than half their
 // weights. Works for one image after another in the same memory.
 class Blur {

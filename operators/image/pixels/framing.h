@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pixels of an image a row of crops, one resize and flips leave, and where they go. Nothing
-// is done to pixels here; whoever does it can leave out all that nobody will see.
+// Computes which pixels of an image remain after a sequence of crops, one resize and flips, and
+// where they go, so that a caller need not compute the others. Does nothing to pixels.
 #ifndef MILLHOPPER_OPERATORS_IMAGE_PIXELS_FRAMING_H_
 #define MILLHOPPER_OPERATORS_IMAGE_PIXELS_FRAMING_H_
 

@@ -36,7 +36,7 @@ struct Box {
   }
 };
 
-// Pixels that somebody else owns; T is const if they are only read.
+// Pixels that this does not own; T is const if they are only read.
 template <typename T>
 struct PixelsOf {
   T* values = nullptr;  // of the pixel at the top left
@@ -58,7 +58,7 @@ PixelsOf<T> Contiguous(T* values, const ImageShape& shape) {
   return {values, shape, shape.width * shape.channels};
 }
 
-// The most pixels of an image that is made of another one; decode_image has a limit of its own.
+// The most pixels of an image that is made of another one; decode_image has its own limit.
 constexpr int64_t kMostPixels = int64_t{1} << 28;
 // Throws kResourceLimit for an image of more.
 void CheckPixels(int64_t height, int64_t width);

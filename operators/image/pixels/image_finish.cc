@@ -9,7 +9,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "operators/image/pixels/image_finish.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
-// Behind it.
+// After it.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resizes images: along the rows first, then along the columns, with weights that depend on the
 // filter. The arithmetic for uint8 is that of Pillow 9.4 (src/libImaging/Resample.c): weights of 22
-// bits behind the point, and values rounded to uint8 after each direction. So the values are those
+// bits after the point, and values rounded to uint8 after each direction. So the values are those
 // of Pillow up to 12, on every processor. (Pillow 13 resizes some images along the columns first,
 // which rounds other values.)
 #ifndef MILLHOPPER_OPERATORS_IMAGE_PIXELS_RESAMPLE_H_

@@ -12,7 +12,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "operators/image/pixels/resample_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
-// Behind it.
+// After it.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -164,7 +164,7 @@ void ResampleSome(const uint8_t* row, int64_t row_stride, const uint8_t* end,
     }
   };
 
-  // The last load ends 16 bytes behind the last four pixels' beginning.
+  // The last load ends 16 bytes after the last four pixels' beginning.
   const int64_t readable = end - row - (kRows - 1) * row_stride;
   int64_t count = weights.count();
   while (count > 0 && (starts[count - 1] - begin + taps - 4) * kChannels > readable - 16) {

@@ -9,7 +9,7 @@
 
 namespace millhopper {
 
-// Bits of a weight behind the point.
+// Bits of a weight after the point.
 constexpr int kWeightBits = 22;
 // Bits of the lower half of a weight; two halves of 16 bits hold any weight from -16 to 16.
 constexpr int kLowBits = 11;

@@ -34,9 +34,9 @@ class FusedImages {
   // of the result's type and dims, instead of giving it to its variable. Null ends that.
   void AppendTo(Rows* rows, size_t slot);
 
-  // Makes the result of the encoded image that the source variable holds. Returns false, having
-  // changed nothing, if the operators have to be run one after another: for several images, or if
-  // one of them is going to fail, so that the error is that operator's.
+  // Makes the result of the encoded image that the source variable holds. Returns false and changes
+  // nothing if the operators have to be run one after another: for several images, or if one of the
+  // operators will fail, so that the error names that operator.
   bool Run();
 
   // Frees memory that is kept for the next image.

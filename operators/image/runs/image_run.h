@@ -15,7 +15,7 @@ class Program;
 
 // decode_image, then any of: crops (crop, center_crop, random_crop), one resize or
 // random_resized_crop, crops and flips, normalize, and transpose to [N, C, H, W], in this order.
-// Each takes what the one before it made, which nobody else uses.
+// Each takes the result of the one before it, which no other operator uses.
 struct ImageRun {
   struct Step {
     size_t op;  // its number in the block

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the attributes of operators on images ask for. Each step is read from checked attributes
-// once, and says what becomes of an image without touching its pixels, so that an operator and a
-// fused run of several operators do the same. Draw number k of image i is Bits(i, k) of `key`.
+// once, and computes what the operator does to an image without touching pixels, so that an
+// operator and a fused run of several operators do the same. Draw number k of image i is Bits(i, k)
+// of `key`.
 #ifndef MILLHOPPER_OPERATORS_IMAGE_RUNS_IMAGE_STEPS_H_
 #define MILLHOPPER_OPERATORS_IMAGE_RUNS_IMAGE_STEPS_H_
 

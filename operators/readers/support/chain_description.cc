@@ -170,7 +170,7 @@ class ChainDescription::Walk {
 
   const proto::OpDesc& Op(int index) const { return program_.desc().blocks(block_).ops(index); }
 
-  // The readers that the operator with this number takes. Operators behind it do not count.
+  // The readers that the operator with this number takes. Operators after it do not count.
   void AddReadersBelow(const proto::OpDesc& op, int index) {
     for (const auto& input : op.inputs()) {
       const bool readers =

@@ -23,21 +23,20 @@ namespace millhopper {
 //   longer text (fields), and each in a folder that a format reads: its path, its size, and the
 //   time of its last change.
 //
-// Not everything can be seen. Where a chain has readers of Python, code of plugins, or files whose
-// content names other files (image_list), the user has to vouch for that, by a text that changes
-// with the data: `data_version`.
+// Some dependencies are unknown here: readers of Python, code of plugins, and files that other
+// files name (image_list). For a chain with one of these the user gives a text that changes with
+// the data: `data_version`.
 class ChainDescription {
  public:
-  // Of the readers that the input UnderlyingReader of the operator stands on; notes how the files
-  // are. Throws kInvalidArgument if there is something that cannot be seen and `data_version` is
-  // empty, among it readers that another program creates, and for weights in a variable, which may
-  // change at any pass.
+  // Describes the reader of the operator's input UnderlyingReader and those below it, and notes the
+  // state of the files. Throws kInvalidArgument for unknown dependencies, including readers that
+  // another program creates, unless `data_version` is given; and for weights in a variable, which
+  // may change with each pass.
   ChainDescription(OpContext& context, const std::string& data_version);
 
-  // Looks at the files. Any thread, also when the program is gone. Throws kIo, and kDataLoss if
-  // they are not as they were when this object was made, or when an operator of the program loaded
-  // them before that: what readers and operators have read and keep may be older then than the
-  // files are.
+  // Looks at the files. Any thread, also when the program is gone. Throws kIo, and kDataLoss if the
+  // files have changed since this object was made, or since an operator of the program loaded them
+  // before that: data that readers and operators keep may then be older than the files.
   std::string Text() const;
 
  private:

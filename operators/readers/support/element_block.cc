@@ -174,8 +174,8 @@ std::vector<TensorSpec> InferSinks(const InferContext& context) {
                      context.Attr<Strings>("sink_var_names"));
 }
 
-// What a worker thread needs to prepare a block of its own. It holds copies, because the thread may
-// do so long after the run that created the reader has ended.
+// What a worker thread needs to prepare its own block. It holds copies, because the thread may do
+// so long after the run that created the reader has ended.
 struct ElementBlock::Recipe {
   std::shared_ptr<const Program> program;
   int block = 0;
@@ -191,7 +191,7 @@ struct ElementBlock::Recipe {
   std::vector<Fused> fused;
 };
 
-// The block, prepared with variables of its own. One thread at a time may use it.
+// The block, prepared with its own variables. One thread at a time may use it.
 class ElementBlock::Private {
  public:
   explicit Private(const Recipe& recipe)

@@ -15,8 +15,8 @@
 namespace millhopper {
 
 // Adds the attributes of such a block to a schema: sub_block, source_var_names and sink_var_names;
-// `sinks` describes the last one. If the operator has a check of its own, call OpSchema::Check
-// before this, which keeps it.
+// `sinks` describes the last one. If the operator has its own check, call OpSchema::Check before
+// this, which keeps it.
 OpSchema WithElementBlock(OpSchema schema, const std::string& sinks);
 
 // Infers what is known of the sinks from what is known of the reader below. Throws kInvalidArgument

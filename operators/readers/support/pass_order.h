@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the passes of a reader have one order, as far as its program tells.
+// Tells from a program whether all passes of a reader have the same order.
 #ifndef MILLHOPPER_OPERATORS_READERS_SUPPORT_PASS_ORDER_H_
 #define MILLHOPPER_OPERATORS_READERS_SUPPORT_PASS_ORDER_H_
 
@@ -9,8 +9,8 @@ namespace millhopper {
 
 class Program;
 
-// Names the reader below the operator at this place because of which the passes of its reader
-// differ in the order of their elements, and the remedy; "" if they do not.
+// For the reader that the operator at this place creates: names the reader below it that gives each
+// pass another order, and the remedy; "" if all passes have one order.
 std::string WhyPassesDiffer(const Program& program, int block, int op);
 
 }  // namespace millhopper

@@ -40,8 +40,8 @@ void InferSlotsFrom(
     const std::function<std::vector<SlotSpec>(const std::vector<SlotSpec>& below)>& slots_of);
 
 // Adds the attributes that declare slots to a schema: the lineage's shape_concat, ranks and
-// lod_levels, and our own dtypes. They are checked when a program is loaded. If the operator has a
-// check of its own, call OpSchema::Check before this, which keeps it.
+// lod_levels, and our own dtypes. They are checked when a program is loaded. If the operator has
+// its own check, call OpSchema::Check before this, which keeps it.
 OpSchema WithSlotAttributes(OpSchema schema);
 
 // The rule for these attributes: Out has the slots that they declare. If `dtypes` is not given, the

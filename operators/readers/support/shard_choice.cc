@@ -16,7 +16,7 @@ struct Launcher {
 };
 
 // torchrun, Open MPI's mpirun, Slurm's srun, JAX. The first that says how many counts: one that
-// starts processes of its own within a step of Slurm's stands before srun. SLURM_NTASKS is none of
+// starts its own processes within a step of Slurm's stands before srun. SLURM_NTASKS is none of
 // them, because an allocation has it where srun has started no process, too.
 // python/millhopper/base/ranks.py has the same.
 constexpr Launcher kLaunchers[] = {{"WORLD_SIZE", "RANK"},

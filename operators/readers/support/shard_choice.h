@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of several processes create_shard_reader reads for.
+// The number of shards and the index of this process's shard, for create_shard_reader.
 #ifndef MILLHOPPER_OPERATORS_READERS_SUPPORT_SHARD_CHOICE_H_
 #define MILLHOPPER_OPERATORS_READERS_SUPPORT_SHARD_CHOICE_H_
 
@@ -16,8 +16,8 @@ struct ShardChoice {
 
 // What the attributes num_shards and index of create_shard_reader say; where they leave it to the
 // environment (0 and -1), what a launcher has set there now. Throws kInvalidArgument if no launcher
-// has, or if it has set what is no number. Whether the index is one of that many shards is not
-// checked here: ShardReader does.
+// has set it, or if it is no number. ShardReader checks that the index is below the number of
+// shards.
 ShardChoice ShardChoiceOf(const AttributeMap& attributes);
 
 }  // namespace millhopper

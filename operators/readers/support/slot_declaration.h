@@ -39,9 +39,9 @@ std::string FlagDeclaration(const std::vector<SlotSpec>& slots,
 
 using Declaration = decltype(&ProgramDeclaration);
 
-// While one exists, whoever made the programs that this thread runs declares slots so. Nothing else
-// tells programs of layers from programs in text, which they become so that errors can name lines,
-// and that of a command from those of Reader.
+// While one exists, errors of programs that this thread runs show slots in this notation. Programs
+// do not tell it themselves: those of layers are turned into text, so that errors can name lines,
+// and those of a command look like those of Reader.
 class DeclaredAs {
  public:
   explicit DeclaredAs(Declaration declaration);
@@ -53,8 +53,8 @@ class DeclaredAs {
   const Declaration outer_;
 };
 
-// The one of these for a program that this thread runs: that of DeclaredAs, or else that of
-// programs in text, or that of Reader.
+// The notation for a program that this thread runs: that of DeclaredAs, or else that of programs in
+// text, or of Reader.
 Declaration DeclarationIn(const Program& program);
 
 }  // namespace millhopper

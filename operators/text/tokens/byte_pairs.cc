@@ -138,7 +138,7 @@ int32_t* BytePairEncoder::EncodePiece(const uint8_t* piece, size_t size, PieceCa
 
 int32_t* BytePairEncoder::MergeShort(const uint8_t* piece, size_t size, int32_t* ids) const {
   // Part i is the token tokens[i], from begins[i] up to begins[i + 1]; pairs[i] is the token that
-  // it makes with the part behind it.
+  // it makes with the part after it.
   std::array<uint8_t, kShortPiece + 1> begins;
   std::array<uint32_t, kShortPiece> tokens, pairs;
   size_t parts = size;

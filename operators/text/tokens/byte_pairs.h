@@ -15,8 +15,8 @@ namespace millhopper {
 // Encodes text with one vocabulary. A piece that is a token becomes that token. Any other begins as
 // its bytes; then, again and again, of all pairs of neighbours whose bytes together are a token,
 // the pair with the token of the lowest rank is merged, the leftmost of several. Special tokens,
-// such as <|endoftext|>, are text like any other. Any thread; each keeps what it has found for
-// short pieces in a table of its own (kPieceSlots).
+// such as <|endoftext|>, are text like any other. Any thread; each thread caches the tokens of
+// short pieces in its own table (kPieceSlots).
 class BytePairEncoder {
  public:
   // Every byte must be a token.
@@ -41,7 +41,7 @@ class BytePairEncoder {
   int32_t* MergeLong(const uint8_t* piece, size_t size, int32_t* ids) const;
 
   const TokenTable tokens_;
-  const uint32_t serial_;  // tells it from other encoders, also from those that are gone
+  const uint32_t serial_;               // tells it from all other encoders, also destroyed ones
   const PooledVector<uint32_t> pairs_;  // the token of every two bytes, by first * 256 + second
 };
 

@@ -36,7 +36,7 @@ struct Spaces {
 
   const uint8_t* end;
   const uint8_t* last;                     // its last character
-  const uint8_t* after_newline = nullptr;  // behind its last \r or \n, if there is one
+  const uint8_t* after_newline = nullptr;  // after its last \r or \n, if there is one
   bool at_end_of_text;
 };
 

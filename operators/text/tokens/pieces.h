@@ -7,8 +7,8 @@
 
 namespace millhopper {
 
-// By which regular expression. Text that is not UTF-8 has a piece for each byte that is no part of
-// a character; what lies between such bytes is divided as if it were a text of its own.
+// The regular expression that divides text. Text that is not UTF-8 has a piece for each byte that
+// is no part of a character; what lies between such bytes is divided as if it were a separate text.
 enum class PiecePattern {
   // '(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s
   kGpt2,
@@ -20,7 +20,7 @@ enum class PiecePattern {
 };
 
 // The end of the piece that begins at `here`, which must lie before `end`. It looks at the piece
-// and the character behind it; behind white space at the white space that follows. Text is UTF-8;
+// and the character after it; after white space at the white space that follows. Text is UTF-8;
 // letters, numbers and white space are those of Unicode 16.0.
 const uint8_t* EndOfGpt2Piece(const uint8_t* here, const uint8_t* end);
 const uint8_t* EndOfCl100kPiece(const uint8_t* here, const uint8_t* end);

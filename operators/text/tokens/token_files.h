@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files that hold the tokens of a byte pair encoding. They come from outside and are not
-// trusted: what is wrong in them is kDataLoss, or kResourceLimit if it is too much, with the file
-// and, where it has lines of tokens, the line and the byte at which it begins.
+// trusted: errors in them are kDataLoss, or kResourceLimit if they are too large, with the file
+// and, where it has lines of tokens, the line and its first byte.
 #ifndef MILLHOPPER_OPERATORS_TEXT_TOKENS_TOKEN_FILES_H_
 #define MILLHOPPER_OPERATORS_TEXT_TOKENS_TOKEN_FILES_H_
 
@@ -12,7 +12,7 @@
 
 namespace millhopper {
 
-// Reads tokens in one of two forms, which the first line tells that is not empty:
+// Reads tokens in one of two forms, which the first non-empty line tells:
 //
 //   tiktoken's   one token a line: its bytes in base64, a space, its rank, which is its id. Ranks
 //                may be in any order and leave gaps. Every byte must be a token.
@@ -21,10 +21,9 @@ namespace millhopper {
 //                together are the next token. The first 256 tokens are the bytes.
 //
 // `vocabulary`, for the second form only, is the path of the JSON object that gives each token its
-// id (encoder.json, vocab.json); tokens in it that no merge makes, such as <|endoftext|>, are left
-// aside. Without it ("") the id of a token is its number: bytes in the order of GPT-2's alphabet,
-// then merges. A line ends at LF, CR LF or CR; empty lines are left
-// aside.
+// id (encoder.json, vocab.json); tokens in it that no merge makes, such as <|endoftext|>, are
+// ignored. Without it ("") the id of a token is its number: bytes in the order of GPT-2's alphabet,
+// then merges. A line ends at LF, CR LF or CR; empty lines are ignored.
 //
 // Throws kInvalidArgument for a vocabulary beside a file of the first form, and what reading the
 // files throws.

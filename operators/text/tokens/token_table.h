@@ -15,7 +15,7 @@ namespace millhopper {
 constexpr size_t kMaxTokens = size_t{1} << 21;      // of a vocabulary
 constexpr size_t kMaxTokenBytes = size_t{1} << 12;  // of one token
 
-// A hash of bytes, the same for the table and for those who look up the same bytes again.
+// A hash of bytes, as the table uses it, for callers that look up the same bytes several times.
 uint64_t HashOfBytes(const uint8_t* bytes, size_t size);
 
 // Tokens are numbered by their rank: the pair of neighbours whose bytes together are the token of
@@ -77,7 +77,7 @@ class TokenTable {
   void Place(uint64_t hash, uint32_t token);
   void Grow();
 
-  PooledVector<char> bytes_;  // of all tokens, one behind the other
+  PooledVector<char> bytes_;  // of all tokens, one after the other
   PooledVector<Token> tokens_;
   PooledVector<Entry> entries_;  // at most half of them are taken
   std::array<uint32_t, 256> of_byte_ = NoBytes();

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a forked process may do with what its parent has made, and what is done at a fork.
 
-A fork copies memory and descriptors, and of the threads only the one that forks. So what works with
-threads, queues and pipes goes on in the process that made it; a child may drop its copy, and makes
-its own. ``framework/base/forks.h`` says the same of what the core makes.
+A fork copies memory and descriptors, and of the threads only the one that forks. So objects with
+threads, queues and pipes continue to work in the process that made them; a child may drop its copy,
+and makes its own. ``framework/base/forks.h`` says the same of what the core makes.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ PythonReader = Callable[..., Iterable[T]]
 """A function that starts a pass over data and returns its items.
 
 It is called without arguments, or, if it has a parameter ``start`` whose default is 0, also with
-``start=n``: then the pass begins behind its first n items.
+``start=n``: then the pass begins after its first n items.
 """
 
 

@@ -43,7 +43,7 @@ LAUNCHERS = (
 
 
 def shard_problem(num_shards: Any, index: Any) -> str:
-    """What is wrong with the part that somebody asks for by its number; "" if nothing is.
+    """What is wrong with the number of a part that the user asks for; "" if nothing is.
 
     None for both leaves the choice to the environment. In an operator, 0 and -1 do so; a caller who
     has computed them means something else. What is no integer is not judged here.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warnings that name the line of whoever has called the package."""
+"""Warnings that name the caller's line outside of the package."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ def zip_strict(*iterables: Iterable[Any]) -> Iterator[Any]:
     """Tuples of the elements of all iterables, side by side.
 
     Raises:
-        ValueError: one of them ends before another. It is raised behind all whole tuples.
+        ValueError: one of them ends before another. It is raised after all whole tuples.
     """
     if all(isinstance(iterable, (list, tuple)) for iterable in iterables):
         lengths = {len(iterable) for iterable in iterables}  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands that the package brings: ``millhopper-executor``, ``-peek`` and ``-recordio``.
 
-They are programs in C++ of their own, which know nothing of Python. Each function becomes one.
+They are separate programs in C++, which know nothing of Python. Each function becomes one.
 """
 
 from __future__ import annotations

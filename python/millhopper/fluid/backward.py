@@ -30,7 +30,7 @@ def append_backward(
 ) -> list[tuple[Parameter, Variable]]:
     """Appends the operators that compute the gradients of a loss, to the loss's own block.
 
-    What is behind the loss in its block, say in the body of a loop, stays before them. The gradient
+    What is after the loss in its block, say in the body of a loop, stays before them. The gradient
     of ``x`` is the variable ``x@GRAD``; where several operators read ``x``, the operator ``sum``
     adds up what each contributes.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of Executor that save where programs stand, so that another process goes on."""
+"""Methods of Executor that save where programs stand, so that another process can resume."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class SavingPrograms:
 
     What is saved is what lies between two runs of a main program: the variables of the scope,
     parameters and all others, the places of its readers, and the program, which must be the same
-    one when it goes on. Variables that hold neither a tensor nor a reader, such as lists of
-    tensors, are left out, and named in a warning on standard error, once. ::
+    when it is resumed. Variables that hold neither a tensor nor a reader, such as lists of tensors,
+    are left out, and named in a warning on standard error, once. ::
 
         executor.run(startup)  # makes the readers and the parameters
         executor.load_checkpoint("checkpoints")  # False, and nothing is changed, if there is none
@@ -36,8 +36,8 @@ class SavingPrograms:
                 executor.save_checkpoint("checkpoints")
 
     The readers that the startup program makes must not have been read before a state is loaded. A
-    ``py_reader`` has been started by then: batches that were in store behind it are taken from its
-    provider again.
+    ``py_reader`` has been started by then: batches that it had in store are taken from its provider
+    again.
 
     Source: Millhopper's own.
     """
@@ -48,7 +48,7 @@ class SavingPrograms:
         """All that programs in a scope are, as a dict of numbers, texts and bytes.
 
         Args:
-            program: the main program that goes on; by default ``default_main_program()``.
+            program: the main program to resume; by default ``default_main_program()``.
             scope: by default ``global_scope()``.
 
         Raises:
@@ -135,7 +135,7 @@ class SavingPrograms:
     def load_checkpoint(
         self, directory: Path, program: Program | None = None, scope: Scope | None = None
     ) -> bool:
-        """Goes on from the newest checkpoint of a folder that is whole.
+        """Resumes from the newest whole checkpoint of a folder.
 
         Damaged ones are passed over, with a warning that says what is wrong.
 

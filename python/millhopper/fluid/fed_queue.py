@@ -28,7 +28,7 @@ class FedQueue:
     When the core begins a new pass (by the operator ``reset`` of a program, or in a multi-pass
     reader), the same thread calls the provider again; elements of the previous pass are dropped. If
     the provider raises an exception, the consumer gets an error in place of an element. Where the
-    core goes on in the middle of a pass, the provider is asked for the rest, as ``opened`` of
+    core resumes in the middle of a pass, the provider is asked for the rest, as ``opened`` of
     ``millhopper.base.python_reader`` does. The thread
     ends with ``stop``, when this object is collected, and at interpreter exit;
     ``millhopper.process.passes`` says how long each of them waits.

@@ -147,7 +147,7 @@ def _of_variance(variance: float, uniform: bool, seed: int) -> Initializer:
 
 
 def _fans(var: Variable) -> tuple[float, float]:
-    """Inputs and outputs of one unit; behind the first two axes a parameter is a convolution's."""
+    """Inputs and outputs of one unit; after the first two axes a parameter is a convolution's."""
     shape = var.shape or ()
     if not shape:
         return 1.0, 1.0

@@ -32,9 +32,9 @@ class Decorated:
             reader: returns an iterable of batches. A batch is a tuple or list with one value for
                 each slot: an array, ``LoDTensor``, ``Ragged`` or list of numbers. Arrays must have
                 the slots' dtypes and ranks. A large C-contiguous array to which the provider keeps
-                no reference is passed on without a copy; other arrays are copied once. To go on in
+                no reference is passed on without a copy; other arrays are copied once. To resume in
                 the middle of a pass it is called again, and must yield what it yielded before: with
-                ``start=n``, for a pass behind its first n batches, if it has a parameter ``start``
+                ``start=n``, for a pass after its first n batches, if it has a parameter ``start``
                 whose default is 0; without arguments if not, and then the batches are dropped.
 
         Raises:
@@ -56,7 +56,7 @@ class Decorated:
         Args:
             reader: a reader as ``millhopper.batch`` makes it: its items are lists of samples, and a
                 sample is a tuple or list with one field for each slot. In the middle of a pass it
-                goes on as that of ``decorate_tensor_provider``; ``millhopper.batch``,
+                resumes as that of ``decorate_tensor_provider``; ``millhopper.batch``,
                 ``map_readers`` and ``firstn`` pass ``start`` on to the reader that they are given.
             places: has no effect; PaddlePaddle has it.
 

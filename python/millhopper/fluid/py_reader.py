@@ -235,7 +235,7 @@ class PyReader(Decorated, StateInJson):
             executor.run(feed=data, fetch_list=[loss])
 
     Each loop is a pass; leaving it early ends the provider. ``state_dict`` and ``get_state`` tell
-    where the loop stands, as those of ``Reader`` do, so that another one goes on from there. With
+    where the loop stands, as those of ``Reader`` do, so that another one can resume there. With
     ``iterable=False`` it is a ``py_reader`` whose batches the main program reads into the variables
     of ``feed_list``, between ``start`` and ``reset``.
 
@@ -318,11 +318,11 @@ class PyReader(Decorated, StateInJson):
                 runs the program.
         """
         self._require_iterable("the state of Executor has its place")
-        # A state that was loaded holds for the next loop, also if the last one goes on.
+        # A state that was loaded holds for the next loop, even while the last one still runs.
         return new_state("PyReader", taken=self._start or self._taken)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The next loop goes on from a state.
+        """The next loop resumes from a state.
 
         The provider is asked for the rest of the pass, as ``decorate_tensor_provider`` says.
 

@@ -68,9 +68,9 @@ class DataLoader(StateInJson, NoArray):
     already, and the order of a ``sampler``, are left as they are.
 
     ``state_dict`` and ``load_state_dict`` are those of torchdata's StatefulDataLoader, so that
-    whatever saves one (``torch.save``, Lightning, Accelerate) saves this one, too. A loop that goes
-    on yields the batches that the first one would still have yielded, in any number of threads.
-    ``torch.distributed.checkpoint`` keeps one value for a key, so give each rank a key of its own:
+    whatever saves one (``torch.save``, Lightning, Accelerate) saves this one, too. A resumed loop
+    yields the batches that the first one would still have yielded, with any number of threads.
+    ``torch.distributed.checkpoint`` keeps one value for a key, so give each rank its own key:
     ``{f"loader_{rank}": loader}``.
 
     Attributes:
@@ -134,7 +134,7 @@ class DataLoader(StateInJson, NoArray):
                 the data set gets what the sampler yields, such as a list from a ``BatchSampler``.
             batch_sampler: lists of them instead, one for each batch.
             num_workers: how many threads call ``__getitem__`` and ``collate_fn`` of a data set
-                ahead of the loop; both must then bear to be called by several threads at once. 0:
+                ahead of the loop; both must then be safe to call from several threads at once. 0:
                 the loop calls them. It has no effect for a reader, which works on the threads of
                 ``millhopper.set_threads``.
             collate_fn: a function of Python that makes a batch from the list of its elements, which
@@ -304,8 +304,8 @@ class DataLoader(StateInJson, NoArray):
     def _part(self) -> tuple[int, int]:
         """Whose state this process saves, and of how many.
 
-        Data that can only be iterated over deals its samples itself, so that each process has a
-        state of its own even though the loader deals none.
+        Data that can only be iterated over deals its samples itself, so that each process has its
+        own state even though the loader deals none.
         """
         ranks = find_ranks() if self._iterated is not None else self._ranks()
         return (0, 1) if ranks is None else (ranks.rank, ranks.size)
@@ -371,8 +371,8 @@ class DataLoader(StateInJson, NoArray):
     def set_epoch(self, epoch: int) -> None:
         """The next loop will be pass number ``epoch``, from 0: the same order in every process.
 
-        After ``load_state_dict`` the pass that was saved goes on if it is this one, and otherwise
-        this one begins.
+        After ``load_state_dict`` the saved pass is resumed if it is this one; otherwise this one
+        begins.
         """
         epoch = integer_within("epoch", epoch, 0, INT64_MAX)
         if epoch != self._epoch:
@@ -400,13 +400,13 @@ class DataLoader(StateInJson, NoArray):
         return settings
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the last loop stands: behind the batch that it has delivered last.
+        """Where the last loop stands: after the batch that it has delivered last.
 
         For a reader it is what ``Reader.state_dict`` returns, for a data set the number of batches.
-        A data set that goes on is not asked for the samples before; a sampler must give the same
-        numbers again. The state has the seed of the order, so that it need not be set again, and
-        which part of how many this process has; for a data set also how many samples there are, and
-        what makes batches of them.
+        A resumed data set is not asked for earlier samples; a sampler must give the same numbers
+        again. The state has the seed of the order, so that it need not be set again, and which part
+        of how many this process has; for a data set also how many samples there are, and what makes
+        batches of them.
 
         A data set that can only be iterated over is skipped through, unless it, or its iterator,
         has ``state_dict`` and ``load_state_dict`` itself: then its state is in this one, as JSON,
@@ -430,7 +430,7 @@ class DataLoader(StateInJson, NoArray):
         return new_state("DataLoader", epoch=epoch, taken=taken, **self._settings(), **fields)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The next loop goes on from a state that a loader like this one has returned.
+        """The next loop resumes from a state that a loader like this one has returned.
 
         Raises:
             TypeError: the state is no dict.

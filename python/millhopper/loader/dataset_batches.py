@@ -15,7 +15,8 @@ from millhopper.readers.memory_sources import Dataset
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-# How many seconds whoever leaves waits for calls that have begun: such a call may take longer.
+# How many seconds the closing of an iterator waits for calls that have begun: such a call may take
+# longer.
 _LONGEST_LEAVING = 0.15
 
 # What a sampler yields: the number of a sample, or those of the samples of a batch.
@@ -49,12 +50,12 @@ def samples_of(
         threads: call ``__getitem__`` and ``collate`` ahead of the consumer; 0: the consumer does.
         ahead: how many batches are kept ready, if there are threads.
 
-    Raises what ``__getitem__`` and ``collate`` raise, in place of the batch. Whoever leaves the
-    iterator, by Ctrl-C or otherwise, ends the threads between two calls of ``__getitem__``.
+    Raises what ``__getitem__`` and ``collate`` raise, in place of the batch. Leaving the iterator,
+    by Ctrl-C or otherwise, ends the threads between two calls of ``__getitem__``.
     """
 
     at_once = getattr(dataset, "__getitems__", None) if in_batches else None
-    left = Event()  # nobody wants any more batches
+    left = Event()  # no more batches are wanted
 
     def sample(i: Any) -> Any:
         if left.is_set():

@@ -28,7 +28,7 @@ class IteratedSamples:
     """The passes of a data set, and where the last one stands.
 
     A state has two texts of JSON: ``samples`` is that of the data set, and ``iterator`` that of the
-    iterator of a pass that goes on; None where the one or the other has no ``state_dict`` and
+    iterator of a pass that is under way; None where the one or the other has no ``state_dict`` and
     ``load_state_dict``. Texts and no dicts, because checkpoints of torch.distributed only give back
     the keys that there are before loading. ``over`` tells that the pass has no more samples: the
     last batch, if it is not full, is delivered when the data set may stand in the next pass.
@@ -38,7 +38,7 @@ class IteratedSamples:
         self._dataset = dataset
         self._iterator: Iterator[Any] | None = None  # of the pass that runs
         self._over = False  # whether that has no more samples
-        self._loaded: dict[str, Any] | None = None  # what the next pass goes on from
+        self._loaded: dict[str, Any] | None = None  # what the next pass resumes from
         self._between = False  # whether the data set was given the state of an end of a pass
         self._asked = False  # for samples of a batch that is not delivered yet
 
@@ -46,8 +46,8 @@ class IteratedSamples:
         """What ``load`` takes.
 
         Raises:
-            Error: a state is not what JSON gives back as it was, or it is one behind samples of a
-                batch that nobody has.
+            Error: a state is not what JSON gives back as it was, or the pass stands within a batch
+                that is not delivered yet.
         """
         if self._loaded is not None:
             return dict(self._loaded)
@@ -62,7 +62,7 @@ class IteratedSamples:
         return {"samples": _text(self._dataset), "iterator": _text(iterator), "over": self._over}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """The next pass goes on from a state.
+        """The next pass resumes from a state.
 
         Raises:
             Error: it is no such state, or that of a data set which has a state, and this one does
@@ -88,13 +88,13 @@ class IteratedSamples:
         self._loaded = None
 
     def end(self) -> None:
-        """The pass that runs is over, and was so for whoever has its batches."""
+        """The running pass is over, and its batches have been delivered."""
         self._iterator, self._over = None, False
 
     def begin(self, size: int | None, drop_last: bool, taken: int) -> Iterator[Any]:
-        """Samples, or lists of ``size`` of them, of the next pass, behind ``taken`` of these.
+        """Samples, or lists of ``size`` of them, of the next pass, after ``taken`` of these.
 
-        If it raises, the pass after goes on from the same state.
+        If it raises, the next pass resumes from the same state.
 
         Raises:
             Error: the data set's iterator has no ``load_state_dict``, or the pass ends before.

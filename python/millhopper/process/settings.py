@@ -36,7 +36,7 @@ def allow_exec(allowed: bool = True) -> None:
     A name ``pipe:COMMAND`` stands for what the command writes. Its words stand between blanks, a
     pair of ``'`` or ``"`` holds a word together, and everything else means itself, because no shell
     sees it. The command is started when the first record is read, and gets no standard input. If it
-    ends with another status than 0, that is an error behind all that it has written, with the last
+    ends with another status than 0, that is an error after all that it has written, with the last
     line of its standard error. When its reader is reset or goes away, it is ended: by SIGTERM and,
     50 ms later, by SIGKILL, for all that it has started, too.
 
@@ -61,7 +61,7 @@ def allow_local_entries(allowed: bool = True) -> None:
 
     An ``image_list`` that comes from a server names files beside it and on servers, and below the
     folder ``root`` if that is given. Other files, such as ``/home/me/a.png``, are refused, because
-    whoever has written the list would have them read.
+    the author of the list could otherwise have them read.
 
     Args:
         allowed: ``False`` forbids it again, for lists that are not opened yet.
@@ -125,7 +125,7 @@ def set_index(enabled: bool = True) -> None:
     ``FILE.mhi``, or in the cache (``set_cache``) for a file on a server or in a folder that cannot
     be written to. Nothing is left of a file of which a part could not be read or is left out, and
     of one that changes meanwhile. An index that cannot be written is one warning on standard error,
-    and the file is read as ever. Formats without indexes are read as ever, too.
+    and the file is read without one, as are formats without indexes.
 
     Args:
         enabled: ``False`` leaves none, of files that are opened from now on.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats and stores of the package's extras: packages of their own, loaded when needed.
+"""Formats and stores of the package's extras: separate packages, loaded when needed.
 
 That such a package is installed (``pip install millhopper[parquet]``) is the user's permission to
 load its plugin. An import of Millhopper looks for none: the first program that names one of their

@@ -94,7 +94,7 @@ class Chain:
         if self._names is not None:
             self._core.set_names(self._names)
         self._variable = self._core.variable
-        if isinstance(program, str):  # that somebody has written; readers on readers are bytes
+        if isinstance(program, str):  # that a user has written; readers on readers are bytes
             self._warn(self._core.warnings())
         self._epoch = 0
         self._names_from: _core.Function | None = None
@@ -130,7 +130,7 @@ class Chain:
         seed: int = 0,
         functions: Iterable[Held] = (),
     ) -> Self:
-        """The reader that an operator creates in a program of its own."""
+        """The reader that an operator creates in its own program."""
         checked_text("operator", operator)
         checked_text("name", name)
         title = "startup program"
@@ -180,7 +180,7 @@ class Chain:
         names: Names,
         functions: Iterable[Held],
     ) -> Self:
-        """The reader that an operator creates behind a program, with the seed of this reader."""
+        """The reader that an operator creates at the end of a program, with this reader's seed."""
         variable = checked_text("name", variable)
         text = _with_reader(program, self._name, operator, variable, attributes, slots, inputs)
         made = type(self)(

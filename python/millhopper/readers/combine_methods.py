@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class CombineMethods(Chain):
     """What Reader can do with other readers. Each method returns a new reader.
 
-    The new reader has chains of its own: where two of the readers stand on the same files, each of
+    The new reader has its own chains: where two of the readers stand on the same files, each of
     them reads these. Readers of chains that have the same name get another one (``files_2``). If
     the names of slots are those that a function of ``map`` returns, files are opened to learn them.
 

@@ -33,7 +33,7 @@ class DecorateMethods(Chain):
             seed: decides the order.
             reshuffle: False: every pass has the same order, which ``seed`` and the reader's own
                 seed alone decide. Then ``take`` and ``skip`` divide the elements into two parts
-                that have none in common, in all passes. Put another ``shuffle`` behind the part
+                that have none in common, in all passes. Put another ``shuffle`` after the part
                 that is trained on::
 
                     shuffled = files.shuffle(100_000, seed=1, reshuffle=False)
@@ -86,7 +86,7 @@ class DecorateMethods(Chain):
 
         Processes that train together must make the same number of steps, or they wait for each
         other for ever: ``.shard(n, i, even="pad").batch(64)`` yields as many batches, of the same
-        sizes, in each of them. Put ``batch`` behind ``shard``, as here. In front of it whole
+        sizes, in each of them. Put ``batch`` after ``shard``, as here. In front of it whole
         batches are dealt: each process gets as many, but one may get the short last one.
         Decorators that leave elements out or make others of them, such as ``filter``, ``pack``
         and ``bucket``, belong in front of ``shard``.
@@ -103,10 +103,10 @@ class DecorateMethods(Chain):
                 ``open_files``.
             even: what becomes of the last ``num_shards`` elements of a pass that ends within them.
                 ``"none"``: the first parts get one element more than the others. ``"pad"``: every
-                part gets one, for which the pass goes on with its own first elements: of ``total``
-                elements, part ``index`` gets number ``(k * num_shards + index) % total`` in round
-                ``k``, as with torch's ``DistributedSampler``. ``"drop"``: no part gets one. The
-                number of elements need not be known beforehand. Not for chunks.
+                part gets one, for which the pass continues with its own first elements: of
+                ``total`` elements, part ``index`` gets number ``(k * num_shards + index) % total``
+                in round ``k``, as with torch's ``DistributedSampler``. ``"drop"``: no part gets
+                one. The number of elements need not be known beforehand. Not for chunks.
             name: of the new reader.
 
         Raises:
@@ -132,14 +132,14 @@ class DecorateMethods(Chain):
     def take(self, count: int, *, name: str = "") -> Self:
         """Yields the first ``count`` elements of each pass; fewer, if there are fewer.
 
-        Behind ``shuffle`` these are others in each pass, unless that has ``reshuffle=False``.
+        After ``shuffle`` these are others in each pass, unless that has ``reshuffle=False``.
         """
         return self.decorate("create_take_reader", name=name, count=count)
 
     def skip(self, count: int, *, name: str = "") -> Self:
-        """Yields the elements of each pass behind the first ``count``, which are not loaded.
+        """Yields the elements of each pass after the first ``count``, which are not loaded.
 
-        Behind a ``shuffle`` that has not ``reshuffle=False``, and whatever else orders each pass
+        After a ``shuffle`` that has not ``reshuffle=False``, and whatever else orders each pass
         anew, it is a warning: see there how to divide elements for validation.
         """
         return self.decorate("create_skip_reader", name=name, count=count)
@@ -186,16 +186,16 @@ class DecorateMethods(Chain):
     ) -> Self:
         """Keeps the elements of a pass, in memory or on a disk; later passes read them from there.
 
-        Every pass is the same, that of the first pass, so put ``shuffle`` behind it, not before it.
+        Every pass is the same, that of the first pass, so put ``shuffle`` after it, not before it.
 
         In memory, the first elements of a pass are kept, and later passes read only the others. On
         a disk, a whole pass is kept in a file, for later passes and later processes. The file is
         used as long as the steps before ``cache``, the seed of this reader, and the paths, sizes
         and times of change of the files that these steps name are the same; otherwise another one
         is written. A damaged file is noticed and written again. Where a disk has no room, the
-        reader says so once on standard error, and reads on without. A loop that goes on from a
-        state needs no file: what it lacks is read again. A pass in which it was saved while the
-        file was written is not kept; the next one is. ::
+        reader says so once on standard error, and continues without it. A resumed loop needs no
+        file: what it lacks is read again. A pass in which it was saved while the file was written
+        is not kept; the next one is. ::
 
             reader = images.apply("resize", height=64, width=64).cache(
                 directory="/scratch/cache", disk_bytes=50 << 30

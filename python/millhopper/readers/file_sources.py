@@ -78,7 +78,7 @@ class FileSources(Chain):
                 and RecordIO files none if their manifest stores slots, as ``recordio write`` and
                 ``create_recordio_writer`` have it do; it may tell their names, too. Of files
                 without, ``"infer"`` takes those that the first records have: the first file is
-                opened at once, and records behind its first chunk that do not fit are an error,
+                opened at once, and records after its first chunk that do not fit are an error,
                 which says what they have.
             fields: what structured formats (tables, JSON, Examples ...) cut from a record: entries
                 ``"name dtype[dims] option=value ..."``, or a dict of slots to such entries, in
@@ -87,8 +87,8 @@ class FileSources(Chain):
             names: names of the slots if neither ``slots`` nor ``fields`` is given, or the slots
                 are inferred; by default those that are stored with RecordIO files.
             seed: seed of all random choices in this chain. What is drawn for a record depends on it
-                and on the number of the record, not on its file. So ranks that open files of their
-                own need a seed each (``seed=1000 * seed + rank``), or record ``n`` of every rank is
+                and on the number of the record, not on its file. So ranks that open their own files
+                need a seed each (``seed=1000 * seed + rank``), or record ``n`` of every rank is
                 cropped and flipped alike; ranks that open all files and take a ``shard`` need none.
             name: the reader's name in error messages and programs; it tells apart what sources that
                 are combined draw for records of one number.

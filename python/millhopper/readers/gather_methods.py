@@ -78,9 +78,9 @@ class GatherMethods(Chain):
             pad_length: the length of the padded sequences; by default (0) that of the longest
                 sequence of the batch.
             pad_multiple: without ``pad_length``, the length is rounded up to a multiple of this.
-            pad_values: what is behind shorter sequences: one number, or one for each ragged slot.
+            pad_values: what follows shorter sequences: one number, or one for each ragged slot.
             lengths: add a slot int64 [batch, 1] with the lengths of the sequences for each slot
-                that is padded, behind all other slots; that of ``text`` is called ``text_length``.
+                that is padded, after all other slots; that of ``text`` is called ``text_length``.
             drop_last: leave out a last batch that is not full.
             name: of the new reader.
 
@@ -184,7 +184,7 @@ class GatherMethods(Chain):
             slot: the slot whose steps are the tokens, by number or name.
             count: ``"sum"`` counts the steps of all elements, ``"padded"`` the number of elements
                 times the length that the longest is padded to.
-            overlong: an element of more tokens is an ``"error"``, or a batch of its own
+            overlong: an element of more tokens is an ``"error"``, or makes a batch alone
                 (``"alone"``).
             drop_last: leave out the last batch of a pass.
             pad: pad sequences as ``padded_batch`` does; otherwise they stay ``Ragged``.

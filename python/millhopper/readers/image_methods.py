@@ -40,7 +40,7 @@ class ImageMethods(OperatorMethods):
     draw by that of the files' reader (``files``) and of the operator, and if the operator is used
     again, how often it has been: ``files.flip``, ``files.flip_2``. So readers of different files
     draw equal numbers for equal records unless something tells them apart: give ranks that open
-    files of their own, instead of ``shard`` of all files, a ``seed`` each where they open them
+    their own files, instead of ``shard`` of all files, a ``seed`` each where they open them
     (``seed=1000 * seed + rank``), and sources that are mixed a ``name``.
 
     Source: names and distributions of torchvision.transforms; ``executor --list_ops TYPE`` says of

@@ -63,7 +63,7 @@ class KerasReader(keras.utils.PyDataset):  # type: ignore[misc]
             ) from None
 
     def __getitem__(self, index: int) -> Any:
-        """The next batch; behind the last one, the first of the next pass.
+        """The next batch; after the last one, the first of the next pass.
 
         Raises:
             IndexError: a pass has no batches.

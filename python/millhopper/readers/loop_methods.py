@@ -39,8 +39,8 @@ class LoopMethods(Chain, StateMethods):
     def set_epoch(self, epoch: int) -> None:
         """The next loop will be pass number ``epoch``, from 0: the same order in every process.
 
-        After ``load_state_dict`` the pass that was saved goes on if it is this one, and otherwise
-        this one begins.
+        After ``load_state_dict`` the saved pass is resumed if it is this one; otherwise this one
+        begins.
 
         Raises:
             TypeError: it is no integer.

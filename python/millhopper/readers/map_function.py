@@ -52,8 +52,8 @@ def current_record() -> RecordId:
             rng = np.random.default_rng([seed, at.pass_number, at.sample])
             return {"x": element["x"] + rng.normal(size=element["x"].shape)}
 
-    Where ranks open files of their own, instead of taking a ``shard`` of all files, the rank has to
-    be one of the numbers, too: each rank has a first sample, a second ...
+    Where ranks open their own files, instead of taking a ``shard`` of all files, the rank has to be
+    one of the numbers, too: each rank has a first sample, a second ...
 
     Raises:
         Error: this thread runs no function of ``map`` or ``filter``, and no ``__getitem__`` of a

@@ -219,8 +219,8 @@ class MemorySources(Chain):
             source: has ``__arrow_c_stream__``, as tables of pyarrow, polars, DuckDB and pandas
                 have. It is called for each pass. A source that can be read only once (an iterator
                 of batches) has one pass, and the next one is an error. It must not change while it
-                is read. A loop that goes on from a state asks for the stream anew, which must have
-                the same batches, and skips through it; a second time for elements in a window.
+                is read. A resumed loop asks for the stream anew, which must have the same batches,
+                and skips through it; a second time for elements in a window.
             fields: the columns that become slots, as for ``open_files``; ``readers/formats`` tells
                 under ``arrow`` what becomes of each type. By default all columns for which fields
                 can be guessed from the schema; pass them for a source that can be read only once

@@ -52,7 +52,7 @@ class OperatorMethods(Chain):
                 them: ``{"X": "price", "Y": "factor"}``. By default the slot that the last ``apply``
                 wrote, if that made this reader, or the only slot.
             output: the slot that the operator's first output becomes: one of this reader, whose
-                place it takes, or a new one behind the others; or such slots by output: ``{"Out":
+                place it takes, or a new one after the others; or such slots by output: ``{"Out":
                 "tokens", "Length": "length"}``. By default it takes the place of the first slot
                 that is read.
             name: of the new reader, which random choices of the operator depend on. Without it

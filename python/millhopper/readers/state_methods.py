@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of Reader and DataLoader that save where a loop stands, so that another one goes on."""
+"""Methods of Reader and DataLoader that save where a loop stands, so that another one can
+resume."""
 
 from __future__ import annotations
 
@@ -55,11 +56,11 @@ class StateMethods(StateInJson):
     _core: CoreReader
     _epoch: int
     _loop_epoch: int | None = None  # the pass that was begun last
-    _loaded = False  # whether the next loop goes on from a state that was loaded
+    _loaded = False  # whether the next loop resumes from a state that was loaded
     _position: bytes | None = None  # where in its pass, if that is not the beginning
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the last loop stands: behind the element that it has delivered last.
+        """Where the last loop stands: after the element that it has delivered last.
 
         What is read ahead, or waits in a window, makes no difference. ::
 
@@ -74,7 +75,7 @@ class StateMethods(StateInJson):
                 train(batch)
 
         The state of a loop that was left is where it was left. A state of a loop that has ended, or
-        before the first one, is the beginning of the next pass; behind the last element, before the
+        before the first one, is the beginning of the next pass; after the last element, before the
         loop has ended, it is what is left of the pass: nothing. It holds numbers and bytes and
         nothing else: a few bytes for each element in a window, and a few kilobytes.
 
@@ -89,7 +90,7 @@ class StateMethods(StateInJson):
         return new_state("Reader", epoch=epoch, position=position)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The next loop goes on from a state that a reader like this one has returned.
+        """The next loop resumes from a state that a reader like this one has returned.
 
         The reader must have the same steps, names, seeds and files; the number of threads may be
         another one. The files are opened when the loop begins.
@@ -104,7 +105,7 @@ class StateMethods(StateInJson):
         self._epoch, self._position, self._loaded = epoch, position, True
 
     def _begin(self) -> Loop:
-        """Begins the next pass, or goes on with one."""
+        """Begins the next pass, or resumes one."""
         loop = self._core.begin(self._epoch, self._position)
         self._loop_epoch = self._epoch
         self._epoch += 1
@@ -112,7 +113,7 @@ class StateMethods(StateInJson):
         return loop
 
     def _go_to(self, epoch: int) -> None:
-        """The next loop begins this pass, unless it goes on in it anyway."""
+        """The next loop begins this pass, unless it resumes it anyway."""
         if epoch == self._epoch:
             return
         self._epoch, self._position, self._loaded = epoch, None, False

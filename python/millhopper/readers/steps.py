@@ -30,7 +30,7 @@ class Step:
             and what the operator draws depends on it.
         inputs: by the operator's input, the slots that it reads.
         outputs: by the operator's output, the slot that it writes: one of the element, whose place
-            it takes, or a new one behind the others.
+            it takes, or a new one after the others.
         attributes: of the operator.
     """
 

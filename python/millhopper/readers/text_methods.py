@@ -75,7 +75,7 @@ class TextMethods(OperatorMethods):
             pattern: how text is divided before bytes are merged: ``"gpt2"``, ``"cl100k"`` or
                 ``"none"``.
             dtype: ``"int64"`` or ``"int32"``.
-            eos: a token that stands behind those of each text, such as 50256 of GPT-2's
+            eos: a token that stands after those of each text, such as 50256 of GPT-2's
                 ``<|endoftext|>``; None: none does.
             slot: the text.
             output: the slot for the tokens.
@@ -187,7 +187,7 @@ class TextMethods(OperatorMethods):
         slot: str | None = None,
         output: str | None = None,
     ) -> Self:
-        """Sequences become ``[sequences, length, ...]``, with a value behind the shorter ones.
+        """Sequences become ``[sequences, length, ...]``, with a value after the shorter ones.
 
         Args:
             length: None is that of the longest sequence of the element, or batch.

@@ -66,7 +66,7 @@ class View(StateInJson, NoArray, Generic[Array]):
         return self.reader.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The next loop goes on from a state; see ``Reader.load_state_dict``."""
+        """The next loop resumes from a state; see ``Reader.load_state_dict``."""
         self.reader.load_state_dict(state_dict)
 
     def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays]]:

@@ -25,7 +25,7 @@ std::string Wrapped(const std::string& text, const std::string& indent) {
   return wrapped + line + "\n";
 }
 
-// Replaces `name` by `called` where it is the first word of a line or behind a pipe.
+// Replaces `name` by `called` where it is the first word of a line or after a pipe.
 std::string Renamed(const std::string& text, const std::string& name, const std::string& called) {
   std::istringstream lines(text);
   std::string renamed;
@@ -92,7 +92,7 @@ CommandHelp CalledAs(CommandHelp help, const std::string& called) {
 std::vector<std::string> Paragraphs(const std::string& text) {
   std::vector<std::string> paragraphs;
   std::istringstream lines(text);
-  bool open = false;  // whether the next line of words goes on with the last paragraph
+  bool open = false;  // whether the next line of words continues the last paragraph
   for (std::string line; std::getline(lines, line);) {
     const bool words = !line.empty() && line[0] != ' ';
     if (words && open) {

@@ -35,7 +35,7 @@ void Histogram::Add(double value) {
   while (BinOf(highest_) - BinOf(lowest_) >= static_cast<double>(kBins)) Widen();
   const double lowest = BinOf(lowest_);
   if (lowest < first_) {
-    // There is room behind the last bin that is used.
+    // There is room after the last bin that is used.
     const auto by = static_cast<size_t>(first_ - lowest);
     std::move_backward(std::begin(bins_), std::end(bins_) - by, std::end(bins_));
     std::fill_n(bins_, by, 0);

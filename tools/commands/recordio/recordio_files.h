@@ -11,8 +11,8 @@
 
 namespace millhopper {
 
-// Calls visit for each file. If it throws, prints the error and goes on with the next file. Returns
-// the exit code of the first error, or 0. Throws on a request to stop.
+// Calls visit for each file. If it throws, prints the error and continues with the next file.
+// Returns the exit code of the first error, or 0. Throws on a request to stop.
 int VisitFiles(const std::vector<std::string>& names,
                const std::function<void(const FormatChoice& file)>& visit);
 

@@ -58,8 +58,8 @@ void StartLogging(const char* program) {
 
 int ReportError() {
   const Error error = CurrentError();
-  // What was printed before comes first where both go to one place. If nobody reads standard output
-  // any more, the error is still printed.
+  // What was printed before comes first where both go to one place. If standard output is closed,
+  // the error is still printed.
   signal(SIGPIPE, SIG_IGN);
   std::cout.flush();
   fflush(stdout);

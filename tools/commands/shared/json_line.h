@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands print with --json: values of JSON, each on a line of its own.
+// What commands print with --json: values of JSON, each on its own line.
 #ifndef MILLHOPPER_TOOLS_COMMANDS_SHARED_JSON_LINE_H_
 #define MILLHOPPER_TOOLS_COMMANDS_SHARED_JSON_LINE_H_
 

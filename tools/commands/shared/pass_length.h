@@ -12,7 +12,7 @@
 namespace millhopper {
 
 // How many elements a whole pass has, if the files tell it; it may open them. Nothing if that
-// fails: whoever reads the pass meets what is wrong with it, in its place. Any thread.
+// fails: reading the pass reports the error in its place. Any thread.
 std::optional<uint64_t> LengthIfTold(const ReaderHolder& reader);
 std::optional<uint64_t> LengthIfTold(const ReaderBase& reader);
 

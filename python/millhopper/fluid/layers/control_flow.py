@@ -65,9 +65,9 @@ class While:
             ...
             layers.less_than(i, n, cond=more)  # writes the same variable
 
-    Each step has variables of its own for what the block declares; those declared outside are read
-    and written by name. A read at the end of the data ends the run with an error unless
-    ``has_next`` decides the loop.
+    Each step has its own variables for what the block declares; those declared outside are read and
+    written by name. A read at the end of the data ends the run with an error unless ``has_next``
+    decides the loop.
 
     Source: PaddlePaddle's fluid.layers, 2018.
     """
@@ -308,7 +308,7 @@ class Switch:
         """What is written within runs if the condition holds and none before it does.
 
         Raises:
-            ValueError: outside of the ``with``, or behind the default.
+            ValueError: outside of the ``with``, or after the default.
             TypeError: the condition is no variable or holds no bool.
         """
         if not self._inside or self._has_default:

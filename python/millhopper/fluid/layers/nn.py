@@ -48,7 +48,7 @@ def fc(
     """A fully connected layer: act(input weights + bias).
 
     Args:
-        input: float [n, ...], or several, each with weights of its own, whose products are added.
+        input: float [n, ...], or several, each with its own weights, whose products are added.
         size: how many values come out of each row.
         num_flatten_dims: how many of the first axes are rows; the others are laid end to end.
         param_attr: of the weights [values of a row, size], or one for each input; ``Xavier`` by

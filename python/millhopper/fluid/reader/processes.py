@@ -52,7 +52,7 @@ class ReaderProcessError(RuntimeError):
 def multiprocess_reader(
     readers: Sequence[PythonReader[Any]], use_pipe: bool = True, queue_size: int = 1000
 ) -> PythonReader[Any]:
-    """Returns a reader of the items of all `readers`, each of which runs in a process of its own.
+    """Returns a reader of the items of all `readers`, each of which runs in its own process.
 
     Order: with `use_pipe` a pass takes one item of each reader in turn and leaves out readers that
     have ended, so the order depends on the readers alone; each reader reads ahead what fits into
