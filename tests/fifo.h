@@ -30,7 +30,7 @@ class Fifo {
   const std::string path_;
 };
 
-// Writes a content once, to whoever reads all of it.
+// Writes a content once, to the process that reads all of it.
 class FifoWriter {
  public:
   FifoWriter(const Fifo& fifo, const std::string& content)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that leaves a wait (CancelScope), as one that helps others does, and then goes on.
+// A thread that leaves a wait (CancelScope), as one that helps others does, and then continues.
 #ifndef MILLHOPPER_TESTS_LEFT_WAITS_H_
 #define MILLHOPPER_TESTS_LEFT_WAITS_H_
 

@@ -2,7 +2,7 @@
 // Golden programs: every folder of tests/programs holds a startup program, in most cases a main
 // program, and the output that they print, with the error that ends them if there is one. Where
 // there is a resumed.pbtxt, too, it is run afterwards as another process would run it: in a new
-// scope, behind the startup program, with the files that the main program has written. Each is run
+// scope, after the startup program, with the files that the main program has written. Each is run
 // with several numbers of threads.
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// What a startup program prints, and a main program behind it if there is one, followed by
+// What a startup program prints, and a main program after it if there is one, followed by
 // "error: ..." if they end with an error.
 std::string OutputOfRun(const std::string& folder, const std::string& main,
                         const Settings& settings) {

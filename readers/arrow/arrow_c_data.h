@@ -2,8 +2,8 @@
 // The Arrow C data interface and C stream interface: how columns in memory pass from one library to
 // another without a copy, and without either knowing the other. The structs, their names and the
 // names of the guards are what the two standards demand; a library of Arrow that is included beside
-// this header brings the same. A struct that was released has a null `release`. Source:
-// https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html.
+// this header brings the same. A struct that was released has a null `release`.
+// Source: https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html.
 #ifndef MILLHOPPER_READERS_ARROW_ARROW_C_DATA_H_
 #define MILLHOPPER_READERS_ARROW_ARROW_C_DATA_H_
 

@@ -19,7 +19,7 @@ uint64_t AllocationCount() { return allocations.load(std::memory_order_relaxed);
 
 }  // namespace millhopper
 
-// Sanitizers bring a malloc of their own; with them, nothing is counted.
+// Sanitizers bring their own malloc; with them, nothing is counted.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // glibc's own names of its functions. free need not be replaced, since the memory is glibc's.
 extern "C" {

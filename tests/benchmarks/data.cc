@@ -95,7 +95,7 @@ void WriteWhole(const std::string& path, const std::function<void(std::ostream*)
   std::filesystem::rename(partial, path);
 }
 
-// Images one after another, as `write` wants them, with the bytes that go before and behind all.
+// Images one after another, as `write` wants them, with the bytes that precede and follow all.
 void WriteImages(const DataSet& set, const std::string& head, const std::string& tail,
                  const std::function<void(uint64_t, const std::string&, std::ostream*)>& write) {
   const RandomKey key(kSeed, 1, "idx");

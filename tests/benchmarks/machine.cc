@@ -16,7 +16,7 @@ namespace {
 // Far larger than any cache.
 constexpr size_t kCopiedBytes = size_t{256} << 20;
 
-// Bytes per second that `threads` threads copy together, each in memory of its own.
+// Bytes per second that `threads` threads copy together, each in its own memory.
 double CopyRate(std::vector<std::pair<std::vector<char>, std::vector<char>>>* pairs,
                 size_t threads) {
   const auto copy = [&](size_t i) {

@@ -49,8 +49,8 @@ double ThreadSeconds();
 // The peak of the resident memory since the last ResetPeak, in bytes.
 uint64_t PeakBytes();
 void ResetPeak();
-// The resident memory that is no page of a file (RssAnon), looked at a hundred times a second by a
-// thread of its own, since the kernel keeps no peak of it. What a process that maps files takes
+// The resident memory that is no page of a file (RssAnon), looked at a hundred times a second by
+// its own thread, since the kernel keeps no peak of it. What a process that maps files takes
 // besides their pages: these are the page cache's, and leave as soon as memory is needed.
 class OwnMemoryWatch {
  public:

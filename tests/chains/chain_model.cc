@@ -325,7 +325,7 @@ ExpectedStream Gathered(const proto::OpDesc& op, const ExpectedStream& in) {
   return Deduped(in, size("entries"));
 }
 
-// Of each pass these readers yield the first elements, those behind the first, or the first one
+// Of each pass these readers yield the first elements, those after the first, or the first one
 // again and again.
 ExpectedStream PartAtFirst(const proto::OpDesc& op, const ExpectedStream& in) {
   const auto count = static_cast<size_t>(Number(op, "count"));

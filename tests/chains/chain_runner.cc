@@ -61,7 +61,7 @@ void CheckLength(ReaderHolder* reader, const ExpectedStream& want) {
 }
 
 // Asks for the next element as a thread does that leaves its waits for others, again and again, and
-// then goes on.
+// then continues.
 bool HasNextLeaving(ReaderHolder* reader, Dice* dice) {
   constexpr int64_t kMost = int64_t{1} << 40;  // a thread that asks so often waits for ever
   for (int64_t most = 1;; most *= 2) {
@@ -182,7 +182,7 @@ void RunUnordered(const std::vector<ReaderHolder*>& readers, const ChainModel& m
     }
     const bool early = dice->OneIn(3);
     std::vector<Values> got(readers.size());
-    if (dice->OneIn(2)) {  // each reader on a thread of its own
+    if (dice->OneIn(2)) {  // each reader on its own thread
       std::vector<std::thread> threads;
       threads.reserve(readers.size());
       for (size_t k = 0; k < readers.size(); ++k) {

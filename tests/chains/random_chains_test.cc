@@ -35,7 +35,7 @@ class RandomChains : public ::testing::TestWithParam<Schedule> {
   const ScheduleInForce schedule_{GetParam()};
 };
 
-// Every schedule has cases of its own; together they are twenty thousand.
+// Every schedule has its own cases; together they are twenty thousand.
 TEST_P(RandomChains, YieldWhatTheModelYields) {
   const uint64_t cases = NumberFromEnvironment("MILLHOPPER_CHAIN_CASES", 20000) / kSchedules.size();
   const uint64_t first =

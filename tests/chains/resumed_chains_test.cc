@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random chains that are saved at random places and gone on from yield what they yield without
-// that. MILLHOPPER_CHAIN_CASES and MILLHOPPER_CHAIN_SEED as in random_chains_test.cc.
+// Random chains that are saved at random places and resumed yield what they yield without that.
+// MILLHOPPER_CHAIN_CASES and MILLHOPPER_CHAIN_SEED as in random_chains_test.cc.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -33,7 +33,7 @@ TEST(ResumedChains, YieldWhatTheyYieldOtherwise) {
   EXPECT_EQ(FakeDevice::Get()->TakeViolations(), Strings{});
 }
 
-// Readers that share one are saved and gone on with together.
+// Readers that share one are saved and resumed together.
 TEST(ResumedChains, ReadersOnOneLoseAndDoubleNothing) {
   const uint64_t cases = NumberFromEnvironment("MILLHOPPER_CHAIN_CASES", 20000) / 400;
   const uint64_t first = 6000000 + NumberFromEnvironment("MILLHOPPER_CHAIN_SEED", 1);

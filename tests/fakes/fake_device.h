@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that exists only in tests: its copies run on a thread of their own, late by random
-// amounts, and fail on demand. It notes every access to memory that a copy has not finished with.
+// A device that exists only in tests: its copies run on their own thread, late by random amounts,
+// and fail on demand. It notes every access to memory that a copy has not finished with.
 #ifndef MILLHOPPER_TESTS_FAKES_FAKE_DEVICE_H_
 #define MILLHOPPER_TESTS_FAKES_FAKE_DEVICE_H_
 
@@ -94,7 +94,7 @@ class FakeDevice final : public Device {
   Block* Find(const void* memory, size_t bytes, size_t* offset);
   void Loop();
   void Run(const Copy& copy);
-  // Ends the events behind work that is done.
+  // Ends the events after work that is done.
   void FinishEvents();
 
   const std::string name_;
@@ -116,7 +116,7 @@ class FakeDevice final : public Device {
   std::vector<Block*> reads_;
   size_t reads_ended_ = 0;
   bool lost_ = false;
-  // Events behind all work, and how many copies and reads have to end before.
+  // Events after all work, and how many copies and reads have to end before.
   struct Behind {
     size_t copies;
     size_t reads;

@@ -171,7 +171,7 @@ TEST(DeviceBuffer, IsGivenBackAfterAFailedCopyToo) {
   EXPECT_LT(BufferPool::At(Place(device)).in_use_bytes(), before);
 }
 
-// Memory that a consumer has let go of, while what it has queued on the device still reads it.
+// Memory that a consumer has released while work that it has queued on the device still reads it.
 class BusyMemory : public ::testing::Test {
  protected:
   ~BusyMemory() override {
@@ -180,7 +180,7 @@ class BusyMemory : public ::testing::Test {
     EXPECT_EQ(device_.TakeViolations(), Words{});
     EXPECT_EQ(device_.live_blocks(), lost_blocks_);
   }
-  // Takes buffers, has the device read them, and lets go of them. Returns where they are.
+  // Takes buffers, has the device read them, and releases them. Returns where they are.
   std::vector<char*> TakeReadAndLetGo(int count) {
     std::vector<Ref<Buffer>> buffers;
     std::vector<char*> places;
@@ -218,7 +218,7 @@ TEST_F(BusyMemory, IsWaitedForIfThereIsMuchOfIt) {
   EXPECT_EQ(device_.allocations(), 4u);
 }
 
-// Whoever waits for a device can be made to leave.
+// A thread that waits for a device can be made to leave.
 TEST_F(BusyMemory, IsNotWaitedForByAThreadThatIsToLeave) {
   TakeReadAndLetGo(4);
   RequestStop();

@@ -72,7 +72,7 @@ class HttpServer::Connection {
       if (!ReadMore()) return "";
     }
   }
-  // The body behind a head. Nothing if the client is gone before its end.
+  // The body after a head. Nothing if the client is gone before its end.
   template <typename Pace>
   std::optional<std::string> ReadBody(const std::string& head, const Pace& pace) {
     const std::string length = HeaderOf(head, "Content-Length");

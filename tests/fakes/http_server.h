@@ -43,7 +43,7 @@ enum class HttpTrouble {
   kOtherSize,     // the answer says that the object is longer
   kTooLong,       // the length of the body is said to be more than that of the part
   kOpenEnd,       // the body, of unknown length, does not end until Mend
-  kTooMuch,       // the body, of unknown length, goes on behind the part
+  kTooMuch,       // the body, of unknown length, continues after the part
   kGarbage,       // the answer is not HTTP
 };
 
@@ -82,7 +82,7 @@ class HttpServer {
   // 0.
   void Break(HttpTrouble trouble, int64_t first = 0, int64_t count = INT64_MAX);
   void set_status(int status, int retry_after = -1);
-  // Ends the trouble and lets go of all requests that wait. Replaced objects come back.
+  // Ends the trouble and answers all requests that wait. Replaced objects come back.
   void Mend();
   // Whether a request was in trouble.
   bool hit() const;

@@ -98,7 +98,7 @@ Target TargetOf(const std::string& head) {
           question < words[1].size() ? words[1].substr(question + 1) : ""};
 }
 
-// The text behind `name` up to a comma or the end.
+// The text after `name` up to a comma or the end.
 std::string PartOf(const std::string& text, const std::string& name) {
   const size_t begin = text.find(name);
   if (begin == std::string::npos) return "";

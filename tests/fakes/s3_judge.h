@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An object store of one bucket, "bucket", in front of the objects of an HTTP server: it checks
-// signatures by a computation of its own, lists what there is, takes objects as a whole and by
-// parts, and says in XML what is wrong.
+// signatures by its own computation, lists what there is, takes objects as a whole and by parts,
+// and says in XML what is wrong.
 #ifndef MILLHOPPER_TESTS_FAKES_S3_JUDGE_H_
 #define MILLHOPPER_TESTS_FAKES_S3_JUDGE_H_
 
@@ -38,7 +38,7 @@ class S3Judge {
   // The next so many times that parts are to be put together, an error comes after the answer has
   // begun with success.
   void BreakUploads(int64_t times);
-  // The next so many times the upload is forgotten, as one that somebody else has given up.
+  // The next so many times the upload is forgotten, as one that another client has aborted.
   void ForgetUploads(int64_t times);
   // How many uploads by parts have begun and have not ended.
   size_t open_uploads() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file in chunks that does what a test says: how many records, which errors, when it goes on.
+// A file in chunks that does what a test says: how many records, which errors, when it continues.
 #ifndef MILLHOPPER_TESTS_FAKES_SCRIPTED_FILE_H_
 #define MILLHOPPER_TESTS_FAKES_SCRIPTED_FILE_H_
 

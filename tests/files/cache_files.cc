@@ -10,7 +10,7 @@
 namespace millhopper {
 namespace {
 
-constexpr size_t kSlotsAt = 24;       // behind the magic number and the key
+constexpr size_t kSlotsAt = 24;       // after the magic number and the key
 constexpr size_t kSlotBytes = 16;     // of a slot without its dims
 constexpr size_t kRankAt = 12;        // in a slot
 constexpr size_t kCheckedBytes = 16;  // of a block, before its checksum

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cache files (readers/cache/cache_file.h) that nobody has written, with the checksums that they
+// Cache files (readers/cache/cache_file.h) that no writer has made, with the checksums that they
 // need to be read at all.
 #ifndef MILLHOPPER_TESTS_FILES_CACHE_FILES_H_
 #define MILLHOPPER_TESTS_FILES_CACHE_FILES_H_

@@ -15,7 +15,7 @@ namespace millhopper {
 // Values of an image: slopes and a little noise, different in each channel and for each seed.
 std::vector<uint8_t> SomePixels(const ImageShape& shape, uint32_t seed = 1);
 
-// EXIF data behind its mark "Exif\0\0": a TIFF structure with an orientation.
+// EXIF data after its mark "Exif\0\0": a TIFF structure with an orientation.
 std::string ExifWith(int orientation, bool little_endian = true);
 
 struct JpegOptions {
@@ -27,7 +27,7 @@ struct JpegOptions {
   bool one_scan_each = false;  // a scan for each component
   bool as_rgb = false;         // colours are stored as they are, not as YCbCr
   int restart_rows = 0;        // a restart marker after so many rows of MCUs
-  std::string exif;            // for a segment of its own, behind "Exif\0\0"
+  std::string exif;            // for its own segment, after "Exif\0\0"
 };
 // Images of 1, 3 or 4 channels; four are CMYK, stored as YCCK unless as_rgb, with Adobe's marker.
 std::string EncodeJpeg(const std::vector<uint8_t>& pixels, const ImageShape& shape,
@@ -55,7 +55,7 @@ PngImage ReadPng(const std::string& bytes);
 
 struct WebpOptions {
   bool lossless = true;
-  std::string exif;  // for a chunk of its own
+  std::string exif;  // for its own chunk
   bool animated = false;
 };
 // Images of 3 or 4 channels.

@@ -41,8 +41,8 @@ struct FieldFormat {
 const std::vector<FieldFormat>& FieldFormats();
 const FieldFormat& FieldFormatOf(const std::string& tag);
 
-// Writes a file of this path. If the format has shards, the path is that of the index, in a folder
-// of its own, which is made.
+// Writes a file of this path. If the format has shards, the path is that of the index, in its own
+// folder, which is made.
 void WriteFieldFile(const FieldFormat& format, const std::string& path, int64_t first,
                     int64_t records, int64_t chunk_records);
 

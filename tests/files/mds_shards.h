@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders of MDS shards for tests, written by code of their own.
+// Folders of MDS shards for tests, written by their own code.
 #ifndef MILLHOPPER_TESTS_FILES_MDS_SHARDS_H_
 #define MILLHOPPER_TESTS_FILES_MDS_SHARDS_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of MXNet's RecordIO for tests, written by code of their own.
+// Files of MXNet's RecordIO for tests, written by their own code.
 #ifndef MILLHOPPER_TESTS_FILES_MXNET_RECORDS_H_
 #define MILLHOPPER_TESTS_FILES_MXNET_RECORDS_H_
 
@@ -53,7 +53,7 @@ inline std::string MxnetIndex(const std::vector<std::string>& records) {
   return index;
 }
 
-// An image behind its header; one label stands in the header unless `flag` says otherwise.
+// An image after its header; one label stands in the header unless `flag` says otherwise.
 inline std::string MxnetImage(const std::vector<float>& labels, uint64_t id,
                               const std::string& image, bool flag = false) {
   const bool behind = flag || labels.size() != 1;

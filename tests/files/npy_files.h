@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays as numpy stores them, and zip files of them, written by code of their own.
+// Arrays as numpy stores them, and zip files of them, written by their own code.
 #ifndef MILLHOPPER_TESTS_FILES_NPY_FILES_H_
 #define MILLHOPPER_TESTS_FILES_NPY_FILES_H_
 

@@ -151,7 +151,7 @@ class ParquetWriter {
     for (const T value : values) bytes += LittleEndian(value);
     return bytes;
   }
-  // Levels of 0 and 1, each a run of its own.
+  // Levels of 0 and 1, each its own run.
   static std::string Levels(const std::vector<int>& levels) {
     std::string runs;
     for (const int level : levels) runs += Varint(2) + static_cast<char>(level);

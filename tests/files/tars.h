@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tar archives for tests, written by code of their own.
+// Tar archives for tests, written by their own code.
 #ifndef MILLHOPPER_TESTS_FILES_TARS_H_
 #define MILLHOPPER_TESTS_FILES_TARS_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecord files for tests, written by code of their own.
+// TFRecord files for tests, written by their own code.
 #ifndef MILLHOPPER_TESTS_FILES_TFRECORDS_H_
 #define MILLHOPPER_TESTS_FILES_TFRECORDS_H_
 

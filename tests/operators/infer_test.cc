@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operator says what it makes before it runs. Each one is run here with tensors of its own,
-// and RunOp compares. The tests of an operator compare more of its cases in the same way.
+// Every operator says what it makes before it runs. Each one is run here with its own tensors, and
+// RunOp compares. The tests of an operator compare more of its cases in the same way.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one operator as a program of its own, and compares gradients with numerical differences.
+// Runs one operator as a separate program, and compares gradients with numerical differences.
 #ifndef MILLHOPPER_TESTS_OPERATORS_RUN_OP_H_
 #define MILLHOPPER_TESTS_OPERATORS_RUN_OP_H_
 
@@ -27,9 +27,9 @@ struct RunOpOptions {
   bool dims_by_values = false;
 };
 
-// Runs one operator as a program of its own, checked as every program is, and returns its outputs
-// by slot. Expects them to agree with the operator's rule (OpSchema::Infer). The variable of slot X
-// is called x_variable, those of a list x_variable, x_variable1 ...; a variable has no value if its
+// Runs one operator as a separate program, checked as every program is, and returns its outputs by
+// slot. Expects them to agree with the operator's rule (OpSchema::Infer). The variable of slot X is
+// called x_variable, those of a list x_variable, x_variable1 ...; a variable has no value if its
 // tensor has none.
 std::map<std::string, LoDTensor> RunOp(const std::string& type, const SlotTensors& inputs,
                                        const std::vector<std::string>& outputs,

@@ -17,7 +17,7 @@ class FakeAzure(FakeStore):
     ``others/``."""
 
     def options(self, port: int) -> str:
-        """What stands in a URL behind the name, to be read from here."""
+        """What stands in a URL after the name, to be read from here."""
         address = f"127.0.0.1:{port}"
         return (
             f"?blob_storage_authority={address}&dfs_storage_authority={address}"
@@ -56,7 +56,7 @@ class FakeAzure(FakeStore):
         """Of a blob as a whole, a block of one, the list of its blocks, or a lease of it."""
         if query.get("comp") == "lease":
             if name not in self.objects:
-                # Without a body: Azure's library loses four bytes of one behind a "100 Continue".
+                # Without a body: Azure's library loses four bytes of one after a "100 Continue".
                 return error(404, "BlobNotFound", "HEAD")
             return Answer(201, b"", {**properties(self.objects[name]), "x-ms-lease-id": "1"})
         if query.get("comp") == "block":

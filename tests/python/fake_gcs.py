@@ -17,7 +17,7 @@ class FakeGcs(FakeStore):
     """Of the bucket ``bucket``; nobody may read what begins with ``others/``."""
 
     def options(self, port: int) -> str:
-        """What stands in a URL behind the name, to be read from here."""
+        """What stands in a URL after the name, to be read from here."""
         return f"?scheme=http&endpoint_override=127.0.0.1:{port}"
 
     def answer(self, method: str, target: str, part: str, body: bytes) -> Answer:

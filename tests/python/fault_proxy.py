@@ -46,7 +46,7 @@ PASSING = {
     "slow start": Fault(slowly=True),
 }
 
-# What no second try mends, and a pattern of the words for it.
+# What no second try repairs, and a pattern of the words for it.
 LIES = {
     "other ETag": (
         Fault(head=replaced(rb'(?<=\r\nETag: ")', lambda _: b"0")),

@@ -57,7 +57,7 @@ def maybe(row: Row) -> int:
 
 
 def usual(number: str = "", default: bool = True) -> list[Field]:
-    """Fields of formats in which columns have names; ``number`` stands behind those of numbers."""
+    """Fields of formats in which columns have names; ``number`` stands after those of numbers."""
     fields = [
         Field(f"num int64[]{number}", column("num")),
         Field(f"num float32[]{number}", floats("num")),

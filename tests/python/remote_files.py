@@ -16,7 +16,7 @@ from conftest import run_python, until
 from fault_proxy import LIES, PASSING, Fault, FaultProxy
 from record_files import BIN
 
-# What no number of tries mends, and what the error says.
+# What no number of tries repairs, and what the error says.
 STAYING = {
     "status 500": "the server said 'HTTP/1.1 500 Internal Server Error'",
     "status 429": "the server said 'HTTP/1.1 429 Too Many Requests'",
@@ -85,7 +85,7 @@ def check_that_it_passes(files: RemoteFiles, trouble: str) -> None:
 
 
 def check_that_it_is_said(files: RemoteFiles, trouble: str) -> None:
-    """A fault that stays, or one lie, is an error behind right records, whenever it comes."""
+    """A fault that stays, or one lie, is an error after right records, whenever it comes."""
     if trouble in LIES:
         (fault, words), count = LIES[trouble], 1
     else:

@@ -7,7 +7,7 @@ import socket
 import threading
 from typing import Literal
 
-# When it falls silent: before any answer, before the parts of the object that begin behind LIMIT,
+# When it falls silent: before any answer, before the parts of the object that begin after LIMIT,
 # in the middle of such a part, or in the middle of the headers of such an answer.
 Moment = Literal["accept", "answer", "body", "headers"]
 

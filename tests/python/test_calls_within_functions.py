@@ -66,7 +66,7 @@ def test_they_cannot_set_the_number_of_threads(threads: int) -> None:
 
 
 def test_others_may_set_it_while_a_reader_is_read() -> None:
-    # A provider runs on a thread of its own, which no worker waits for.
+    # A provider runs on its own thread, which no worker waits for.
     ended = run_python(
         """
 import millhopper

@@ -119,7 +119,7 @@ def test_recordio_yields_what_is_right_before_an_error(tmp_path: Path, buf_size:
             if begin == 40:
                 end = file.tell()
     content = bytearray(path.read_bytes())
-    content[end + 25] ^= 1  # behind the header of the sixth chunk
+    content[end + 25] ^= 1  # after the header of the sixth chunk
     path.write_bytes(content)
     seen = []
     with pytest.raises(millhopper.Error, match="checksum"):

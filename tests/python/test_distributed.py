@@ -41,7 +41,7 @@ def torchrun(ranks: int) -> tuple[str, ...]:
 
 
 def check(seen: list[dict[str, Any]], shuffled: set[int]) -> None:
-    """Checks all runs of all sizes; those numbered in ``shuffled`` have an order of their own."""
+    """Checks all runs of all sizes; those numbered in ``shuffled`` have their own order."""
     ranks = len(seen)
     for size in range(131):
         runs = [rank[str(size)] for rank in seen]
@@ -54,7 +54,7 @@ def check(seen: list[dict[str, Any]], shuffled: set[int]) -> None:
             assert len(shapes[0]) == -(-rounds // BATCH)
             parts = [[number for batch in rank for number in batch] for rank in batches]
             dealt = [part[at] for at in range(rounds) for part in parts]
-            # The order goes on with its beginning until it can be dealt evenly.
+            # The order continues with its beginning until it can be dealt evenly.
             assert dealt[size:] == [dealt[i % size] for i in range(size, rounds * ranks)]
             if run in shuffled:
                 assert sorted(dealt[:size]) == list(range(size))

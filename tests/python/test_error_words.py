@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What new users mistype and what they are answered, word by word, as error_words.txt has it:
-behind ``>>>`` what was typed, below it the whole error."""
+after ``>>>`` what was typed, below it the whole error."""
 
 from __future__ import annotations
 

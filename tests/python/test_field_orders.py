@@ -192,7 +192,7 @@ class Trial:
             expected.rows = [row * 2 for row in expected.rows]
 
     def passes(self) -> Iterator[Rows]:
-        """Two passes, with stops at which a new reader goes on from a saved state."""
+        """Two passes, with stops at which a new reader resumes from a saved state."""
         size = self.dice.randint(1, 50)
         stops = self.dice.random() < 0.5
         reader = self.reader.batch(size)

@@ -69,7 +69,7 @@ def streams() -> dict[str, Any]:
 
 @pytest.mark.parametrize("stream", ["default", "other"])
 def test_a_batch_is_not_overwritten_before_the_gpu_has_read_it(numbers: Path, stream: str) -> None:
-    """A loop queues work that reads a batch, and lets go of the batch long before it is read."""
+    """A loop queues work that reads a batch, and releases the batch long before it is read."""
     with fluid.program_guard(fluid.Program(), fluid.Program()):
         wanted = [int(np.asarray(batch).sum()) for batch in batches(numbers, "cpu")]
     sums = []

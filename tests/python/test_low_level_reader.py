@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The usage of the design doc of a low-level data reader: its class in C++ and its line of Python.
 
-Nothing is changed in either: the class has neither ``override`` nor a semicolon behind it, and the
+Nothing is changed in either: the class has neither ``override`` nor a semicolon after it, and the
 library is named by a relative path.
 """
 

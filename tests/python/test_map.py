@@ -247,7 +247,7 @@ def test_functions_live_as_long_as_readers_that_call_them(numbers: millhopper.Re
     assert len(list(other)) == RECORDS // 10  # the text means something while the reader exists
     del reader, other
     gc.collect()
-    for _ in range(3):  # what threads have dropped is let go when Python runs
+    for _ in range(3):  # what threads have dropped is released when Python runs
         list(numbers.map(lambda e: e).batch(RECORDS))
     gc.collect()
     assert gone() is None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wheels: what pip installs, the commands that come with it, and the extra for Parquet.
 
-The wheels are unpacked as pip does it, into a folder of their own, where no index is needed.
+The wheels are unpacked as pip does it, into their own folder, where no index is needed.
 """
 
 from __future__ import annotations

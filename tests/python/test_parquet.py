@@ -706,7 +706,7 @@ def test_what_arrow_reads_is_read(tmp_path: Path) -> None:
                 writer.write_batch(batch)
             assert read(path, *columns) == wanted
             assert len(proposed_for(path)) == len(columns) + 1  # the keys, too
-    # What points behind the end of its bytes is refused as ever.
+    # What points beyond the end of its bytes is refused.
     behind = column(pa.string(), integers("<i4", 0, 9, 2, 4), text)
     for bad in (
         behind,
@@ -719,7 +719,7 @@ def test_what_arrow_reads_is_read(tmp_path: Path) -> None:
 
 
 def moments(*texts: str) -> Any:
-    """INT96 timestamps: of these texts, and of one second behind 1970."""
+    """INT96 timestamps: of these texts, and of one second after 1970."""
     return pa.array(
         [*(np.datetime64(text, "us") for text in texts), np.datetime64(1_000_000, "us")],
         pa.timestamp("us"),
@@ -754,7 +754,7 @@ def test_timestamps_that_nanoseconds_do_not_hold_are_errors(
         problem = rf"t.parquet: row group 0: row 2: column '{column}.*': the INT96 timestamp {text}"
         with pytest.raises(millhopper.Error, match=problem):
             list(reader.shuffle(3) if shuffled else reader)
-    # Those that they hold, and columns that nobody asked for.
+    # Those that they hold, and columns that are not read.
     short = tmp_path / "short.parquet"
     parquet.write_table(table.slice(0, 2), short, use_deprecated_int96_timestamps=True)
     assert read(short, "flat int64[]") == [

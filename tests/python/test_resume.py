@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader.state_dict and load_state_dict: a loop that goes on in another reader or process.
+"""Reader.state_dict and load_state_dict: a loop that is resumed in another reader or process.
 
 The scenarios are those of the tests of torchdata's StatefulDataLoader and of Grain's checkpoints,
 written anew.

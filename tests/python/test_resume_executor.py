@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executor saves programs with their readers, and goes on with them in another process."""
+"""Executor saves programs with their readers, and another process resumes them."""
 
 from __future__ import annotations
 

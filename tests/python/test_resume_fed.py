@@ -187,7 +187,7 @@ def test_wrong_states_are_refused() -> None:
 
 
 class Fed:
-    """A program that reads a py_reader, in a scope of its own."""
+    """A program that reads a py_reader, in its own scope."""
 
     made: ClassVar[list[Fed]] = []
 

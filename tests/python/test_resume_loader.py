@@ -64,7 +64,7 @@ def test_a_new_loader_yields_the_rest_and_the_passes_after(path: Path, kind: str
     loader = loaders(path, kind)
     passes = [values(loader) for _ in range(3)]
     # A last batch that is not full is collated when the end of the pass is known, so that a state
-    # behind it is that of the next pass already.
+    # after it is that of the next pass already.
     last = len(passes[0]) - (1 if kind == "collated" else 0)
     for taken in (0, 1, 5, last):
         loader = loaders(path, kind)

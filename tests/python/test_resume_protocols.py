@@ -38,7 +38,7 @@ class Stateful(Protocol):
 
 
 class Stream:
-    """A data set with a state of its own."""
+    """A data set with its own state."""
 
     def __init__(self) -> None:
         self.at = 0

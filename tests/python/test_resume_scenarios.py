@@ -207,7 +207,7 @@ def test_after_an_error_a_loader_goes_on_at_the_batch(workers: int) -> None:
 
 
 def test_functions_of_a_map_see_the_same_ids() -> None:
-    """Augmentation that is drawn by an element's id goes on exactly."""
+    """Augmentation that is drawn by an element's id is resumed exactly."""
 
     def augmented(element: dict[str, Any]) -> dict[str, Any]:
         at = millhopper.current_record()

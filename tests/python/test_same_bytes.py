@@ -145,7 +145,7 @@ def decorate(kind: str, below: list[str], attributes: str) -> str:
 
 
 def block_of(*ops: tuple[str, str]) -> str:
-    """The block of a custom reader or a filter: operators one behind another, from x0 to x1 ..."""
+    """The block of a custom reader or a filter: operators one after another, from x0 to x1 ..."""
     outputs = {"sequence_mask": "Y"}
     parts = [
         f"""

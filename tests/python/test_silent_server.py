@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever leaves waits for nobody: servers, pipes and functions that are silent hold up no one."""
+"""A thread that leaves does not wait: silent servers, pipes and functions hold up no one."""
 
 import os
 import random

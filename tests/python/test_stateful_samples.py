@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DataLoader over data that can only be iterated over, and that may have a state of its own.
+"""DataLoader over data that can only be iterated over, and that may have its own state.
 
 The scenarios are those of torchdata's tests of its Stateful protocol, written anew.
 """
@@ -161,7 +161,7 @@ def test_a_new_loader_yields_the_rest_and_the_passes_after(
         again = loader_of(make(), batch_size)
         again.set_state(loader.get_state())
         assert values(again) == passes[1]
-        # When the next pass has begun, and nobody has taken a batch of it.
+        # When the next pass has begun, and no batch of it was taken.
         iter(loader)
         again = loader_of(make(), batch_size)
         again.load_state_dict(loader.state_dict())

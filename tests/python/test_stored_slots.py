@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slots and names that are stored beside RecordIO files, so that nobody need declare them."""
+"""Slots and names that are stored beside RecordIO files, so that they need not be declared."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """gs://, abfs:// and hdfs://, by the plugin that tools/build_parquet_plugin builds.
 
-The stores are servers in this process, and a libhdfs of our own. Without pyarrow all of it is
-skipped.
+The stores are servers in this process, and our own libhdfs. Without pyarrow all of it is skipped.
 """
 
 from __future__ import annotations

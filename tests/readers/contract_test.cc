@@ -218,7 +218,7 @@ Decorator Cache(int64_t bytes) {
       [bytes](ReaderPtr reader) { return std::make_unique<CacheReader>(std::move(reader), bytes); };
 }
 
-// Each reader has a folder of its own: the first pass fills it, and later ones read it.
+// Each reader has its own folder: the first pass fills it, and later ones read it.
 Decorator DiskCache() {
   return [](ReaderPtr reader) {
     DiskCacheOptions options;
@@ -256,7 +256,7 @@ ReaderPtr Sequential(Fault fault) { return MakeSequentialSource(Spec(fault, fals
 ReaderPtr RaggedSequential(Fault fault) { return MakeSequentialSource(Spec(fault, true, 0)); }
 
 // A queue together with a thread that fills it, which starts when a pass is first read. It makes a
-// pass from the beginning wherever the reader goes on.
+// pass from the beginning wherever the reader resumes.
 class FedQueue final : public DecoratedReader {
  public:
   using Queue = std::shared_ptr<ElementQueue>;
@@ -861,7 +861,7 @@ ReaderPtr ImageList(Fault fault, Where where) {
 }
 
 // Files that say the number of their record, in an archive whose faulty record is no number, or
-// ends at a damaged header, so that nobody knows whether it is whole.
+// ends at a damaged header, so that it is unknown whether it is whole.
 std::string TarContent(Fault fault) {
   TarFiles files;
   for (int64_t i = 0; i < kRecords; ++i) {
@@ -1036,7 +1036,8 @@ std::vector<ContractCase> Decorators() {
       Chain("multi_pass", Planned, {MultiPass(2)}, Twice(numbers), {20, 20}),
       Chain("shard", Planned, {Shard(3, 2)}, EveryNth(numbers, 3, 2), {6, 6}),
       Chain("shard_dropping", Planned, {Shard(3, 1, ShardEven::kDrop)},
-            EveryNth(Numbers(kRecords / 3 * 3), 3, 1), {6}),  // nobody loads the element that fails
+            EveryNth(Numbers(kRecords / 3 * 3), 3, 1), {6}),  // the element that fails is not
+                                                              // loaded
       Chain("shard_of_one", Sequential, {Shard(1, 0)}, numbers, {20}),
       Chain("double_buffer", Planned, {DoubleBuffer(2)}, numbers, {20, 20}),
       Chain("double_buffer_of_one", Jittering, {DoubleBuffer(1)}, numbers, {20, 20}),

@@ -102,7 +102,7 @@ Case RecordIOCase(RecordIODialect dialect, RecordIOCompressor compressor, Record
   return item;
 }
 
-// With the manifest that `recordio write` leaves; `slots` is what it says of them, behind a comma.
+// With the manifest that `recordio write` leaves; `slots` is what it says of them, after a comma.
 Case WithManifest(Case item, size_t records, const std::string& slots = "") {
   item.name += "_manifest";
   item.manifest = StrCat(R"({"format": "recordio-manifest", "version": 1, "files": [)"
@@ -313,7 +313,7 @@ Case ImageListCase() {
 }
 
 // Headers have a checksum, contents have none. A cut between two records looks whole, and so does
-// one in the padding behind a record or in the blocks of zeros at the end.
+// one in the padding after a record or in the blocks of zeros at the end.
 Case TarCase() {
   Case item;
   item.name = "tar";
@@ -554,7 +554,7 @@ TEST_P(Corruption, OfEveryWordTakesNoMemoryForALie) {
 
 TEST_P(Corruption, OfTheSecondFileIsAnErrorToo) {
   if (item_.labels.empty()) return;
-  const size_t head = item_.payload ? 8 : item_.labels.size();  // behind it values, unprotected
+  const size_t head = item_.payload ? 8 : item_.labels.size();  // after it values, unprotected
   for (size_t bit = 0; bit < 8 * item_.labels.size(); ++bit) {
     SCOPED_TRACE(StrCat("bit ", bit));
     labels_->Write(FlipBit(item_.labels, bit));

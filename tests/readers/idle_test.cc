@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making readers starts no thread. The test has a process of its own, in which no other test has
-// started one.
+// Making readers starts no thread. The test has its own process, in which no other test has started
+// one.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -23,7 +23,7 @@
 
 namespace millhopper {
 
-// Files of numbers, shuffled, in batches that are taken apart again, one behind another and side by
+// Files of numbers, shuffled, in batches that are taken apart again, one after another and side by
 // side, packed: every way of naming elements is in it.
 inline std::unique_ptr<ReaderBase> MakePositionChain() {
   SlotSpec slot;

@@ -146,7 +146,7 @@ TEST_P(ReadOnceByPool, YieldsWhatAFileDoes) {
     const auto of_fifo = sample.Open(fifo.path());
     const FifoWriter writer(fifo, sample.content);
     EXPECT_TRUE(ReadAll(of_fifo.get()) == expected);
-    // The reader of one file, and its length, which nobody may look for.
+    // The reader of one file, and its length, which must not be looked for.
     const auto reader =
         OpenFile(*FindFileFormat(sample.format), "pipe:cat " + file.path(), "", sample.arguments());
     EXPECT_EQ(reader->PassLength(), std::nullopt);
@@ -155,7 +155,7 @@ TEST_P(ReadOnceByPool, YieldsWhatAFileDoes) {
   }
 }
 
-// A writer that falls silent holds up only what it has not written, and nobody who goes away.
+// A writer that falls silent holds up only what it has not written, and no thread that leaves.
 TEST_P(ReadOnceByPool, YieldsWhatASilentWriterHasWritten) {
   const PoolSize pool(GetParam());
   for (const FormatSample& sample : Samples()) {
@@ -253,7 +253,7 @@ TEST_F(ReadOnce, ALateFailureIsAnErrorAtItsPlace) {
   }
 }
 
-// The beginning of a record is none: nobody knows how it would have gone on.
+// The beginning of a record is none: its rest is unknown.
 TEST_F(ReadOnce, ACutRecordIsNotDelivered) {
   const auto reader = OpenFiles({"text:pipe:sh -c 'printf a\\\\nb; exit 1'"}, {}, {}, {});
   const Outcome outcome = OutcomeOf(reader.get());

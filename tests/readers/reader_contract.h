@@ -104,7 +104,7 @@ class ReaderContract : public ::testing::TestWithParam<ContractParam> {
     Reference(contract_, 0);
     pool_.emplace(std::get<1>(GetParam()));
     // Files, threads and pooled objects that are made only once are made here, before anything is
-    // counted. A sanitizer starts a thread of its own with the first thread of the process.
+    // counted. A sanitizer starts its own thread with the first thread of the process.
     std::thread([] {}).join();
     StartPoolThreads();
     ReadAll(contract_.make(Fault::kNone).get());
@@ -306,7 +306,7 @@ TEST_P(ReaderContract, TicketsOutliveTheirPass) {
 }
 
 // Plans and loads each element ahead of need, first with room for almost nothing, then with more.
-// After a refusal the reader goes on where it was. What is refused even with all the room is done
+// After a refusal the reader continues where it was. What is refused even with all the room is done
 // as needed.
 TEST_P(ReaderContract, LosesNothingWhereMemoryIsRefused) {
   const LimitInForce limit(size_t{64} << 20);
@@ -424,7 +424,7 @@ TEST_P(ReaderContract, GoesOnFromEverywhere) {
   EXPECT_EQ(ReadAll(reader.get()), Reference(contract_, 1)) << "of the reader that was saved";
 }
 
-// Each reader goes on from the place of the one before it, which had gone on itself; all of them
+// Each reader resumes from the place of the one before it, which was resumed itself; all of them
 // are the same stream.
 TEST_P(ReaderContract, GoesOnAgainAndAgain) {
   for (const uint64_t pass : {0, 2}) {

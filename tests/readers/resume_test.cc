@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Positions of chains of readers of files: what they cost, and what happens to bad ones. That every
-// reader goes on from everywhere is in the contract of readers.
+// reader can be resumed everywhere is in the contract of readers.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -252,7 +252,7 @@ TEST(ResumeTest, KnowsThatAnotherReaderTakesPart) {
 using FindMessage = std::function<google::protobuf::Message*()>;
 
 // Every number of a position is replaced by other ones. Whatever that gives, it is one of our
-// errors or a stream, and the process goes on.
+// errors or a stream, and the process continues.
 void Damage(const FindMessage& find, const std::function<void()>& check) {
   const google::protobuf::Reflection* const reflection = find()->GetReflection();
   std::vector<const google::protobuf::FieldDescriptor*> fields;
@@ -358,7 +358,7 @@ TEST(ResumeTest, TakesNoMemoryForElementsThatItDoesNotName) {
               [&] { Position::Parse(Store(chain)); });
 }
 
-// A group is a form of message that positions do not have. What is behind one would not be counted.
+// A group is a form of message that positions do not have. What is after one would not be counted.
 TEST(ResumeTest, RefusesGroups) {
   const std::string good = ChainOf(SavedAfter(Quickstart(), 5)).SerializeAsString();
   ASSERT_NO_THROW(Position::Parse(StoreBytes(good)));

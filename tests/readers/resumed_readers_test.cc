@@ -436,8 +436,8 @@ TEST(ResumedReadersTest, APassThatCouldNotBeginBeginsAgain) {
 
 // ---- Refusals of memory. ----
 
-// A shard that pads keeps the first elements of the pass. Where memory for them is refused, it goes
-// on later, and so does another one from its position.
+// A shard that pads keeps the first elements of the pass. Where memory for them is refused, it
+// continues later, and so does another one from its position.
 TEST(ResumedReadersTest, AShardThatWasRefusedMemoryCanBeSaved) {
   constexpr int64_t kShards = 300;
   constexpr int64_t kRecords = 451;

@@ -16,7 +16,7 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kBlockBytes = 64;
-constexpr size_t kFirstCategory = 14;  // behind the label and the numbers
+constexpr size_t kFirstCategory = 14;  // after the label and the numbers
 constexpr size_t kColumns = 40;
 // The label, the numbers as float32, the categories as int64.
 constexpr size_t kRowBytes = 8 + 13 * 4 + 26 * 8;

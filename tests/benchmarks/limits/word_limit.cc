@@ -38,7 +38,7 @@ WordLimit::WordLimit(const DataSet& data)
                                    [](char byte) { return byte == ' ' || byte == '\n'; });
   out_.resize(static_cast<size_t>(words));
   std::iota(table_.begin(), table_.end(), 0);
-  text_.append(kBlockBytes, '\0');  // so that no block ends behind the memory
+  text_.append(kBlockBytes, '\0');  // so that no block ends beyond the memory
 }
 
 double WordLimit::SecondsPerRecord() {

@@ -38,7 +38,7 @@ ReaderPtr BatchesOn(Place place, const LoDTensor& image) {
                                               kDepth);
 }
 
-// Bytes per second that the device copies from as many pinned buffers, when nobody fills them.
+// Bytes per second that the device copies from as many pinned buffers, when no thread fills them.
 double CopyRate(Place place, size_t bytes) {
   std::vector<Ref<Buffer>> from, to;
   for (size_t i = 0; i < kDepth; ++i) {

@@ -31,7 +31,7 @@ constexpr uint64_t kManyRecords = kFar + 10 * kWindow;
 // Numbers in a file of zeros.
 DataSet SparseNumbers(uint64_t records) { return SparseFixed(records, DataType::kInt64, 1); }
 
-// Batches of a shuffle, loaded ahead, behind `skipped` records.
+// Batches of a shuffle, loaded ahead, after `skipped` records.
 ReaderPtr Numbers(const DataSet& data, int64_t skipped) {
   ReaderPtr records = std::make_unique<SkipReader>(OpenOne(data), skipped);
   return std::make_unique<DoubleBufferReader>(
@@ -75,7 +75,7 @@ double SecondsToRestore(const DataSet& data, int64_t skipped, const Position& po
   return WallSeconds() - begin;
 }
 
-// Goes on at record 10^8; the limit is to go on at record 100.
+// Resumes at record 10^8; the limit is to go on at record 100.
 Measured MeasureRestore() {
   const DataSet data = SparseNumbers(kManyRecords);
   const std::vector<int64_t> distances = {100, 100000, kFar};

@@ -186,7 +186,7 @@ TEST(ForkedTransfers, AForkMakesAWorkerLeaveThatWaitsForAServer) {
   EXPECT_TRUE(job->left());
   job->Cancel();
   server.Mend();
-  file->Read(0, got.data(), got.size());  // the requests have gone on
+  file->Read(0, got.data(), got.size());  // the requests have continued
   EXPECT_TRUE(got == content);
 }
 

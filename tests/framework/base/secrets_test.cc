@@ -108,7 +108,7 @@ TEST(SecretsTest, TextsAreShownWithoutThose) {
       {"of 'http://h/a b?sig=1 2': http, https: no", "of 'http://h/a b?...': http, https: no"},
       {"{\"a\": \"http://h/a?sig=\\\"1\", \"b\": 2}", "{\"a\": \"http://h/a?...\", \"b\": 2}"},
       {"s: \"a \\\"http://h/a b?sig=1\\\" c\"", "s: \"a \\\"http://h/a b?...\\\" c\""},
-      // Whoever forgets to take them out loses the rest of the line.
+      // Where they are not taken out, the rest of the line is lost.
       {"at http://h/a?sig=1 2 is no file\nhttp://h/b", "at http://h/a?...\nhttp://h/b"},
       {"at http://h/a b?sig=1 2 is no file", "at http://h/a b?..."},
       {"at http://me:my/word@host/a and more", "at http://..."},
@@ -210,7 +210,7 @@ class RandomNames {
     secrets.push_back(text);
     return text;
   }
-  // Letters with anything between them, but an @ and a slash behind it: with these nobody knows.
+  // Letters with anything between them, but an @ and a slash after it: these are ambiguous.
   std::string Secret() {
     std::string text;
     for (int i = 0; i < 1 + Below(3); ++i) {
@@ -241,7 +241,7 @@ TEST(SecretsTest, NoneSurvivesWhateverStandsAroundIt) {
   RandomNames names(1);
   for (int i = 0; i < 20'000; ++i) {
     const std::string name = names.Next();
-    // Whoever forgets Escaped is safe but for line ends, and for blanks in passwords.
+    // Without Escaped all is safe but line ends and passwords with blanks.
     const size_t user = name.rfind('@');
     const bool is_line = name.find_first_of("\r\n") == std::string::npos &&
                          (user == std::string::npos || name.find_first_of(" \t") > user);
@@ -274,7 +274,7 @@ TEST(SecretsTest, APositionHoldsNoSecretAndOutlivesASignature) {
   EXPECT_EQ(store.files[0].path, "abfs://data:...@me/a?...");
 }
 
-// Older positions have "?..." for every query, and secrets behind blanks.
+// Older positions have "?..." for every query, and secrets after blanks.
 TEST(SecretsTest, OlderPositionsAreGoneOnFrom) {
   HttpServer server;
   server.Put("/my%20file.txt", "ab\ncd\nef\n");

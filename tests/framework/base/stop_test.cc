@@ -66,7 +66,7 @@ TEST(CancelScope, AnyOfThoseAroundEndsIt) {
   CheckWait();
 }
 
-// Whoever is told to leave must be able to tell, later, that it left.
+// A thread that was told to leave must be able to tell, later, that it left.
 TEST(CancelScope, StaysOver) {
   bool over = true;
   const auto is_over = [&over] { return over; };

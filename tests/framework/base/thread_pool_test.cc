@@ -203,7 +203,7 @@ TEST(Job, CancelVoidsWhatIsQueued) {
   job->Cancel();
   job->Submit();
   cancelled.Open();
-  MakeJob([&] { done.Open(); })->Submit();  // behind the others in the queue
+  MakeJob([&] { done.Open(); })->Submit();  // after the others in the queue
   done.Wait();
   EXPECT_EQ(calls, 1);
 }

@@ -260,7 +260,7 @@ TEST(CheckpointFolderTest, WritesNothingElsewhereThroughALink) {
   EXPECT_TRUE(std::filesystem::is_empty(elsewhere));
 }
 
-// Left behind, an old checkpoint would be gone on with as one of the run that begins now.
+// If it were left, an old checkpoint would be resumed as one of the run that begins now.
 TEST(CheckpointFolderTest, SaysWhatItCannotClear) {
   const std::string path = NewFolder("checkpoints");
   CheckpointFolder folder(path, 2);

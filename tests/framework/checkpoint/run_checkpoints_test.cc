@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of programs that are saved, stopped and gone on with, as a C++ program does it.
+// Runs of programs that are saved, stopped and resumed, as a C++ program does it.
 #include "framework/checkpoint/run_checkpoints.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ class RunCheckpointsTest : public testing::Test {
     for (bool stopped = true; stopped; ++count) {
       ASSERT_LT(count, 100);
       const PoolSize size(std::vector<int>{0, 1, 2, 7}[static_cast<size_t>(count) % 4]);
-      // The first boundary of a run that goes on is where it was saved.
+      // The first boundary of a resumed run is where it was saved.
       const SavedRunOutput piece = RunSteps(pieces, steps);
       text += piece.text;
       stopped = piece.stopped;
@@ -209,7 +209,7 @@ TEST_F(RunCheckpointsTest, TellsOfVariablesThatAreNotSaved) {
   EXPECT_EQ(told.find("warning", at + 1), std::string::npos) << told;
 }
 
-// The process makes each pass again where the program goes on in it, and drops what was taken.
+// The process makes each pass again in which the program resumes, and drops what was taken.
 TEST_F(RunCheckpointsTest, GoesOnWithWhatTheProcessFeeds) {
   using Queue = std::shared_ptr<ElementQueue>;
   Queue queue;

@@ -31,7 +31,7 @@ struct SavedRunOutput {
 };
 
 // Runs the programs, from the newest checkpoint if there is one, and stops after `steps` more
-// steps; -1: never. What the startup program prints is left out in a run that goes on. Throws what
+// steps; -1: never. What the startup program prints is left out in a resumed run. Throws what
 // RunCheckpoints and the programs throw.
 SavedRunOutput RunSteps(const SavedRun& saved, int64_t steps);
 

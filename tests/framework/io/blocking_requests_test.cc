@@ -136,7 +136,7 @@ class BlockingRequestsTest : public ::testing::Test {
 
 TEST_F(BlockingRequestsTest, AFileIsReadByManyCallsAtOnceAndCounted) {
   store_->before = [this](int number, const HttpRequest& request, char*) {
-    // What lies behind this block is asked for although this block has not come.
+    // What lies after this block is asked for although this block has not come.
     if (request.offset == 4 * kMiB) WaitUntil([&] { return store_->calls() > number + 1; });
     return std::nullopt;
   };

@@ -57,7 +57,7 @@ std::string ReadAllOf(const std::string& url) {
   return content;
 }
 
-// As if nobody had touched the file for an hour.
+// As if the file had not been touched for an hour.
 void SetBackTimeOf(const fs::path& file) {
   fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(1));
 }
@@ -767,7 +767,7 @@ TEST(CacheFolderTest, AFolderThatCannotBeReadIsNotTakenForEmpty) {
 TEST(CacheFolderTest, AFolderThatWasLookedThroughJustNowIsTakenForWhatItSays) {
   const std::string path = NewFolder("cache") + "/new", used = path + "/used";
   CacheFolder first(path, kSmallCache);
-  EXPECT_TRUE(first.MakeRoom(kMiB));  // looks, because nobody has written there
+  EXPECT_TRUE(first.MakeRoom(kMiB));  // looks, because there was no write
   fs::resize_file(used, 1000);
   CacheFolder second(path, kSmallCache);
   EXPECT_TRUE(second.MakeRoom(kMiB));
@@ -865,7 +865,7 @@ TEST_F(FileCacheTest, WhatIsThereIsNotWrittenAgain) {
   EXPECT_TRUE(got == content_.substr(1, kMiB));
 }
 
-// Threads are to each other as processes are: each writes through a cache of its own.
+// Threads are to each other as processes are: each writes through its own cache.
 TEST_F(FileCacheTest, WhoeverWritesKeepsCountWhileOthersMakeRoom) {
   constexpr size_t kThreads = 4, kBlocks = 40;
   const FileCacheStats before = FileCache::Stats();

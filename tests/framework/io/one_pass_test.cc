@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that can be read once only: what is looked at is not lost, what is read is not kept, and
-// nobody reads them twice.
+// they are not read twice.
 #include "framework/io/one_pass.h"
 
 #include <gmock/gmock.h>

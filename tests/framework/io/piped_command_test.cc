@@ -157,7 +157,7 @@ TEST_F(CommandTest, MayBeNoneThatCanBeRun) {
   ExpectError(ErrorCode::kIo, "Permission denied", [&] { Command({text.path()}); });
 }
 
-// More than a pipe holds, before, beside and behind the output.
+// More than a pipe holds, before, beside and after the output.
 TEST_F(CommandTest, MayWriteMuchToItsStandardError) {
   Command command(
       Shell("seq 200000 >&2; echo a; seq 200000 >&2; echo b; exec >&-; seq 200000 >&2"));
@@ -165,7 +165,7 @@ TEST_F(CommandTest, MayWriteMuchToItsStandardError) {
 }
 
 TEST_F(CommandTest, MayWriteToItsStandardErrorWithoutEnd) {
-  // What it has started goes on, until nobody reads it any more.
+  // What it has started continues until it is no longer read.
   ExpectError(ErrorCode::kIo, "the status 3; the last line of its standard error: y", [] {
     Command command(Shell("yes >&2 & sleep 0.1; exit 3"));
     ReadAllOf(&command);
@@ -202,7 +202,7 @@ TEST_F(CommandTest, WhatItHasStartedEndsWithIt) {
   Command command(Shell("sleep 1000 >/dev/null 2>&1 & echo $!"));
   const pid_t child = std::stoi(ReadAllOf(&command));
   WaitUntil([child] { return !IsRunning(child); });
-  // What it writes belongs to the output, whoever writes it.
+  // What its children write belongs to the output, too.
   EXPECT_EQ(OutputOf("sh -c '(sleep 0.2; echo later) & echo now'"), "now\nlater\n");
 }
 
@@ -230,7 +230,7 @@ TEST_F(CommandTest, EndsWithItsReader) {
   }
   const pid_t other = std::atoi(child.c_str());
   ASSERT_GT(other, 0);
-  // Whoever takes over such a child may be slow to wait for it.
+  // The process that inherits such a child may be slow to wait for it.
   WaitUntil([&] {
     std::ifstream status("/proc/" + std::to_string(other) + "/stat");
     std::string number, name, state;

@@ -306,7 +306,7 @@ TEST_F(S3FileSystemTest, CredentialsThatExpireAreRenewedInMidRead) {
   judge_->Put("long", content);
   const std::unique_ptr<const File> file = File::Open("s3://bucket/long");
   std::string piece(1000, '\0');
-  for (size_t i = 0; i < 10; ++i) {  // each is a request of its own
+  for (size_t i = 0; i < 10; ++i) {  // each is its own request
     file->Read((3 * i + 1) * kMiB, piece.data(), piece.size());
     EXPECT_EQ(piece, content.substr(0, piece.size()));
     std::this_thread::sleep_for(milliseconds(500));

@@ -516,7 +516,7 @@ TEST(SaveAll, NothingIsLostOrDoubledWhereThreadsWorkAhead) {
   }
 }
 
-// Who stands on the reader later need not share it with a handle that nobody reads.
+// A later reader on top need not share the reader with a handle that is not read.
 TEST(SaveAll, ExpectingItMakesNoHandles) {
   Tree tree(6);
   ReaderHolder::ExpectSaveOfAll({{"root", &tree.root}});

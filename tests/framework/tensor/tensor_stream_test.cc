@@ -22,7 +22,7 @@ const char kInts[] =
     "00000000 0100000000000000 1800000000000000 0000000000000000 0200000000000000"
     "0300000000000000 00000000 06000000 080310031001 0a00000000000000 0b00000000000000"
     "0c00000000000000";
-// The same two in the layout of version 0.11: levels behind the values, one version word.
+// The same two in the layout of version 0.11: levels after the values, one version word.
 const char kOldFloats[] = "00000000 06000000 080510011002 0000803f00000040 0000000000000000";
 const char kOldInts[] =
     "00000000 06000000 080310031001 0a00000000000000 0b00000000000000 0c00000000000000"
@@ -100,7 +100,7 @@ std::string WithLod(const Lod& lod, int64_t rows) {
   return bytes + std::string(static_cast<size_t>(rows) * 8, '\0');
 }
 
-// A tensor without levels whose description is these bytes, with `values` bytes behind it.
+// A tensor without levels whose description is these bytes, with `values` bytes after it.
 std::string WithDescription(const std::string& hex, size_t values) {
   const std::string description = FromHex(hex);
   std::string bytes = FromHex("00000000 0000000000000000 00000000");

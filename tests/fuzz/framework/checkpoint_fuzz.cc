@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes checkpoints: files as they are, and the parts and the list of one with the right frame and
-// checksums, so that what is behind these is reached. A run goes on from what can be read.
+// checksums, so that what these protect is parsed. A run resumes from what can be read.
 #include <zlib.h>
 
 #include <algorithm>

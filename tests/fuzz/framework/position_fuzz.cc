@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes positions of chains of readers: as they are, and as the content of one with the right
-// checksum, from which a chain goes on if it can.
+// checksum, from which a chain resumes if it can.
 #include <zlib.h>
 
 #include <string>

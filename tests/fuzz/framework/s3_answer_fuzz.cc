@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   millhopper::Outcome([&] {
     const millhopper::S3Page page = millhopper::ReadS3Page(text);
-    // Each name has at least an element of its own.
+    // Each name has at least its own element.
     CHECK_LE(page.folder.keys.size() + page.folder.prefixes.size(), size);
   });
   const millhopper::S3Error error = millhopper::ReadS3Error(text);

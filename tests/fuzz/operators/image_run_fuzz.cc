@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes operators on images that are run as one. The first bytes choose the operators behind
+// Fuzzes operators on images that are run as one. The first bytes choose the operators after
 // decode_image and their attributes, the others are an encoded image. What the run makes of a sound
 // image is what the operators make one after another, and it fails only where they fail.
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the files of a cache on a disk: as they are, and with the key and the checksums that let
-// the parser behind them be reached.
+// Fuzzes the files of a cache on a disk: as they are, and with the right key and checksums, so that
+// the parser is reached.
 #include <algorithm>
 #include <memory>
 #include <string>

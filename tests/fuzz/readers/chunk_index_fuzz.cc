@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the index of a file: the first byte says how long the index is, and the file follows it.
-// Read with the index, the file gives the records that it gives without, or an error. So it is also
-// with checksums that let the table behind them be reached.
+// Read with the index, the file gives the records that it gives without, or an error. The same
+// holds with right checksums, so that the table is parsed.
 #include <algorithm>
 #include <memory>
 #include <optional>

@@ -20,7 +20,7 @@ struct FieldSettings {
   std::vector<std::pair<std::string, Attribute>> attributes = {};
 };
 
-// Reads the bytes behind the first one as a file, twice, and checks that both give the same. Where
+// Reads the bytes after the first one as a file, twice, and checks that both give the same. Where
 // the format can guess fields, it guesses them and reads the file with those, too.
 void FuzzFields(const std::vector<FieldSettings>& settings, const uint8_t* data, size_t size);
 

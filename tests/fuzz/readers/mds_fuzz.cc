@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes MDS: an index, and a shard behind a byte that chooses its columns, under an index that
+// Fuzzes MDS: an index, and a shard after a byte that chooses its columns, under an index that
 // tells its size.
 #include <cstring>
 #include <memory>

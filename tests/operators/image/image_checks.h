@@ -57,7 +57,7 @@ inline LoDTensor FirstImages(const LoDTensor& images, int64_t count) {
   return MakeTensor<uint8_t>(dims, std::vector<uint8_t>(first, first + values));
 }
 
-// Expects that the result of an image depends on its number and pixels and on no image behind it,
+// Expects that the result of an image depends on its number and pixels and on no image after it,
 // that Step, --seed and `seed` decide the draws, and that Out may be X.
 inline void ExpectDrawsForEachImage(const std::string& type, const LoDTensor& images,
                                     Attributes attributes) {

@@ -11,7 +11,7 @@
 
 namespace millhopper {
 
-// An image in memory of its own.
+// An image in its own memory.
 struct OwnPixels {
   explicit OwnPixels(const ImageShape& of) : shape(of), values(static_cast<size_t>(of.values())) {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// resize; the values are those of Resampler, which has a test of its own.
+// resize; the values are those of Resampler, which has its own test.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators checkpoint and restore: a loop that saves itself, and goes on in another scope.
+// The operators checkpoint and restore: a loop that saves itself and is resumed in another scope.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -30,7 +30,7 @@ std::string Startup(const std::string& folder) {
 
 std::string Path(const std::string& path) { return StrCat("s: \"", path, "\""); }
 
-// Goes on from the file, if it is there; reads to the end, but `steps` elements at most, and saves
+// Resumes from the file, if it is there; reads to the end, but `steps` elements at most, and saves
 // after each.
 std::string Main(const std::string& path, int steps, const AttributeTexts& more = {}) {
   AttributeTexts attributes = more;

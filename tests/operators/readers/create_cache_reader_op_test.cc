@@ -232,7 +232,7 @@ TEST_F(DiskCacheOp, IsNotUsedWhenAPatternFindsMore) {
   EXPECT_EQ(Read(), 0u);
 }
 
-// Each process of a launcher runs the same program, and has elements of its own.
+// Each process of a launcher runs the same program, and has its own elements.
 TEST_F(DiskCacheOp, IsNotUsedForAnotherShard) {
   const std::string program = BlockText(
       0, -1,

@@ -61,7 +61,7 @@ TEST(CreateShardReaderOp, AsksEachLauncher) {
     const LauncherEnvironment environment({{shards, "4"}, {index, "2"}});
     EXPECT_EQ(PartOf({}), third) << shards;
   }
-  // torchrun and mpirun within a step of Slurm's start processes of their own.
+  // torchrun and mpirun within a step of Slurm's start their own processes.
   for (const auto& [shards, index] : {std::pair("WORLD_SIZE", "RANK"),
                                       std::pair("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")}) {
     const LauncherEnvironment environment(

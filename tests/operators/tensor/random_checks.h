@@ -11,7 +11,7 @@
 
 namespace millhopper {
 
-// What the operator `type` draws in a program of its own, run with --seed=`run_seed`.
+// What the operator `type` draws in its own program, run with --seed=`run_seed`.
 LoDTensor Draw(const std::string& type, const std::vector<int32_t>& shape, DataType dtype,
                uint64_t run_seed, Attributes attributes = {});
 

@@ -113,7 +113,7 @@ TEST(LookupOp, CountsItsVocabularyTowardsTheMemoryLimit) {
   EXPECT_LT(MemoryLimit::needed(), before + words.size());
 }
 
-// What is kept for good is left to a thread that needs it.
+// What is kept for ever is loaded only by a thread that needs it.
 TEST(LookupOp, LoadsNoVocabularyAheadOfNeed) {
   const TempFile file("words.txt", "a\nb\n");
   const LimitInForce limit(64 << 20);

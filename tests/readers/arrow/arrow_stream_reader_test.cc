@@ -332,7 +332,7 @@ TEST(ArrowStreamReader, MustLeaveOutTheSameRows) {
               [&] { other->Restore(millhopper::Position::Parse(position)); });
 }
 
-// Where it goes on, something ends the reading before the first row that is still to come.
+// Where it resumes, the stream ends or fails before the first row that is still to come.
 TEST(ArrowStreamReader, AStopOnTheWayLosesNoPlace) {
   Script script({NumbersFrom(0, 300), NumbersFrom(300, 20000)});
   const std::unique_ptr<ReaderBase> reader = ReaderOf(&script, {"n int64[]"});
@@ -409,7 +409,7 @@ TEST(ArrowStreamReader, MeetsItsErrorAgain) {
   }
 }
 
-// What is made of an iterator of batches. Rows behind those in flight are skipped through once.
+// What is made of an iterator of batches. Rows after those in flight are skipped through once.
 TEST(ArrowStreamReader, AStreamThatCanBeMadeOnceIsGoneOnWith) {
   Script script({NumbersFrom(0, 300), NumbersFrom(300, 20000)});
   const auto make = [&]() -> std::unique_ptr<ReaderBase> {

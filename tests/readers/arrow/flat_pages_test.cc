@@ -38,7 +38,7 @@ TestPage Places(int64_t values, const std::string& hex) {
   return {FlatPageKind::kPlaces, values, FromHex(hex)};
 }
 
-// A compression in which a page has its bytes behind an x.
+// A compression in which a page has its bytes after an x.
 bool DropFirst(PackedBytes stored, uint8_t* out, size_t expanded) {
   if (stored.size() != expanded + 1 || *stored.begin != 'x') return false;
   std::copy(stored.begin + 1, stored.end, out);

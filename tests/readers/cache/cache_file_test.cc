@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cache files whose checksums are right and whose content is not: nobody but an attacker writes
-// them. disk_cache_reader_test damages files in all other ways.
+// Cache files whose checksums are right and whose content is not: only an attacker writes them.
+// disk_cache_reader_test damages files in all other ways.
 #include "readers/cache/cache_file.h"
 
 #include <gtest/gtest.h>

@@ -310,7 +310,7 @@ class SavedDiskCache : public DiskCache {
     reader->ReInit();
     next_pass_ = ReadAll(reader.get());
   }
-  // Expects that a new reader goes on from there. Its loads count.
+  // Expects that a new reader resumes from there. Its loads count.
   void ExpectRest(const std::string& how) {
     const auto reader = Shuffled(Counted());
     reader->Restore(Position::Parse(position_));
@@ -369,7 +369,7 @@ TEST_F(SavedDiskCache, GoesOnBesideADamagedFile) {
   Read(29000);
   const std::string path = FilePath();
   const std::string whole = ReadFile(path);
-  constexpr size_t kFirstBlock = 68;  // behind the head of a file with one slot of two axes
+  constexpr size_t kFirstBlock = 68;  // after the head of a file with one slot of two axes
   // The count of elements in the head of a block, what is in it, the last block, the end.
   for (const size_t byte : {kFirstBlock, whole.size() / 2, whole.size() - 100, whole.size() - 1}) {
     WriteFile(path, FlipBit(whole, 8 * byte));

@@ -107,7 +107,7 @@ using OpenOne = ReaderPtr (*)(const std::string&);
 using Join = ReaderPtr (*)(ReaderPtr, ReaderPtr);
 constexpr Join kJoins[] = {&Chain, &Mix};
 
-// Whatever a reader yields and then throws, it also does where it goes on from any point.
+// A reader that is resumed at any point yields and throws the same as the one that was saved.
 void ExpectTheSameFromAnyPoint(const Make& make, size_t elements, const std::string& error) {
   const ReaderPtr whole = make();
   const Outcome outcome = OutcomeOf(whole.get());

@@ -181,8 +181,8 @@ TEST(DoubleBufferReader, WorkersThatWaitHoldUpNobody) {
   }
 }
 
-// A worker that waits for what another one makes, when its pass is over, gives up. Whoever has the
-// ticket of its element can load it all the same, and what the worker had loaded of it, too.
+// A worker that waits for what another one makes, when its pass is over, gives up. A holder of its
+// element's ticket can still load the element, including what the worker had loaded of it.
 class StoppedWorker : public ::testing::TestWithParam<int64_t> {};
 
 TEST_P(StoppedWorker, LeavesItsElementToWhoeverHasTheTicket) {
@@ -227,7 +227,7 @@ TEST_P(StoppedWorker, LeavesItsElementToWhoeverHasTheTicket) {
 INSTANTIATE_TEST_SUITE_P(Numbers, StoppedWorker, ::testing::Values(1, 2, 3));
 
 // A consumer that shares a reader with others leaves its waits for them while it plans (Yields),
-// and then goes on. What it was making is not lost, nor what that was being made of.
+// and then continues. What it was making is not lost, nor what that was being made of.
 class LeavingConsumer : public ::testing::TestWithParam<int> {};
 
 TEST_P(LeavingConsumer, MakesItsElementLater) {
@@ -338,8 +338,7 @@ TEST_P(ToDevice, AFailedCopyTakesTheElementsPlace) {
   EXPECT_EQ(ReadAll(&reader).size(), static_cast<size_t>(kRecords));
 }
 
-// What a consumer queues on the device may read an element long after the consumer has let go of
-// it.
+// What a consumer queues on the device may read an element long after the consumer has released it.
 TEST_P(ToDevice, AnElementIsNotOverwrittenWhileTheDeviceReadsIt) {
   DoubleBufferReader reader(Numbers(), place_, 2);
   std::vector<LoDTensor> element;
@@ -371,7 +370,7 @@ TEST_P(ToDevice, MissingMemoryIsAnErrorUntilThereIsSome) {
 TEST_P(ToDevice, ResetAndDestructionLeaveCopiesThatAreUnderWay) {
   device_->Pause();
   {
-    // Each HasNext has two elements copied at most. Whoever wants a fifth waits for the device.
+    // Each HasNext has two elements copied at most. A request for a fifth waits for the device.
     DoubleBufferReader reader(
         std::make_unique<BatchReader>(Numbers(), 7, false, BatchMode::kConcat), place_, 1);
     reader.HasNext();

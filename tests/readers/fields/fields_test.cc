@@ -213,7 +213,7 @@ TEST(Fields, ReadCellsOneByOneWhereANullIsANumber) {
   EXPECT_FALSE(One("x int64[] decode=timestamp").can_read_cells());
 }
 
-// Numbers are read eight bytes at a time. Each byte stands behind each number of digits.
+// Numbers are read eight bytes at a time. Each byte stands after each number of digits.
 TEST(Fields, ReadDigitsUpToAnyByte) {
   const Field integer = One("x int64[]"), decimal = One("x float32[]");
   for (size_t count = 0; count <= 12; ++count) {

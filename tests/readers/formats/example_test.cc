@@ -104,7 +104,7 @@ TEST(Example, ReadsEveryEncoding) {
             (Strings{"1 2"}));
   EXPECT_EQ(Read({ExampleOf({{"i", Integers({1})}, {"i", Integers({2})}})}, {"i int64[]"}),
             (Strings{"2"}));
-  // Fields that nobody knows are passed over: a varint, eight bytes, four bytes, a message.
+  // Unknown fields are passed over: a varint, eight bytes, four bytes, a message.
   const std::string unknown = Varint(9 << 3) + Varint(300) + Varint(10 << 3 | 1) + "12345678" +
                               Varint(11 << 3 | 5) + "1234" + Message(12, "x");
   EXPECT_EQ(Read({unknown + ExampleOf({{"i", unknown + Integers({1})}})}, {"i int64[]"}),
@@ -246,7 +246,7 @@ TEST(Example, GuessesFieldsOfSeveralRecords) {
                             "n int64[-1] missing=default", "o bytes[-1]"};
   EXPECT_EQ(GuessExampleFields({empty[0], empty[1]}), of_empty);
   EXPECT_EQ(Read(empty, of_empty), (Strings{"'' | nan |  | ", "'x' | 1.0 | 7 | "}));
-  // Behind what is no Example nothing is looked at.
+  // After what is no Example nothing is looked at.
   EXPECT_EQ(GuessExampleFields({records[1], "no", records[2]}), GuessExampleFields({records[1]}));
   ExpectError(ErrorCode::kDataLoss, "is no Example", [&] {
     GuessExampleFields({"no", records[0]});

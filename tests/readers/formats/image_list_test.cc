@@ -104,7 +104,7 @@ TEST(ImageList, MayLieInAnotherFileSystem) {
   MemoryFiles::Get().Remove("memory://set/list");
 }
 
-// Whoever has written a list must not have files of the user's machine read by it.
+// The author of a list must not be able to have files of the user's machine read.
 TEST(ImageList, OfAServerNamesNoFileOfThisMachine) {
   const Folder folder;
   HttpServer server;
@@ -116,7 +116,7 @@ TEST(ImageList, OfAServerNamesNoFileOfThisMachine) {
   };
   EXPECT_EQ(RecordsOf(list(StrCat("a 1\n../b 2\n", server.Url("/b"), " 3\n"))),
             (LabeledRecords{{"one", 1}, {"two", 2}, {"two", 3}}));
-  // What a URL asks for behind its name goes with the names beside it.
+  // What a URL asks for after its name goes with the names beside it.
   EXPECT_EQ(RecordsOf(list("a 1") + "?X-Amz-Credential=k/1/2"), (LabeledRecords{{"one", 1}}));
   const std::string local = folder.path("a.jpg");
   for (const std::string& name : std::vector<std::string>{

@@ -173,8 +173,7 @@ TEST(RecordIOManifest, LeavesSlotsOutRatherThanGrowTooLarge) {
   EXPECT_EQ(bare, Manifest("\n " + Entry("a", 1, 2, 3) + "\n") + "\n");
 }
 
-// A manifest is data that nobody vouches for: what it says of slots is what was written, or it is
-// refused.
+// A manifest is not trusted: what it says of slots is what was written, or it is refused.
 TEST(RecordIOManifest, WithDamagedSlotsIsRefused) {
   const std::string slots = "x float32[1,2] \"a label\" int64[1,1]";
   const std::string folder = NewFolder("damaged");

@@ -86,7 +86,7 @@ TEST(RecordIOWriter, WritesTheBytesOfTheGoPackage) {
 TEST(RecordIOWriter, CutsChunksByBytesAndNeverWritesAnEmptyOne) {
   RecordIOOptions options;
   options.chunk_bytes = 20;
-  // Two of 10 bytes with their lengths; a record larger than a chunk is one of its own.
+  // Two of 10 bytes with their lengths; a record larger than a chunk becomes its own chunk.
   const std::string bytes = Written({"123456", "123456", "1", std::string(50, 'x'), "1"}, options);
   std::vector<uint32_t> records;
   for (size_t at = 0; at < bytes.size();) {
@@ -238,7 +238,7 @@ TEST(RecordIOChunk, RefusesDamagedCompressedData) {
     for (const auto compressor : {RecordIOCompressor::kSnappy, RecordIOCompressor::kGzip}) {
       const std::string stored = CompressRecordIO(dialect, compressor, payload);
       for (size_t size = 0; size < stored.size(); ++size) {
-        // Cut behind the marker, before the first block, it is the payload of no record.
+        // Cut after the marker, before the first block, it is the payload of no record.
         try {
           EXPECT_EQ(Expanded(dialect, compressor, stored.substr(0, size)), "");
         } catch (const Error& error) {
@@ -246,7 +246,7 @@ TEST(RecordIOChunk, RefusesDamagedCompressedData) {
         }
       }
       for (size_t bit = 0; bit < stored.size() * 8; ++bit) {
-        try {  // plain snappy has no checksum of its own, gzip's header has bits without meaning
+        try {  // plain snappy has no checksum, gzip's header has bits without meaning
           Expanded(dialect, compressor, FlipBit(stored, bit));
         } catch (const Error& error) {
           EXPECT_EQ(error.code(), ErrorCode::kDataLoss) << error.what();

@@ -121,7 +121,7 @@ TEST(Text, LinesMayLieAcrossStretches) {
   for (const std::string end : {"\n", "\r\n", "\n\n", "\r\n\r\n"}) {
     for (int shift = -6; shift <= 3; ++shift) {
       SCOPED_TRACE(StrCat(shift, Escaped(end)));
-      // Ends at every place around the border, and a line that goes on for three stretches.
+      // Ends at every place around the border, and a line that is three stretches long.
       const std::string filler(border + shift, 'f');
       for (const std::string last : {"", "x"}) {
         const std::string content = StrCat(filler, end, filler, filler, filler, end, last);
@@ -129,7 +129,7 @@ TEST(Text, LinesMayLieAcrossStretches) {
       }
     }
   }
-  // A line that ends far behind the stretch that it begins in, farther than is read on at once.
+  // A line that ends far after the stretch that it begins in, farther than is read on at once.
   const std::string content =
       StrCat(std::string(border - 5, 'a'), "\nb", std::string(100000, 'c'), "\nd");
   EXPECT_TRUE(Read(content) == Model(content));

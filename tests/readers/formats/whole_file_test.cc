@@ -160,7 +160,7 @@ TEST(WholeFile, OfAnotherKindIsAnErrorThatSaysWhatItIs) {
   }
 }
 
-// A file that is cut off may keep its beginning: what is missing behind it the decoder will tell.
+// A file that is cut off may keep its beginning: what is missing after it the decoder will tell.
 TEST(WholeFile, IsCheckedAsFarAsItsBeginning) {
   for (const auto& [tag, kind, head] : Samples()) {
     const size_t checked = tag == "jpg" ? 3 : tag == "png" ? 8 : 12;

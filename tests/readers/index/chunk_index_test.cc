@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indexes: what readers gain by them, and that one which the file has left behind is noticed.
+// Indexes: what readers gain by them, and that one which is older than its file is noticed.
 #include "readers/index/chunk_index.h"
 
 #include <gtest/gtest.h>
@@ -316,7 +316,7 @@ TEST_P(ChunkIndexes, LetAPositionBeFoundWithoutReadingUpToIt) {
   EXPECT_LE(BytesRead() - before, fs::file_size(path) / 4);
 }
 
-// The file changes behind the index.
+// The file changes, the index does not.
 TEST_P(ChunkIndexes, AreNoticedWhenTheyAreStale) {
   const Texts texts = TextsOf(400, 10000);
   const std::string path = WriteTexts("1", texts);
@@ -382,7 +382,7 @@ TEST_P(ChunkIndexes, AreNoticedWhenTheyAreStale) {
   EXPECT_TRUE(ReadAll(Open({path}).get()) == Unindexed(path)) << "the index was deleted";
 }
 
-// Whoever reads the chunk that has changed notices it, however it got there.
+// A reader of the chunk that has changed notices it, however it got there.
 TEST_P(ChunkIndexes, AreNoticedWhenTheyAreStaleByOtherReaders) {
   const Texts texts = TextsOf(400, 10000);
   const std::string path = WriteTexts("1", texts);

@@ -268,7 +268,7 @@ TEST(ReplacedFiles, AreNotReadWhileTheyAreWritten) {
   ExpectToEnd(reader.get(), "4 ");
 }
 
-// What is open is read on, whoever gives its name to another file.
+// An open file is read to its end, even if its name is given to another file.
 TEST(ReplacedFiles, AreReadToTheirEndByAReaderThatHasThemOpen) {
   for (const BufferType type : {BufferType::kMemory, BufferType::kMmap}) {
     for (const int workers : {0, 3}) {

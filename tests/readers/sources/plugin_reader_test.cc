@@ -151,7 +151,7 @@ struct Misbehaviour {
 
 class Misbehaving : public ::testing::TestWithParam<Misbehaviour> {};
 
-// Behind two records that are good, alone and in a batch, on one thread or on several.
+// After two records that are good, alone and in a batch, on one thread or on several.
 TEST_P(Misbehaving, GivesAnErrorWithFileRecordAndPlugin) {
   const ParserPlugin& plugin = Plugin("libmisbehaving_parser.so");
   const TempFile file("lines.txt", "good\nfine\n" + GetParam().way + "\ngood\n");

@@ -53,7 +53,7 @@ class CacheCommand : public ::testing::Test {
     EXPECT_EQ(result.exit_code, 0) << result.errors;
     EXPECT_TRUE(result.output == right_) << "other records";
   }
-  // Nobody has asked for a byte since the server began to count.
+  // No byte was asked for since the server began to count.
   void ExpectOnlyVersionsAskedFor() const {
     EXPECT_GT(server_.requests(), 0);
     for (const std::string& head : server_.heads()) {

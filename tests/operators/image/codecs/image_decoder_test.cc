@@ -165,7 +165,7 @@ TEST(ImageDecoder, BoxesOfGrayAndCmykJpegHaveThePixelsOfTheWholeImage) {
 TEST(ImageDecoder, ForgetsTheTablesOfTheImageBefore) {
   const ImageShape shape = {16, 16, 3};
   const std::string bytes = EncodeJpeg(SomePixels(shape), shape);
-  // Without its quantization tables: behind the start marker and JFIF's segment of 18 bytes.
+  // Without its quantization tables: after the start marker and JFIF's segment of 18 bytes.
   const size_t tables = bytes.find("\xFF\xDB");
   const size_t frame = bytes.find("\xFF\xC0");
   const std::string abbreviated = bytes.substr(0, tables) + bytes.substr(frame);
@@ -221,7 +221,7 @@ TEST(ImageDecoder, SampleJpegsAreAsTheirTruthSays) {
       ExpectError(ErrorCode::kDataLoss, "", [&] { Decode(bytes); });
       continue;
     }
-    // One file has bad codes in its data, which libjpeg warns of and goes on.
+    // One file has bad codes in its data, of which libjpeg warns and continues.
     const bool is_truncated = truth.Says("Premature end");
     const bool is_damaged = is_truncated || truth.Says("hopper_bad_exif");
     const Decoded image = Decode(bytes, 0, is_damaged);
@@ -617,7 +617,7 @@ TEST(ImageDecoder, EveryCutIsAnErrorOrAPartOfTheImage) {
   const Ref<ImageDecoder> decoder = ImageDecoder::Take();
   for (const auto& [name, bytes] : SmallImages()) {
     ASSERT_EQ(OutcomeOf(decoder.get(), bytes, false).rfind("whole", 0), 0u) << name;
-    // WebP may lack chunks behind its pixels, and libjpeg may do without the last bit of the data.
+    // WebP may lack chunks after its pixels, and libjpeg may do without the last bit of the data.
     const std::string whole = OutcomeOf(decoder.get(), bytes, false);
     for (size_t size = 0; size < bytes.size(); ++size) {
       SCOPED_TRACE(testing::Message() << name << " cut at " << size << " of " << bytes.size());
@@ -679,7 +679,7 @@ TEST(ImageDecoder, OrientationsAreFoundAndDamagedOnesIgnored) {
 }
 
 // EXIF data with an entry that has these bytes as its values, in the entry or, if they are more
-// than four, behind it.
+// than four, after it.
 std::string ExifOf(bool little_endian, uint64_t type, uint64_t count, const std::string& values) {
   const auto number = [&](uint64_t value, size_t size) {
     const std::string bytes = BigEndian(value, size);

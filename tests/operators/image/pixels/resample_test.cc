@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-// Behind it, as Highway wants it.
+// After it, as Highway wants it.
 #include <hwy/targets.h>
 
 #include <algorithm>

@@ -144,7 +144,7 @@ TEST(FusedImages, TakeAlphaAndNumbers) {
 }
 
 TEST(FusedImages, LeaveOutOperatorsThatDoNotFit) {
-  // A resize behind a flip, a second resize, and what follows planes are run by themselves.
+  // A resize after a flip, a second resize, and what follows planes are run by themselves.
   ExpectSame({kDecode, kFlip, Sized("resize", "[20, 20]"), kNormalize}, 2);
   ExpectSame({kDecode, Sized("resize", "[40, 40]"), kRandomResizedCrop}, 2);
   ExpectSame({kDecode, kNormalize, kFlip, kPlanes}, 2);
@@ -152,7 +152,8 @@ TEST(FusedImages, LeaveOutOperatorsThatDoNotFit) {
   EXPECT_EQ(RunsOf({kDecode, kFlip, kNormalize}, {"v1", "v2"}), 2u);
 }
 
-// Operators that change colors end a run. What is behind them is run by itself, and draws as ever.
+// Operators that change colors end a run. The operators after them are run by themselves, with the
+// same draws.
 TEST(FusedImages, EndBeforeOperatorsThatChangeColors) {
   const std::string sometimes = R"(attrs { name: "p" f: 0.5 })";
   const Op changes[] = {

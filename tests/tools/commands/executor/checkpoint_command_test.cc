@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// executor --checkpoint_dir: runs that are killed, stopped and gone on with.
+// executor --checkpoint_dir: runs that are killed, stopped and resumed.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -657,7 +657,7 @@ TEST_P(ExecutorCommandSignals, StopWhatIsStarting) {
 INSTANTIATE_TEST_SUITE_P(AllSignals, ExecutorCommandSignals,
                          ::testing::Values(SIGINT, SIGTERM, SIGHUP, SIGXCPU));
 
-// A command that nohup starts goes on after SIGHUP.
+// A command that nohup starts continues after SIGHUP.
 TEST(ExecutorCommand, IgnoresAHangUpThatItWasToldToIgnore) {
   const TempFile work("main.pbtxt", kWork);
   Child child({"/bin/sh", "-c",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the main job in an executor without operators, readers and formats of its own: all come from
+// Runs the main job in an executor without operators, readers and its own formats: all come from
 // one plugin. So the framework depends on none of them.
 #include <gtest/gtest.h>
 

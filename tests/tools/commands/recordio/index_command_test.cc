@@ -124,7 +124,7 @@ TEST_F(IndexCommand, ThatCannotBeWrittenAreAWarning) {
   EXPECT_THAT(taken.errors, HasSubstr("warning: no index of '" + two + "' is left"));
 }
 
-// Nobody has named the file that a link of this name leads to.
+// The user has not named the file that a link of this name leads to.
 TEST_F(IndexCommand, ThroughALinkToNothingAreAnError) {
   const std::string one = WriteLines("1.txt", 1000), elsewhere = folder_ + "/elsewhere";
   fs::create_directory(elsewhere);

@@ -355,7 +355,7 @@ TEST(RecordIOCommand, VerifiesAndNamesEveryDamagedChunk) {
   EXPECT_THAT(result.output, HasSubstr("/a.recordio: whole, 3 chunks, 3 records, 81 bytes stored"));
   EXPECT_THAT(result.output, HasSubstr("2 files: 6 chunks, 6 records"));
   // The first and the last chunk are damaged. Further below, a header is damaged, and nothing
-  // behind it can be found.
+  // after it can be found.
   WriteFile(path, FlipBit(FlipBit(good, size_t{8} * 26), size_t{8} * 80));
   result = RunRecordIO({"verify", folder + "/*.recordio"});
   EXPECT_EQ(result.exit_code, 3);
