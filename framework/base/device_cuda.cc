@@ -101,8 +101,7 @@ class ContextEvents {
   int (*record_)(void* context, cudaEvent_t event) = nullptr;
 };
 
-// For older drivers: they can only be waited for, until they have nothing left to do. Nobody can
-// leave that wait.
+// For older drivers: waits until the whole device is idle. A thread cannot leave that wait.
 class IdleDevice final : public DeviceEvent {
  public:
   explicit IdleDevice(int device) : device_(device) {}

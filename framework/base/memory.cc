@@ -76,8 +76,8 @@ void KeepUntilDone(Ref<Buffer> buffer, std::shared_ptr<DeviceEvent> event) {
   kept.some.store(true, std::memory_order_relaxed);
 }
 
-// Streams are cut into chunks by it, so with other classes indexes are of another version (kVersion
-// in readers/index/chunk_index.cc).
+// The chunks of streams depend on these classes, so a change of them is a new version of indexes
+// (kVersion in readers/index/chunk_index.cc).
 size_t SizeClass(size_t bytes) {
   if (bytes <= kSmallest) return kSmallest;
   // Four classes an octave: 1.0, 1.25, 1.5 and 1.75 times a power of two.
@@ -232,7 +232,7 @@ void BufferPool::Give(Buffer* buffer) {
 bool BufferPool::Keep(Buffer* buffer) {
   std::lock_guard<std::mutex> lock(mutex_);
   in_use_bytes_ -= buffer->capacity_;
-  // What a device is busy with stays for now, and is freed when it, or the limit, is met again.
+  // A buffer that a device still uses stays for now, also beyond the limit; a later call frees it.
   if (idle_bytes_ + buffer->capacity_ > idle_limit_ && !IsBusy(*buffer)) return false;
   try {
     free_[buffer->capacity_].push_back(buffer);

@@ -49,10 +49,10 @@ bool IsOneOf(std::string_view name, const std::string_view (&names)[n]) {
 
 std::string_view NameOf(std::string_view part) { return part.substr(0, part.find('=')); }
 
-// Whether what is called so is a part of a signature in every store.
+// Whether a part of this name belongs to a signature in every store.
 bool IsOfStore(std::string_view name) { return Begins(name, "X-Amz-") || Begins(name, "X-Goog-"); }
 
-// The names by which signatures and credentials go.
+// The names of signatures and credentials.
 bool NamesCredential(std::string_view name) {
   constexpr std::string_view kNames[] = {"sig",  "sign",          "key-pair-id",   "policy", "jwt",
                                          "hmac", "expires",       "expiry",        "exp",    "sas",
@@ -115,8 +115,8 @@ FoundUrl NextUrl(std::string_view text, size_t from) {
   return url;
 }
 
-// Where a quote that opens before `begin` is closed, or the end of the text. One that is escaped
-// itself is closed by one that is.
+// Where a quote that opens before `begin` is closed, or the end of the text. An escaped quote is
+// closed by an escaped one.
 size_t EndOfQuoted(std::string_view text, size_t begin) {
   const char quote = text[begin - 1];
   const auto is_escaped = [&](size_t at) {
@@ -150,7 +150,7 @@ class Remover {
   }
 
  private:
-  // How far the name goes at most, as far as its surroundings tell.
+  // The longest that the name can be, by the text around it.
   size_t EndOf(const FoundUrl& url) {
     whole_ = url.name == 0 && kind_ != TextKind::kWords;
     if (whole_) return text_.size();
@@ -171,7 +171,7 @@ class Remover {
     }
   }
 
-  // Puts a URL after its slashes. Returns how much of it is done; the rest is text.
+  // Puts a URL from after its slashes on. Returns how many bytes it has handled; the rest is text.
   size_t PutUrl(Scheme scheme, std::string_view url) {
     const std::string_view all = url;
     size_t host_end = HostEnd(url);
@@ -336,8 +336,8 @@ class Remover {
     return text.size() == kDigestDigits && std::all_of(text.begin(), text.end(), IsHexDigit);
   }
 
-  // Whether the word that ends before the = is the name of a credential. All that is said of
-  // stores is; other names are only as parts of a query, which may be one that is encoded.
+  // Whether the word that ends before the = is the name of a credential. Names that stores use
+  // always are; other names only where they begin a part of a query, also of an encoded one.
   static bool IsCredential(std::string_view words, size_t name, size_t equals) {
     std::string_view word = words.substr(name, equals - name);
     std::string_view before = name == 0 ? "" : words.substr(name - 1, 1);

@@ -21,7 +21,7 @@ thread_local int forks_at_once = 0;
 
 }  // namespace
 
-// A call of Work, and when what it is at is over.
+// The scope of one call of Work, which tells when the call has to leave its work.
 class Job::Call final : public CancelScope {
  public:
   Call(Of of, const Job& job, uint64_t epoch)
@@ -189,7 +189,7 @@ void ThreadPool::AfterForkInParent() {
 }
 
 void ThreadPool::AfterForkInChild() {
-  // The threads are not here: they can be neither joined nor waited for.
+  // The parent's threads do not exist here: they can be neither joined nor waited for.
   new std::vector<std::thread>(std::move(threads_));
   threads_.clear();
   new (&wake_) std::condition_variable;
@@ -279,8 +279,8 @@ void ParallelJob::Finish() {
   }
 }
 
-// A job returns to its pool only when no queued call refers to it any more, so nobody can take a
-// part of its next use by mistake.
+// A job returns to its pool only when no queued call refers to it any more, so that no late call
+// can take a part of its next use.
 void ParallelJob::Dispose() {
   next_.store(SIZE_MAX / 2);
   n_ = 0;

@@ -97,8 +97,8 @@ CheckpointFolder::Lock::Lock(const std::string& folder)
       .InFile(folder, -1);
 }
 
-// A child that was forked meanwhile has the descriptor, too. Closing alone would leave it the lock,
-// which is the parent's to give up.
+// A child that was forked meanwhile has the descriptor, too. Closing alone would leave the lock
+// with the child, so it is released.
 CheckpointFolder::Lock::~Lock() {
   if (process_.IsThis()) ::flock(descriptor_, LOCK_UN);
   ::close(descriptor_);

@@ -59,7 +59,7 @@ class BlockingTransfer final : public HttpTransfer {
 
   bool Wants(int number) const { return running_ && number == number_; }
 
-  // Takes the result of the try that runs. Returns whether there is another one.
+  // Takes the result of the running try. Returns whether there is another one.
   bool Settle(const BlockingCarrier::Outcome& outcome) {
     if (const auto* const refusal = std::get_if<BlockingCarrier::Refusal>(&outcome)) {
       EndTry(0);
@@ -89,8 +89,8 @@ class BlockingTransfer final : public HttpTransfer {
     return false;
   }
 
-  // Ends the try that runs, whose call will not be heard. Returns whether there is another one. The
-  // call may still write, so the next one has other memory.
+  // Ends the running try, whose call is ignored from now on. Returns whether there is another try.
+  // The call may still write, so the next one gets other memory.
   bool GiveUp(Clock::time_point now) {
     EndTry(0);
     BlockingCarrier::Refusal refusal;
@@ -226,7 +226,7 @@ class Tries {
       std::thread([this] { Work(); }).detach();
       ++threads_;
     } catch (const std::system_error&) {
-      if (threads_ > 0) return;  // one of them comes to it later
+      if (threads_ > 0) return;  // one of them will do it later
       for (const auto& transfer : std::exchange(waiting_, {})) {
         transfer->Fail(CurrentError());
         transfers_.erase(transfer.get());
@@ -234,7 +234,7 @@ class Tries {
     }
   }
 
-  // The call of a thread will not be heard: others may take its place.
+  // Ignores a thread's call from now on: another call may take its place.
   void Abandon() {
     --threads_;
     ++late_threads_;
@@ -259,7 +259,8 @@ class Tries {
       waiting_.pop_front();
       const bool heard = RunTry(*transfer, &lock);
       lock.unlock();
-      transfer = nullptr;  // perhaps the last one who knows the carrier, which may take its time
+      transfer = nullptr;  // perhaps the last reference to the carrier, whose destruction may take
+                           // long
       lock.lock();
       if (!heard) {
         --late_threads_;
@@ -311,7 +312,7 @@ class Tries {
   std::deque<std::shared_ptr<BlockingTransfer>> waiting_;  // for a thread, the next one first
   Clock::time_point next_look_;
   size_t most_threads_ = 0;
-  size_t threads_ = 0;       // whose calls are heard
+  size_t threads_ = 0;       // whose calls count
   size_t late_threads_ = 0;  // the others
   bool stopping_ = false;
   bool has_exit_handler_ = false;

@@ -15,7 +15,8 @@
 namespace millhopper {
 namespace {
 
-// Of a file that ends when it ends: more than any has, and less than a sum of two may overflow.
+// The size of a file of unknown size: more than any file has, and so little that two do not
+// overflow.
 constexpr uint64_t kUnknownSize = uint64_t{1} << 62;
 
 constexpr size_t kInputBytes = size_t{256} << 10;  // one read of a compressed file

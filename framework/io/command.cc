@@ -250,8 +250,8 @@ size_t Command::Read(char* out, size_t size) {
 
 void Command::ReadErrors() {
   if (errors_ < 0) return;
-  // It may be written without end. So this is one block, which keeps the output waiting for a
-  // moment only, and after the output what is there now.
+  // The command may write to it without end. So this reads one block, which holds up the output for
+  // a moment only; after the end of the output, it reads what is there now.
   int there = 0;
   if (output_ < 0) ::ioctl(errors_, FIONREAD, &there);
   do {

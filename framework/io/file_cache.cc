@@ -23,9 +23,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A disk that is full is left alone for so long: what others write is of more use there.
+// Nothing is written for so long to a full disk, where other programs need the room.
 constexpr std::chrono::seconds kIdle(10);
-constexpr time_t kUseSeconds = 60;  // after which a read makes an entry a new one
+constexpr time_t kUseSeconds = 60;  // after which a read renews the time of an entry
 constexpr mode_t kPrivateFile = 0600;
 
 struct Counts {
@@ -162,7 +162,7 @@ bool FileCache::ReadFrom(int descriptor, const Key& key, size_t block_size, size
       ReadCacheEntry(descriptor, key.digest, block_size, offset, out, size);
   if (!used) {
     // Another process may have put a whole one in its place meanwhile. Then that one is lost, and
-    // comes again.
+    // is fetched again.
     std::remove(folder_.PathOf(key.name).c_str());  // also an empty folder
     Count(1, &counts.unfit);
     return false;

@@ -82,7 +82,7 @@ class HttpFile final : public File {
     for (auto& block : blocks_) HttpTransfer::Cancel(std::move(block.second.transfer));
   }
 
-  // Told only where there is a cache, because nothing else is kept of what servers have.
+  // Only where there is a cache: nothing else keeps data of servers.
   std::string version() const override { return cached_ == nullptr ? "" : cached_->version(); }
 
  private:
@@ -331,7 +331,7 @@ class HttpFile final : public File {
   static inline std::atomic<size_t> open_files{0};
 
   const OwnProcess process_;
-  const HttpRequest asked_;  // for the object; what it is copied for says for which part
+  const HttpRequest asked_;  // for the object; copies of it ask for its parts
   HttpObject object_;
   std::unique_ptr<const CachedObject> cached_;  // null: the file is read past any cache
   Ref<Buffer> content_;  // the first bytes, or all of them if the server gives no parts
@@ -399,7 +399,7 @@ class Questions {
         return status;
       }
       const long said = transfer.status();
-      // Object stores say 403 of what is not there to those who may not list what is.
+      // Object stores answer 403 for a missing object if the user may not list the bucket.
       if (said == kForbidden || said == kNotFound || said == kGone) {
         status.kind = FileStatus::Kind::kMissing;
       }

@@ -172,7 +172,8 @@ const HttpObject* HttpTask::expected() const {
 
 void HttpTask::SetAccess() {
   if (request_.access == nullptr) {
-    // What was asked for by https is not to come by http, nor are the secrets in a URL to go there.
+    // The answer to an https request must not come by http, nor may secrets of its URL be sent by
+    // http.
     Set(CURLOPT_REDIR_PROTOCOLS_STR, IsHttps(ticket_.url) ? "https" : "http,https");
     Set(CURLOPT_FOLLOWLOCATION, writes() ? 0L : 1L);  // other requests do not write
     Set(CURLOPT_MAXREDIRS, kMostRedirects);
@@ -210,9 +211,10 @@ void HttpTask::SetHeaders() {
     headers_.reset(list);
   };
   for (const std::string& header : ticket_.headers) add(header);
-  if (writes()) add("Content-Type: application/octet-stream");  // libcurl would say that of a form
+  // Otherwise libcurl would send the type of a form.
+  if (writes()) add("Content-Type: application/octet-stream");
   const HttpObject object = expected() == nullptr ? HttpObject() : *expected();
-  const bool weak = object.etag.substr(0, 2) == "W/";  // a server must not find that it matches
+  const bool weak = object.etag.substr(0, 2) == "W/";  // servers never match a weak ETag
   if (!object.etag.empty() && !weak) {
     add(StrCat("If-Match: ", object.etag));
   } else if (!object.modified.empty()) {
@@ -347,7 +349,7 @@ void HttpTask::JudgePart(HttpObject object) {
     return lie(StrCat("the server says that bytes ", *head_.first, "-", *head_.last, " are ",
                       *head_.length, " bytes"));
   }
-  // Of the first bytes: the object may be newer than they are.
+  // The date of the first bytes: later answers may have another one.
   if (received_ > 0) object.date = object_.date;
   object_ = object;
   room_ = size;

@@ -64,7 +64,7 @@ class Transfers {
 
   void Cancel(std::shared_ptr<const HttpTransfer> transfer) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (stopping_) return;  // all transfers end anyway, and what would be woken may be gone
+    if (stopping_) return;  // all transfers end anyway, and the thread to wake may be gone
     cancelled_.push_back(std::move(transfer));
     curl_multi_wakeup(multi_);
   }
@@ -242,14 +242,14 @@ class Transfers {
     return std::max(patience, milliseconds(0));
   }
 
-  // Takes a task out of curl's hands.
+  // Removes a task from curl.
   void Leave(HttpTask* task) {
     if (running_.erase(task) == 0) return;
     curl_multi_remove_handle(multi_, task->curl());
     task->LetGo();
   }
 
-  // Ends a task before its time.
+  // Ends a task early.
   void Drop(HttpTask* task, const char* why) {
     Leave(task);
     pausing_.erase(task);

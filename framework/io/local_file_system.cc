@@ -339,8 +339,7 @@ class LocalFileSystem final : public FileSystem {
     return std::make_unique<LocalFile>(path, BufferType::kMmap);
   }
 
-  // Without a File, which allocates. Of a file that is not what it was, that one says what is
-  // wrong.
+  // Reads without a File, which allocates. If the file has changed, a File says what is wrong.
   void ReadWhole(const std::string& path, uint64_t size, char* out) const override {
     if (!LocalFile::ReadAll(path, size, out)) FileSystem::ReadWhole(path, size, out);
   }

@@ -89,7 +89,7 @@ std::vector<FolderEntry> EntriesOf(const NamesUnder& names, const std::string& p
   for (const std::string& key : names.keys) {
     add(key, key.size() - prefix.size(), FileStatus::Kind::kFile);
   }
-  // Without a name is one of a key with two slashes one after the other.
+  // A key with two slashes in a row makes a folder without a name.
   for (const std::string& folder : names.prefixes) {
     add(folder, folder.size() - prefix.size() - 1, FileStatus::Kind::kDirectory);
   }

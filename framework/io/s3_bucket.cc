@@ -79,7 +79,7 @@ std::string Endpoint(std::string text) {
   return text;
 }
 
-// What a server says, which may repeat what it was sent: keys and tokens are no part of it.
+// What a server says, without keys and tokens, which it may repeat.
 std::string Shown(std::string text, const HttpTicket& ticket) {
   constexpr std::string_view kHidden = "...";
   std::vector<std::string> secrets;
@@ -246,7 +246,7 @@ std::shared_ptr<S3Store> S3Store::Get() {
   }
   auto store = std::make_shared<S3Store>(environment);
   const std::lock_guard<std::mutex> lock(last.mutex);
-  // Of threads that come at once all use the same store, so that one of them asks for credentials.
+  // Threads that come at once share one store, so that only one of them asks for credentials.
   if (!is_for_now()) last.store = std::move(store);
   return last.store;
 }

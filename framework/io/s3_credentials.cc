@@ -29,7 +29,7 @@ constexpr size_t kMostValueBytes = size_t{16} << 10;   // of a key, a secret or 
 constexpr std::chrono::minutes kBeforeEnd{10};
 constexpr std::chrono::seconds kBetweenRenewals{60};
 constexpr std::chrono::seconds kFailureStands{1};
-// Which credentials have this much time left a request may still begin with.
+// A request may begin with credentials that have this much time left.
 constexpr std::chrono::seconds kLeastTime{1};
 // These servers are on the same machine, or not there at all.
 constexpr milliseconds kConnecting{1000}, kSilence{2000}, kInAll{10'000};
@@ -60,7 +60,7 @@ class CredentialsAccess final : public HttpAccess {
 std::string Fetch(HttpTicket ticket, HttpMethod method = HttpMethod::kGet) {
   HttpRequest request;
   request.method = method;
-  // Errors name the server alone: who knows the path may get the credentials, too.
+  // Errors name the server alone: the path is enough to get the credentials.
   request.url = ticket.url.substr(0, ticket.url.find_first_of("/?#", FindUrl(ticket.url)));
   request.access = std::make_shared<CredentialsAccess>(std::move(ticket));
   HttpLimits limits = HttpLimits::Get();
@@ -204,7 +204,7 @@ S3Credentials FromInstance(const AwsSettings& environment) {
   return FromJson(get(kRoles + role));
 }
 
-// What SDKs would do for such a profile is more than to read credentials.
+// For such a profile SDKs do more than read credentials.
 void CheckProfile(const AwsSettings& profile) {
   for (const char* const name : {"role_arn", "sso_session", "sso_start_url", "sso_account_id"}) {
     Require(profile.count(std::string_view(name)) == 0, "the profile has '", name,

@@ -58,7 +58,7 @@ class S3FileSystem final : public FileSystem {
     return folder;
   }
 
-  // After a name that is no object's there may be others, as in a folder.
+  // Objects may lie under a name that is no object, as in a folder.
   static void LookForFolder(const std::string& path, FileStatus* status) {
     try {
       if (S3Path::Of(path).key.empty()) {

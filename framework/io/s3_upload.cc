@@ -34,7 +34,7 @@ constexpr size_t kMostAnswerBytes = size_t{1} << 16;
 constexpr int kTriesToGiveUp = 2;
 constexpr std::chrono::milliseconds kMomentToGiveUp{150};
 
-// Tells bytes from others, piece by piece.
+// A digest of bytes that come piece by piece.
 class ContentHash {
  public:
   ContentHash() {
@@ -92,7 +92,7 @@ class S3Upload final : public Upload {
   }
 
  private:
-  // `most` are the bytes of the document that it is answered by.
+  // The answer is a document of `most` bytes at most.
   HttpRequest Request(HttpMethod method, const std::string& query,
                       std::shared_ptr<const std::string> body = nullptr, size_t most = 0) const {
     HttpRequest request = S3Request(path_, object_, query, std::move(body));

@@ -523,7 +523,7 @@ void FileReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   } catch (...) {
     const Error error = CurrentError();
     if (error.interrupts()) throw error.WithContext(ReadingRecord(tickets->id.sample));
-    // That a file has changed says already which, and where.
+    // The error of a changed file names it and the place already.
     if (n == 1 && !error.file().empty()) throw error.WithContext(ReadingRecord(tickets->id.sample));
     if (n == 1) throw InRecord(error, *tickets);
     // Loads the records one by one to find the one that failed: that call throws its error.

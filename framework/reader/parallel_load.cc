@@ -47,9 +47,9 @@ std::optional<size_t> OnlyRagged(const std::vector<SlotSpec>& slots) {
   return ragged;
 }
 
-// Makes room for n elements; if the size of one slot is not declared, for their encoded size, which
-// is not taken for granted under a limit if that is the size of other slots, too. Does nothing for
-// one element, which may bring its own buffer.
+// Makes room for n elements. For the only slot whose sizes are not declared it takes their encoded
+// size; under a limit only if there is no other slot, which the encoded size would include. Does
+// nothing for one element, which may bring its own buffer.
 void Expect(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows) {
   if (n == 1) return;
   if (AreOneStep(reader.row_slots())) {

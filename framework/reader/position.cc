@@ -139,8 +139,7 @@ void Write(const ElementNames& names, Form form, position_proto::Elements* out) 
   for (const ElementNames& below : names.below) Write(below, form, out->add_below());
 }
 
-// However elements are named, something is written of each: so a count that a wrong position makes
-// up takes no memory.
+// Something is written for each element: so the invented count of a wrong position takes no memory.
 void CheckCount(const ElementNames& names) {
   size_t most = std::max(names.records.size(), names.numbers.size());
   for (const ElementNames& below : names.below) most = std::max(most, below.count);
@@ -456,7 +455,7 @@ void Position::CheckSameChain(const Position& now) const {
   }
 }
 
-// Between the values that readers use and the messages that are stored.
+// Converts between the values that readers use and the messages that are stored.
 class PositionCodec {
  public:
   static void Write(const Position& position, Form form, position_proto::ChainPosition* out) {
@@ -539,7 +538,7 @@ std::string Position::ToJson() const {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
-  // Printed from its bytes, whose maps are in order; those of a message are in any.
+  // Printed from its bytes, in which maps are sorted; those of a message are in any order.
   const std::string prefix = "type.googleapis.com";
   const std::unique_ptr<google::protobuf::util::TypeResolver> types(
       google::protobuf::util::NewTypeResolverForDescriptorPool(

@@ -202,8 +202,7 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
   try {
     PlanNext(n, run);
   } catch (...) {
-    // A thread that stops because its work is not wanted any more leaves the reader to others as it
-    // is.
+    // A thread whose work is no longer needed leaves the reader unchanged for other threads.
     const bool goes_on =
         (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft();
     if (!goes_on) KeepError("while planning what is read from ");
@@ -413,7 +412,7 @@ std::string ReaderBase::Name() const { return origin_.empty() ? "a reader" : ori
 
 Place DecoratedReader::place() const { return reader_->place(); }
 
-// A reader whose elements are those of the reader below has the very slots of that.
+// A reader that yields the elements of the reader below also has its slots.
 std::vector<SlotSpec> DecoratedReader::FoundSlots() const {
   return &row_slots() == &reader_->row_slots() ? reader_->FoundSlots() : ReaderBase::FoundSlots();
 }

@@ -198,7 +198,7 @@ class ReaderHolder::Handle final : public ReaderBase {
       held_->due = state.Get("due", 1) == 1;
       held_->reader->RestoreChain(position);
     }
-    // Of an earlier pass, it does not matter which.
+    // If it has not joined, its number is that of any earlier pass.
     generation_ = held_->generation - (state.Get("joined", 1) == 1 ? 0 : 1);
   }
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
@@ -209,7 +209,8 @@ class ReaderHolder::Handle final : public ReaderBase {
     held_->reader->PlanAgain(names, take);
   }
   const std::vector<SlotSpec>& row_slots() const override { return held_->reader->row_slots(); }
-  // Other handles may go on. Takes no lock, because a thread that works ahead may hold it for long.
+  // Other handles may continue. Takes no lock, because a thread that works ahead may hold it for
+  // long.
   void EndReading() override {
     SetEnded(true);
     held_->EndIfAllHave();
@@ -239,7 +240,8 @@ class ReaderHolder::Handle final : public ReaderBase {
     });
   }
 
-  // Calls plan(), which may wait, with the lock; again if it was left for who needs the lock.
+  // Calls plan(), which may wait, with the lock. Repeats it if it was left for a thread that needed
+  // the lock.
   template <typename Function>
   void PlanYielding(const Function& plan) {
     for (;;) {

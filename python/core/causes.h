@@ -23,7 +23,7 @@ Error ErrorOfException(const std::string& who, pybind11::error_already_set* rais
 // The Python exception that caused the error, or None. The caller holds the interpreter.
 pybind11::object ExceptionOf(const Error& error);
 
-// The exceptions that caused errors which the core keeps until the consumer reads on to them. An
+// The exceptions that caused errors which the core keeps until the consumer reaches them. An
 // exception holds the frames that it went through, and these may hold the reader. So an object that
 // Python's collector looks at has this member for its errors. The caller holds the interpreter.
 class RaisedErrors {

@@ -10,8 +10,8 @@ namespace millhopper {
 // Calls `work`, which may wait for readers, without the interpreter. Python's collector may destroy
 // an object anywhere, so also in a function of map that a reader waits for. If the calling thread
 // is in such a function, a worker thread does the work later, or the next thread that reads if the
-// pool is empty. If such functions go on when the process exits, the work is never done, because it
-// would wait for them.
+// pool is empty. If such functions still run when the process exits, the work is never done,
+// because it would wait for them.
 //
 // `work` and what it holds must not need the interpreter, and must not throw. The caller holds the
 // interpreter.

@@ -56,7 +56,7 @@ class PythonCall {
   const uint64_t reader_;
   const PythonCall* const outer_;
   const ForksAtOnce forks_at_once_;
-  const RunsToItsEnd runs_to_its_end_;  // it may have changed what it uses when it is left
+  const RunsToItsEnd runs_to_its_end_;  // a function that is left may have changed what it uses
   PyGILState_STATE state_;
 };
 
@@ -78,9 +78,9 @@ class FeedsReader {
 };
 
 // While it exists, the calling thread works on reader number `reader`, or waits for those that do.
-// If it is in a PythonCall, or feeds a reader, the reader that has made the call, or is fed, waits
-// as long. So that no two readers wait for each other's functions, a thread never begins to use a
-// reader that waits for the caller.
+// If the thread is in a PythonCall, or feeds a reader, then the reader that has made the call, or
+// is fed, waits meanwhile. So that no two readers wait for each other's functions, a thread never
+// begins to use a reader that waits for the caller.
 class UsesReader {
  public:
   // Throws kInvalidArgument if WithinOneOf(reader); `what` is how the text calls the reader.

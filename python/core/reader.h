@@ -61,8 +61,7 @@ class PythonReader {
   // The dtype of each slot in the last element; empty before the first one.
   const std::vector<DataType>& dtypes() const { return dtypes_; }
   const std::string& variable() const { return variable_; }
-  // What the operators that create readers do that can hardly be meant (OpSchema::Warn), with the
-  // reader that each creates.
+  // The warnings of the operators that create readers (OpSchema::Warn), each with the reader.
   std::vector<std::pair<std::string, std::string>> Warnings() const;
   // Whether the thread is in a function of map that this reader calls.
   bool CallsThisThread() const;

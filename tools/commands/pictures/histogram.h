@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often values are how large, drawn for people.
+// Histograms of values, drawn for people.
 #ifndef MILLHOPPER_TOOLS_COMMANDS_PICTURES_HISTOGRAM_H_
 #define MILLHOPPER_TOOLS_COMMANDS_PICTURES_HISTOGRAM_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that several things have in a whole, drawn for people.
+// Shares of a whole, drawn for people.
 #ifndef MILLHOPPER_TOOLS_COMMANDS_PICTURES_SHARES_H_
 #define MILLHOPPER_TOOLS_COMMANDS_PICTURES_SHARES_H_
 

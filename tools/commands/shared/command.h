@@ -26,8 +26,8 @@ namespace millhopper {
 // error is thrown, it prints the error and returns the error's exit code. The first SIGINT,
 // SIGTERM, SIGHUP (unless the process was started to ignore it, as nohup does) or SIGXCPU requests
 // a stop (framework/base/stop.h). If the process has not ended 80 ms later, or gets a second
-// signal, it is ended at once and its unfinished outputs are removed. A command that saves what it
-// does (Watcher::LetSave) is first asked to, after SIGTERM, and has five seconds for it. --timeout,
+// signal, it is ended at once and its unfinished outputs are removed. A command that saves its run
+// (Watcher::LetSave) is asked to do so after SIGTERM, and has five seconds for it. --timeout,
 // counted from the call of RunCommand, does the same with 500 ms.
 int RunCommand(int argc, char** argv, const CommandHelp& help,
                const std::function<int(const Arguments& arguments)>& body);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What requests to servers have cost, and what a cache has spared, for people and for programs.
+// What requests to servers have cost, and what a cache has saved, for people and for programs.
 #ifndef MILLHOPPER_TOOLS_COMMANDS_SHARED_HOSTS_H_
 #define MILLHOPPER_TOOLS_COMMANDS_SHARED_HOSTS_H_
 

@@ -12,8 +12,8 @@
 
 namespace millhopper {
 
-// How far work is of which `done` of `total` was done in `seconds`: "42%, 1:07 left"; "" while
-// nothing is done, or if the total is not known (0). What is left is taken to be as fast.
+// How far the work is if `done` of `total` took `seconds`: "42%, 1:07 left"; "" while nothing is
+// done, or if the total is not known (0). Assumes that the rest is as fast.
 std::string ProgressText(double done, double total, double seconds);
 
 // Work since the construction, of which the whole is `total` in any unit; 0 if that is not known.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people are shown of the tensors of an element.
+// The tensors of an element as text for people.
 #ifndef MILLHOPPER_TOOLS_COMMANDS_SHARED_TENSOR_TEXT_H_
 #define MILLHOPPER_TOOLS_COMMANDS_SHARED_TENSOR_TEXT_H_
 

@@ -33,7 +33,7 @@ class Watcher {
 
   // The exit code of the process after a signal or the time limit; 0 before.
   int exit_code() const { return exit_code_.load(); }
-  // What a person should know of why the process was stopped; "" if that is plain.
+  // Why the process was stopped, for people; "" if that is obvious.
   std::string ReasonText() const;
 
  private:
