@@ -46,8 +46,8 @@ arrow::ipc::IpcReadOptions OptionsFor(const ArrowAccess& access, const std::vect
   return options;
 }
 
-// The array as others lie in memory of which any bytes will do: texts as binary, times and decimals
-// as numbers, without the number of its nulls.
+// The array with types that allow any bytes: texts as binary, times and decimals as numbers, and
+// without its count of nulls.
 std::shared_ptr<arrow::ArrayData> StructureOf(const arrow::ArrayData& array) {
   std::shared_ptr<arrow::ArrayData> same = array.Copy();
   same->null_count = arrow::kUnknownNullCount;
@@ -111,8 +111,8 @@ std::shared_ptr<arrow::ArrayData> StructureOf(const arrow::ArrayData& array) {
   return same;
 }
 
-// Refuses what would be read beyond its end, and nothing else that Arrow's own reader takes: text
-// need not be UTF-8, nor times be of a day, as they are not in some old files.
+// Refuses arrays that would be read beyond their end, but nothing else that Arrow's own reader
+// accepts: text need not be UTF-8, nor times be of a day, as they are not in some old files.
 arrow::Status CheckStructure(const arrow::ArrayData& array) {
   return arrow::MakeArray(StructureOf(array))->ValidateFull();
 }

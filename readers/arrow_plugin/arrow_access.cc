@@ -200,7 +200,7 @@ class ArrowAccess::Reads final : public arrow::io::RandomAccessFile {
     return arrow::Status::OK();
   }
 
-  // Arrow would read on its own threads. Ours read here and now.
+  // Arrow would read on its own threads; this reads on the calling one.
   arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&,
                                                           int64_t position, int64_t size) override {
     return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(ReadAt(position, size));

@@ -104,7 +104,7 @@ bool IsFlatEncoding(parquet::Encoding::type encoding) {
          KindOf(encoding) != FlatPageKind::kOther;
 }
 
-// As far as the footer tells, so that nothing is read for another reader to read it again.
+// Decides by the footer alone, so that a column for Arrow's reader is not read twice.
 bool IsFlat(const parquet::ColumnChunkMetaData& chunk, const parquet::ColumnDescriptor& column,
             int64_t rows) {
   return chunk.crypto_metadata() == nullptr &&  // Arrow's reader says what it is

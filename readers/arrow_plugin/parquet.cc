@@ -180,8 +180,8 @@ class Access {
     CheckRows(done, rows);
   }
 
-  // Throws kDataLoss for values of which Arrow's reader would make others. Columns that lie where
-  // they may (Extent).
+  // Throws kDataLoss for values that Arrow's reader would change. ExtentOf must have accepted the
+  // columns.
   void CheckStored(int group, const Columns& columns) {
     const std::unique_ptr<parquet::RowGroupMetaData> rows = footer_->RowGroup(group);
     for (const int number : columns) {

@@ -182,7 +182,7 @@ std::unique_ptr<CacheFileFormat> DiskCacheReader::OpenFile(FileId* id) {
   std::unique_ptr<const File> file = File::Open(entry_->path());
   *id = file->id();
   std::unique_ptr<CacheFileFormat> format = CacheFileFormat::Read(std::move(file), entry_->key());
-  // Later, threads may be asking for what is known by then.
+  // Only in the first pass, because later other threads may read them.
   if (first_pass_) stored_slots_ = format->slots();
   return format;
 }

@@ -62,8 +62,8 @@ class PlainText final : public IndexableSource {
   }
 
  private:
-  // Together they fill one block. With others the chunks begin elsewhere, and indexes are of
-  // another version (kVersion in chunk_index.cc).
+  // Together they fill one block. Other values would move the chunks, which is a new version of
+  // indexes (kVersion in chunk_index.cc).
   static constexpr size_t kReadBehind = size_t{8} << 10;
   static constexpr size_t kStretch = kReadBlockBytes - kReadBehind - kBufferAlignment;
 

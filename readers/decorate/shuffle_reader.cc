@@ -188,14 +188,14 @@ void ShuffleReader::Rewind(uint64_t pass) {
   DecoratedReader::Rewind(pass);
 }
 
-// A draw that has begun is saved as if it had not, but for the elements that it has taken out: the
-// next one takes the same places.
+// Draws that have not taken out their elements yet are not saved: they are drawn again, with the
+// same places.
 void ShuffleReader::SaveState(ReaderState* state) const {
   state->Setting("buffer_size", buffer_size_);
   state->Setting("random_key", key_.Bits(0, 0));
   state->Set("pass", pass_);
   state->Set("draws", draws_ - (drawn_ - taken_));
-  // Decides which elements are left to others, where they read the reader below, too.
+  // If other readers share the reader below, this decides which elements they get.
   state->Set("planned_at_once", planned_at_once_);
   state->SetElements("window", NamesOf(window_.data(), window_.size()));
   if (handed_ < taken_) {
@@ -217,7 +217,7 @@ ElementNames ShuffleReader::NamesOf(Ticket* const* slots, size_t n) const {
   return names;
 }
 
-// The end of the reader below, or its error, is met again.
+// The end of the reader below, or its error, comes again by itself.
 void ShuffleReader::RestoreState(const ReaderState& state) {
   pass_ = state.Get("pass");
   draws_ = state.Get("draws");

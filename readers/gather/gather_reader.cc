@@ -153,7 +153,7 @@ void GatherReader::Rewind(uint64_t pass) {
   StageReader::Rewind(pass);
 }
 
-// An element that could not be gathered comes again.
+// An element that could not be gathered is planned again.
 void GatherReader::SaveState(ReaderState* state) const {
   StageReader::SaveState(state);
   state->Set("gathered_all", end_ ? 1 : 0);
@@ -198,8 +198,9 @@ void GatherReader::PlanAgain(const ElementNames& names, const TakeElement& take)
   }
 }
 
-// Of each gathered element, the number of its pieces. Of each piece, how many parts before the next
-// new one its part was named, 0 if it is that one; and the steps.
+// Writes for each gathered element the number of its pieces, and for each piece its part, first
+// step and steps. The part is 0 if it is new, and named now, or k for the k-th last of those named
+// so far.
 ElementNames GatherReader::NamesOf(const std::vector<const Gathered*>& gathered) const {
   ElementNames names;
   names.count = gathered.size();

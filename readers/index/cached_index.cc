@@ -36,7 +36,8 @@ class CachedIndex final : public File {
   const std::string bytes_;
 };
 
-// Of which file it is the index, whatever its path is called now or is signed with.
+// The name of the index in the cache: of the file, without what may differ in its path, such as
+// signatures.
 std::string NameOf(const std::string& path, const std::string& rules) {
   std::string whole;
   if (MayHaveIndex(path)) {

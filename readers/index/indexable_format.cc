@@ -176,8 +176,8 @@ std::optional<uint64_t> IndexableFormat::CountRecords(const std::vector<FileEntr
 
 bool SearchedFormat::HasForeignIndex(const FileEntry& file) {
   if (file.companion.empty()) return false;
-  // What can be read once only is left to the format, and no index of chunks: that is read at any
-  // place.
+  // An index that can be read once only is none of chunks, which is read at any place; the format
+  // reads it.
   return CanBeReadOnceOnly(file.companion) || !IsChunkIndex(file.companion);
 }
 

@@ -289,8 +289,8 @@ void MultiFileReader::RestoreState(const ReaderState& state) {
     places[filled[i]] = OpenFile(place.file, pass_, place);
     --empty_;
   }
-  // A Plan ends with the chunks that are there. What it gives decides which records are left to
-  // others, if several read from here, so that they must be there again.
+  // A Plan ends with the chunks that are fetched, which decides the records that other readers of
+  // this one get. So chunks that were fetched are fetched now.
   for (const uint64_t i : state.List("within_chunk")) {
     if (i >= places.size() || !places[i]) state.Fail("there is no file at a place within a chunk");
     try {

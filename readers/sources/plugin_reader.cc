@@ -20,8 +20,7 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kErrorBytes = 1024;  // that a parser may write
-constexpr size_t kGuardBytes = 64;    // after that, and after the tensors: the plugin must not
-                                      // write them
+constexpr size_t kGuardBytes = 64;    // after that, and after the tensors; not to be written
 constexpr char kGuard = '\x5a';
 constexpr std::chrono::milliseconds kStopCheck{10};
 constexpr char kGone = '\x7f';  // overwrites a record whose call has ended

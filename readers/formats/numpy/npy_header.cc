@@ -390,7 +390,7 @@ void CopyNpyNumbers(const NpyType& type, const char* from, size_t numbers, char*
     case NpyType::Change::kWidenUint32:
       return CopyOrSwap<uint32_t, int64_t>(type, from, numbers, to);
     case NpyType::Change::kCheckUint64:
-      // The copy is what is checked: a mapped file may change under the eyes.
+      // Checks the copy, because a mapped file may change meanwhile.
       CopySame(type, from, numbers, to);
       return CheckUint64s(to, numbers);
   }

@@ -224,7 +224,7 @@ void RecordIOFile::Fetch(Chunk* chunk) const {
     RecordIOHeader header = ReadRecordIOHeader(bytes, dialect_);
     if (chunk->mapped() &&
         header.compressor_code != RecordIOCompressorCode(dialect_, RecordIOCompressor::kNone)) {
-      // Decompressors read twice what must not change meanwhile.
+      // A decompressor may read a byte twice, and it must not change meanwhile.
       bytes = chunk->Copy(*file_, chunk->offset, chunk->length);
       header = ReadRecordIOHeader(bytes, dialect_);
     }
