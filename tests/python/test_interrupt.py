@@ -103,8 +103,11 @@ leave = threading.Event()
 def read():
     reader = millhopper.Reader.create("create_random_data_generator",
                                     slots={"x": ("float32", [1, 4])}, count=1000).batch(10)
-    while not leave.is_set():
-        passes.append(sum(1 for _ in reader))
+    while True:
+        left = leave.is_set()
+        passes.append(sum(1 for _ in reader))  # the last pass begins after the interrupt
+        if left:
+            break
 reading = threading.Thread(target=read)
 reading.start()
 pressing = Press()
