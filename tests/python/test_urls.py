@@ -102,7 +102,7 @@ def test_a_list_of_a_server_names_no_local_files(server: str, tmp_path: Path) ->
 
     def labels() -> list[int]:
         reader = millhopper.Reader.open_files(f"image_list:{server}/list", names=["image", "label"])
-        return [int(batch["label"]) for batch in reader]
+        return [batch["label"].item() for batch in reader]
 
     with pytest.raises(millhopper.Error, match="line 2.*millhopper.allow_local_entries"):
         labels()
