@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/program/inference.h"
 
+#include <new>
+
 #include "framework/base/error.h"
 #include "framework/program/declarations.h"
 #include "framework/program/operator_check.h"
@@ -159,6 +161,8 @@ void ProgramInference::FollowOperator(int block, int op) {
     outputs = InferOutputs(
         desc, [this, block](const std::string& name) { return Find(block, name); }, run_block,
         declares);
+  } catch (const std::bad_alloc&) {
+    throw;  // the program has no fault
   } catch (...) {
     report_(block, op, CurrentError().message());
   }

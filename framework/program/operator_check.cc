@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <new>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -131,6 +132,8 @@ AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
     try {
       std::vector<AttributeSchema> more = schema.more_attributes(op);
       std::move(more.begin(), more.end(), std::back_inserter(schemas));
+    } catch (const std::bad_alloc&) {
+      throw;  // the program has no fault
     } catch (...) {
       report({}, CurrentError().message());
       return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -243,6 +244,8 @@ class ProgramChecker {
     if (!schema.check || problems_.count() > before) return;
     try {
       schema.check(desc, attributes);
+    } catch (const std::bad_alloc&) {
+      throw;  // the program has no fault
     } catch (...) {
       report({}, CurrentError().message());
     }

@@ -235,8 +235,11 @@ TEST_F(MemoryLimitCommandTest, WhereTheSystemHasNoMemoryTheErrorSaysForWhat) {
       const ChildResult result = RunChild(command);
       EXPECT_EQ(result.output, all.substr(0, result.output.size()));
       if (result.exit_code == 0) continue;
-      ++errors;
       EXPECT_EQ(result.exit_code, 5) << result.errors;
+      // A thread that starts takes 64 MB of addresses for a moment, so that the command may have
+      // none for what it needs before it reads.
+      if (result.output.empty() && result.errors == "error: out of memory\n") continue;
+      ++errors;
       EXPECT_NE(result.errors.find("reader '"), std::string::npos) << result.errors;
     }
   }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -181,9 +182,14 @@ int64_t VisitElements(ReaderHolder* reader, int64_t standard,
                            Counted(static_cast<uint64_t>(done), "element"));
     });
   }
-  for (bool more = true; more && i.load() != count && reader->HasNext(); ++i) {
-    reader->ReadNext(&element);
-    more = visit(i.load(), element);
+  try {
+    for (bool more = true; more && i.load() != count && reader->HasNext(); ++i) {
+      reader->ReadNext(&element);
+      more = visit(i.load(), element);
+    }
+  } catch (const std::bad_alloc&) {
+    NoteOutOfMemory("while showing what is read from ", reader->origin());
+    throw;
   }
   return i.load();
 }

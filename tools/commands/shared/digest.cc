@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
@@ -95,12 +96,15 @@ void AppendValue(const LoDTensor& tensor, int64_t i, bool quote, std::string* ou
 }  // namespace
 
 struct Sha256::State {
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  EVP_MD_CTX* const context = EVP_MD_CTX_new();
+  State() {
+    if (context == nullptr) throw std::bad_alloc();
+  }
   ~State() { EVP_MD_CTX_free(context); }
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  CHECK(state_->context != nullptr && EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr));
+  if (!EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr)) throw std::bad_alloc();
 }
 
 Sha256::~Sha256() = default;
@@ -112,8 +116,8 @@ void Sha256::Add(const void* bytes, size_t size) {
 Digest Sha256::Value() const {
   const State copy;
   Digest digest;
-  CHECK(copy.context != nullptr && EVP_MD_CTX_copy_ex(copy.context, state_->context) &&
-        EVP_DigestFinal_ex(copy.context, digest.data(), nullptr));
+  if (!EVP_MD_CTX_copy_ex(copy.context, state_->context)) throw std::bad_alloc();
+  CHECK(EVP_DigestFinal_ex(copy.context, digest.data(), nullptr));
   return digest;
 }
 
