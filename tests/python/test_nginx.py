@@ -92,11 +92,14 @@ def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
         capture_output=True,
     )
     # nginx takes over the sockets that NGINX names, as one that replaces another does: no other
-    # process can get their ports in between.
+    # process can get their ports in between. It expects that they never block: of two workers that
+    # wake for one connection the second would wait in accept() and answer no one meanwhile.
     with (
         socket.create_server(("127.0.0.1", 0), backlog=511) as plain,
         socket.create_server(("127.0.0.1", 0), backlog=511) as tls,
     ):
+        plain.setblocking(False)
+        tls.setblocking(False)
         server = Nginx(folder / "files", plain.getsockname()[1])
         server.tls_port = tls.getsockname()[1]
         (folder / "nginx.conf").write_text(
