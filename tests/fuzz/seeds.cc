@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the first inputs of fuzzing: seeds FOLDER [PROGRAM...]. The folder of each target gets
-// small files made by our own writers. The programs, which are text, become inputs in three forms:
-// as they are, with a value before them that ${value} stands for, and as binary programs.
+// small files made by our own writers. The programs, which are text, and the malformed ones of the
+// tests become inputs in three forms: as they are, with a value before them that ${value} stands
+// for, and as binary programs. To be run in the root of the tree.
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -23,6 +24,7 @@
 #include "tests/files/record_files.h"
 #include "tests/files/tars.h"
 #include "tests/files/tfrecords.h"
+#include "tests/framework/program/malformed_programs.h"
 #include "tests/fuzz/framework/checkpoint_target.h"
 #include "tests/readers/position_chain.h"
 #include "tests/testing.h"
@@ -248,23 +250,28 @@ void WriteCheckpoints(const std::string& folder) {
   }
 }
 
+void WriteProgram(const std::string& folder, const std::string& name, const std::string& text) {
+  WriteFile(StrCat(folder, "/program_text/", name), text);
+  WriteFile(StrCat(folder, "/substitution/", name), "a \"value\"\n" + text);
+  try {
+    WriteFile(StrCat(folder, "/program_binary/", name),
+              Program::FromString(text, name)->ToBinary());
+  } catch (const Error&) {
+    // The program is malformed on purpose, or needs values.
+  }
+}
+
 void WritePrograms(const std::string& folder, const std::vector<std::string>& programs) {
   for (const char* target : {"/program_text", "/program_binary", "/substitution"}) {
     std::filesystem::create_directories(folder + target);
   }
   for (const std::string& program : programs) {
     const std::filesystem::path path(program);
-    const std::string name =
-        StrCat("/", path.parent_path().filename().string(), "_", path.stem().string());
-    const std::string text = ReadFile(program);
-    WriteFile(StrCat(folder, "/program_text", name), text);
-    WriteFile(StrCat(folder, "/substitution", name), "a \"value\"\n" + text);
-    try {
-      WriteFile(StrCat(folder, "/program_binary", name),
-                Program::FromString(text, name)->ToBinary());
-    } catch (const Error&) {
-      continue;  // the program is malformed on purpose, or needs values
-    }
+    WriteProgram(folder, StrCat(path.parent_path().filename().string(), "_", path.stem().string()),
+                 ReadFile(program));
+  }
+  for (const MalformedProgram& program : MalformedPrograms()) {
+    WriteProgram(folder, "malformed_" + program.name, program.text);
   }
 }
 

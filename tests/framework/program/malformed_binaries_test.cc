@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // F38, F39: serialised programs that are none, each with the problems that it must give; none
-// opens a file or starts a thread. Those that are text lie in tests/programs/malformed.
+// opens a file or starts a thread. Those that are text are in tests/programs/malformed.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// F38, F39: every program of tests/programs/malformed gives exactly the problems that its .expected
-// file lists, and neither opens a file nor starts a thread. Comments at its top say how it is used:
-//   # role: startup        (else it is a main program)
-//   # before: NAME         a startup program of the subfolder before/ that is run first
-//   # set: NAME=VALUE      what --set gives
+// F38, F39: every case of the tables in tests/programs/malformed gives exactly the problems that
+// are written there, and neither opens a file nor starts a thread.
+#include "tests/framework/program/malformed_programs.h"
+
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cctype>
-#include <filesystem>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,55 +20,19 @@
 namespace millhopper {
 namespace {
 
-namespace fs = std::filesystem;
-
-const fs::path kFolder = "tests/programs/malformed";
-
-std::vector<std::string> ProgramNames() {
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
-    if (entry.path().extension() == ".pbtxt") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-struct Usage {
-  ProgramRole role = ProgramRole::kMain;
-  std::vector<std::shared_ptr<const Program>> before;
-  Settings settings;
-};
-
-Usage UsageOf(const std::string& text) {
-  Usage usage;
-  std::istringstream lines(text);
-  for (std::string hash, key, value; lines >> hash >> key >> value && hash == "#";) {
-    if (key == "role:") {
-      EXPECT_EQ(value, "startup");
-      usage.role = ProgramRole::kStartup;
-    } else if (key == "before:") {
-      usage.before.push_back(Program::FromFile(kFolder / "before" / value));
-    } else if (key == "set:") {
-      const size_t equals = value.find('=');
-      usage.settings[value.substr(0, equals)] = value.substr(equals + 1);
-    } else {
-      break;
-    }
-  }
-  return usage;
-}
-
 // All that loading and checking say, one problem a line.
-std::string ProblemsOf(const std::string& text, const std::string& name) {
-  const Usage usage = UsageOf(text);
+std::string ProblemsOf(const MalformedProgram& program) {
   CheckContext context;
-  context.role = usage.role;
-  for (const auto& program : usage.before) {
-    EXPECT_EQ(Join(program->Check({ProgramRole::kStartup, {}, nullptr})), "");
-    context.before.push_back(program.get());
+  context.role = program.role;
+  std::shared_ptr<const Program> startup;
+  if (program.after_startup) {
+    startup = Program::FromFile(kStartupBefore);
+    EXPECT_EQ(Join(startup->Check({ProgramRole::kStartup, {}, nullptr})), "");
+    context.before.push_back(startup.get());
   }
   try {
-    Program::FromString(text, name, usage.settings)->CheckOrThrow(context);
+    Program::FromString(program.text, program.name + ".pbtxt", program.settings)
+        ->CheckOrThrow(context);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
     return error.message() + "\n";
@@ -81,27 +40,23 @@ std::string ProblemsOf(const std::string& text, const std::string& name) {
   return "";
 }
 
-class MalformedPrograms : public testing::TestWithParam<std::string> {};
+class MalformedProgramTest : public testing::TestWithParam<MalformedProgram> {};
 
-TEST_P(MalformedPrograms, GiveExactlyTheProblemsExpected) {
-  const std::string name = GetParam();
-  const std::string expected = ReadFile(kFolder / (name + ".expected"));
-  EXPECT_FALSE(expected.empty());
-  const std::string text = ReadFile(kFolder / (name + ".pbtxt"));
+TEST_P(MalformedProgramTest, GivesExactlyTheProblemsExpected) {
   const Holdings before = CurrentHoldings();
-  EXPECT_EQ(ProblemsOf(text, name + ".pbtxt"), expected);
+  EXPECT_EQ(ProblemsOf(GetParam()), GetParam().problems) << "of the program\n" << GetParam().text;
   EXPECT_EQ(ThreadPool::Get().started(), 0);
   EXPECT_EQ(CurrentHoldings().threads, before.threads);
   EXPECT_EQ(CurrentHoldings().descriptors, before.descriptors);
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, MalformedPrograms, testing::ValuesIn(ProgramNames()),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Tables, MalformedProgramTest, testing::ValuesIn(MalformedPrograms()),
+                         [](const auto& info) { return info.param.name; });
 
-TEST(MalformedProgramsFolder, HasAtLeastAHundred) { EXPECT_GE(ProgramNames().size(), 100u); }
+TEST(MalformedPrograms, AreAtLeastAHundred) { EXPECT_GE(MalformedPrograms().size(), 100u); }
 
 // F39: no file is opened, not even those of operators that nothing is wrong with.
-TEST(MalformedProgramsFiles, AreNotOpened) {
+TEST(MalformedPrograms, OpenNoFiles) {
   const std::string folder = NewFolder("unopened");
   WriteNumbers(folder, 2, 3);
   const std::string files[] = {folder + "/numbers-0.recordio", folder + "/numbers-1.recordio"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checking whole programs: right ones, what surrounds a program, and programs without lines. Each
-// file of tests/programs/malformed holds one problem.
+// Checking whole programs: right ones, what surrounds a program, and programs without lines. Wrong
+// ones are in the tables of tests/programs/malformed.
 #include <gtest/gtest.h>
 
 #include <memory>
