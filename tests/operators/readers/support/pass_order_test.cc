@@ -1,57 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator create_skip_reader.
+// Passes that differ in their order, and the warning of create_skip_reader about them.
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "framework/base/error.h"
 #include "framework/program/program.h"
-#include "tests/fakes/sources.h"
 #include "tests/framework/program/program_runner.h"
-#include "tests/testing.h"
 
 namespace millhopper {
 namespace {
-
-std::unique_ptr<ReaderBase> Numbers(int64_t records) {
-  SourceSpec spec;
-  spec.records = records;
-  return MakePlannedSource(spec);
-}
-
-std::string Make(const AttributeTexts& attributes) {
-  return DecoratorProgram("create_skip_reader", attributes);
-}
-
-TEST(CreateSkipReaderOp, LeavesOutTheFirstElementsOfEachPass) {
-  ProgramRunner runner;
-  runner.Reader("source").Reset(Numbers(7));
-  runner.Startup(Make({{"count", "i: 3"}}));
-  const std::vector<ElementValue> all = ReadAll(Numbers(7).get());
-  const std::vector<ElementValue> rest(all.begin() + 3, all.end());
-  EXPECT_EQ(runner.ReadAllOf("out"), rest);
-  runner.Reader("out").ReInit();
-  EXPECT_EQ(runner.ReadAllOf("out"), rest);
-}
-
-TEST(CreateSkipReaderOp, MayLeaveOutAll) {
-  for (const char* count : {"i: 7", "i: 8", "l: 9223372036854775807"}) {
-    ProgramRunner runner;
-    runner.Reader("source").Reset(Numbers(7));
-    runner.Startup(Make({{"count", count}}));
-    EXPECT_TRUE(runner.ReadAllOf("out").empty());
-  }
-}
-
-TEST(CreateSkipReaderOp, RefusesWrongAttributesWhenChecked) {
-  ProgramRunner runner;
-  runner.Reader("source").Reset(Numbers(7));
-  runner.ExpectProblem(Make({{"count", "i: -1"}}),
-                       "attribute 'count' is -1; it must be at least 0");
-  runner.ExpectProblem(Make({}), "attribute 'count' is missing");
-}
-
-// ---- Passes that differ. ----
 
 struct Below {
   const char* type;
@@ -85,7 +44,7 @@ std::vector<std::string> Warnings(const std::vector<Below>& readers, const char*
 const Below kFiles = {"open_files", {{"file_names", "strings: \"text:x\""}}};
 const Below kShuffled = {"create_shuffle_reader", {{"buffer_size", "i: 4"}}};
 
-TEST(CreateSkipReaderOp, WarnsWhereEachPassHasAnotherOrder) {
+TEST(PassOrder, IsAWarningWhereEachPassHasAnother) {
   const Below batched = {"create_batch_reader", {{"batch_size", "i: 4"}}};
   const Below buffered = {"create_double_buffer_reader", {}};
   const Below repeated = {"create_multi_pass_reader", {{"pass_num", "i: 2"}}};
@@ -125,7 +84,7 @@ TEST(CreateSkipReaderOp, WarnsWhereEachPassHasAnotherOrder) {
             std::string::npos);
 }
 
-TEST(CreateSkipReaderOp, DoesNotWarnWhereAllPassesAreAlike) {
+TEST(PassOrder, IsNoWarningWhereAllPassesAreAlike) {
   Below same = kShuffled, files = kFiles;
   same.attributes.emplace_back("reshuffle", "b: false");
   EXPECT_TRUE(Warnings({kFiles, {"create_shuffle_reader", {{"buffer_size", "i: 1"}}}}).empty());
