@@ -52,6 +52,14 @@ std::string TensorText(const std::string& name, const std::string& dtype,
                 persistable ? " persistable: true }\n" : " }\n");
 }
 
+std::string TensorsText(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += StrCat("  vars { name: \"", name, "\" type { type: LOD_TENSOR } }\n");
+  }
+  return text;
+}
+
 std::string ReaderText(const std::string& name, const SlotsText& slots) {
   std::string text = "  vars { name: \"" + name + "\" persistable: true type { type: READER";
   if (!slots.empty()) text += " reader {";
@@ -59,6 +67,16 @@ std::string ReaderText(const std::string& name, const SlotsText& slots) {
     text += " lod_tensor { tensor { data_type: " + dtype + DimsText(dims) + " } }";
   }
   return text + (slots.empty() ? " } }\n" : " } } }\n");
+}
+
+std::string CreatedReaderText(const std::string& name, const std::string& type,
+                              const std::vector<std::string>& below,
+                              const AttributeTexts& attributes, const SlotsText& slots) {
+  SlotTexts inputs;
+  if (!below.empty()) {
+    inputs = {{below.size() == 1 ? "UnderlyingReader" : "UnderlyingReaders", below}};
+  }
+  return ReaderText(name, slots) + OpText(type, inputs, {{"Out", {name}}}, attributes);
 }
 
 std::string FillText(const std::string& name, const std::string& dtype, double value) {
@@ -75,6 +93,19 @@ std::string DecoratorProgram(const std::string& type, const AttributeTexts& attr
       0, -1,
       {ReaderText("source"), ReaderText("out", slots),
        OpText(type, {{"UnderlyingReader", {"source"}}}, {{"Out", {"out"}}}, attributes)});
+}
+
+std::string ReadingProgram(const std::string& reader, const std::vector<std::string>& each,
+                           const std::vector<std::string>& first) {
+  const std::string has_next = OpText("has_next", {{"Reader", {reader}}}, {{"Out", {"more"}}});
+  std::vector<std::string> main = {TensorsText({"more"}), has_next};
+  main.insert(main.end(), first.begin(), first.end());
+  main.push_back(OpText("while", {{"Condition", {"more"}}}, {}, {{"sub_block", "block_idx: 1"}}));
+  std::vector<std::string> body = {TensorsText({"element"}),
+                                   OpText("read", {{"Reader", {reader}}}, {{"Out", {"element"}}})};
+  body.insert(body.end(), each.begin(), each.end());
+  body.push_back(has_next);
+  return BlockText(0, -1, main) + BlockText(1, 0, body);
 }
 
 ProgramRunner::ProgramRunner(Settings settings, RunState run)

@@ -30,15 +30,26 @@ std::string OpText(const std::string& type, const SlotTexts& inputs, const SlotT
 std::string TensorText(const std::string& name, const std::string& dtype,
                        const std::vector<int64_t>& dims, int lod_level = 0,
                        bool persistable = false);
+// Tensor variables of which no more is declared.
+std::string TensorsText(const std::vector<std::string>& names);
 // A persistable reader variable; slots are written as {"FP32", {1, 784}}.
 using SlotsText = std::vector<std::pair<std::string, std::vector<int64_t>>>;
 std::string ReaderText(const std::string& name, const SlotsText& slots = {});
+// A reader, and the operator `type` that creates it from the readers below it, if there are any.
+std::string CreatedReaderText(const std::string& name, const std::string& type,
+                              const std::vector<std::string>& below,
+                              const AttributeTexts& attributes = {}, const SlotsText& slots = {});
 // An operator that sets a variable to a value: FillText("pass", "INT64", 0).
 std::string FillText(const std::string& name, const std::string& dtype, double value);
 
 // A startup program with the operator `type` that makes the reader `out` of the reader `source`.
 std::string DecoratorProgram(const std::string& type, const AttributeTexts& attributes,
                              const SlotsText& slots = {});
+
+// A main program that reads all elements of a reader of one slot, each into the variable "element",
+// and runs `each` after it. `first` is run before them, but after the first has_next.
+std::string ReadingProgram(const std::string& reader, const std::vector<std::string>& each = {},
+                           const std::vector<std::string>& first = {});
 
 // Runs programs in one scope, as the executor command does, and keeps what they print.
 class ProgramRunner {

@@ -11,6 +11,7 @@
 #include "tests/child.h"
 #include "tests/fakes/http_server.h"
 #include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/gate.h"
 #include "tests/testing.h"
 
@@ -147,27 +148,7 @@ TEST_F(HttpCommand, ShowsNoPasswordOfAProxy) {
 }
 
 // A loop that prints each line of a file, and saves itself.
-constexpr char kPrint[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars { name: "more" type { type: LOD_TENSOR } }
-  ops { type: "has_next" inputs { parameter: "Reader" arguments: "lines" }
-        outputs { parameter: "Out" arguments: "more" } }
-  ops { type: "while" inputs { parameter: "Condition" arguments: "more" }
-        attrs { name: "sub_block" block_idx: 1 } }
-}
-blocks {
-  idx: 1
-  parent_idx: 0
-  vars { name: "line" type { type: LOD_TENSOR } }
-  ops { type: "read" inputs { parameter: "Reader" arguments: "lines" }
-        outputs { parameter: "Out" arguments: "line" } }
-  ops { type: "print" inputs { parameter: "In" arguments: "line" } }
-  ops { type: "has_next" inputs { parameter: "Reader" arguments: "lines" }
-        outputs { parameter: "Out" arguments: "more" } }
-}
-)";
+const std::string kPrint = ReadingProgram("lines", {OpText("print", {{"In", {"element"}}}, {})});
 
 TEST_F(HttpCommand, GoesOnWithANewSignatureAndNotWithAnotherVersion) {
   std::string lines;

@@ -12,48 +12,21 @@
 #include "readers/formats/recordio/recordio_writer.h"
 #include "tests/child.h"
 #include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
-constexpr char kChain[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars {
-    name: "files"
-    persistable: true
-    type { type: READER reader { lod_tensor { tensor { data_type: UINT8 dims: -1 } lod_level: 1 } } }
-  }
-  vars { name: "shuffled" persistable: true type { type: READER } }
-  vars { name: "batches" persistable: true type { type: READER } }
-  vars { name: "ahead" persistable: true type { type: READER } }
-  ops {
-    type: "open_files"
-    outputs { parameter: "Out" arguments: "files" }
-    attrs { name: "file_names" strings: "${folder}/*.recordio" }
-  }
-  ops {
-    type: "create_shuffle_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "files" }
-    outputs { parameter: "Out" arguments: "shuffled" }
-    attrs { name: "buffer_size" i: 24 }
-  }
-  ops {
-    type: "create_batch_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "shuffled" }
-    outputs { parameter: "Out" arguments: "batches" }
-    attrs { name: "batch_size" i: 4 }
-  }
-  ops {
-    type: "create_double_buffer_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "batches" }
-    outputs { parameter: "Out" arguments: "ahead" }
-    attrs { name: "depth" i: 6 }
-  }
-}
-)";
+const std::string kChain = BlockText(
+    0, -1,
+    {"vars { name: 'files' persistable: true type { type: READER reader {\n"
+     "  lod_tensor { tensor { data_type: UINT8 dims: -1 } lod_level: 1 } } } }\n",
+     OpText("open_files", {}, {{"Out", {"files"}}},
+            {{"file_names", "strings: '${folder}/*.recordio'"}}),
+     CreatedReaderText("shuffled", "create_shuffle_reader", {"files"}, {{"buffer_size", "i: 24"}}),
+     CreatedReaderText("batches", "create_batch_reader", {"shuffled"}, {{"batch_size", "i: 4"}}),
+     CreatedReaderText("ahead", "create_double_buffer_reader", {"batches"}, {{"depth", "i: 6"}})});
 
 // Sizes whose distribution has a heavy tail, the same in every run.
 size_t SizeOfRecord(uint32_t i) {
@@ -186,28 +159,11 @@ TEST_F(MemoryLimitCommandTest, WhatIsAdvisedIsEnough) {
 
 TEST_F(MemoryLimitCommandTest, ThePlanOfABatchCounts) {
   const std::string program = folder_ + "/plan.pbtxt";
-  WriteFile(program, R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars {
-    name: "numbers"
-    persistable: true
-    type { type: READER reader { lod_tensor { tensor { data_type: FP32 dims: 1 } } } }
-  }
-  ops {
-    type: "create_random_data_generator"
-    outputs { parameter: "Out" arguments: "numbers" }
-  }
-  vars { name: "batches" persistable: true type { type: READER } }
-  ops {
-    type: "create_batch_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "numbers" }
-    outputs { parameter: "Out" arguments: "batches" }
-    attrs { name: "batch_size" i: 40000000 }
-  }
-}
-)");
+  WriteFile(program, BlockText(0, -1,
+                               {CreatedReaderText("numbers", "create_random_data_generator", {}, {},
+                                                  {{"FP32", {1}}}),
+                                CreatedReaderText("batches", "create_batch_reader", {"numbers"},
+                                                  {{"batch_size", "i: 40000000"}})}));
   const ChildResult result =
       RunChild({"tools/peek", "--startup=" + program, "--digest", "--memory_limit=16MB"});
   EXPECT_EQ(result.exit_code, 5);

@@ -16,34 +16,17 @@
 #include "tests/fakes/s3_judge.h"
 #include "tests/files/record_files.h"
 #include "tests/framework/checkpoint/saved_loop.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
-constexpr char kStartup[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars {
-    name: "numbers"
-    persistable: true
-    type {
-      type: READER
-      reader {
-        lod_tensor { tensor { data_type: FP32 dims: 1 dims: 2 } }
-        lod_tensor { tensor { data_type: INT64 dims: 1 dims: 1 } }
-      }
-    }
-  }
-  ops {
-    type: "open_files"
-    outputs { parameter: "Out" arguments: "numbers" }
-    attrs { name: "file_names" strings: "${files}" }
-    attrs { name: "content" s: "tensors" }
-  }
-}
-)";
+const std::string kStartup = BlockText(
+    0, -1,
+    {CreatedReaderText("numbers", "open_files", {},
+                       {{"file_names", "strings: '${files}'"}, {"content", "s: 'tensors'"}},
+                       {{"FP32", {1, 2}}, {"INT64", {1, 1}}})});
 
 class S3Command : public ::testing::Test {
  protected:

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/child.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -98,126 +99,26 @@ blocks {
 }
 )";
 
-constexpr char kPacedStartup[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars { name: "paced" persistable: true type { type: READER } }
-  ops {
-    type: "create_paced_reader"
-    outputs { parameter: "Out" arguments: "paced" }
-    attrs { name: "count" i: ${count} }
-    attrs { name: "milliseconds" i: ${milliseconds} }
-  }
-}
-)";
+const std::string kPacedStartup = BlockText(
+    0, -1,
+    {CreatedReaderText("paced", "create_paced_reader", {},
+                       {{"count", "i: ${count}"}, {"milliseconds", "i: ${milliseconds}"}})});
 
 // Reads all elements, and runs the operator `work` after each of them.
-constexpr char kPacedMain[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars { name: "more" type { type: LOD_TENSOR } }
-  ops {
-    type: "has_next"
-    inputs { parameter: "Reader" arguments: "paced" }
-    outputs { parameter: "Out" arguments: "more" }
-  }
-  ops {
-    type: "while"
-    inputs { parameter: "Condition" arguments: "more" }
-    attrs { name: "sub_block" block_idx: 1 }
-  }
-}
-blocks {
-  idx: 1
-  parent_idx: 0
-  vars { name: "value" type { type: LOD_TENSOR } }
-  ops {
-    type: "read"
-    inputs { parameter: "Reader" arguments: "paced" }
-    outputs { parameter: "Out" arguments: "value" }
-  }
-  ops {
-    type: "work"
-    attrs { name: "wait_share" f: ${share} }
-  }
-  ops {
-    type: "has_next"
-    inputs { parameter: "Reader" arguments: "paced" }
-    outputs { parameter: "Out" arguments: "more" }
-  }
-}
-)";
+const std::string kPacedMain =
+    ReadingProgram("paced", {OpText("work", {}, {}, {{"wait_share", "f: ${share}"}})});
 
 // Reads numbers one by one from a mapped file, and lets a paced reader say so.
-constexpr char kMappedStartup[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars {
-    name: "paced"
-    persistable: true
-    type { type: READER }
-  }
-  vars {
-    name: "numbers"
-    persistable: true
-    type {
-      type: READER
-      reader { lod_tensor { tensor { data_type: INT64 dims: 1 dims: 1 } } }
-    }
-  }
-  ops {
-    type: "create_paced_reader"
-    outputs { parameter: "Out" arguments: "paced" }
-  }
-  ops {
-    type: "create_fixed_file_reader"
-    outputs { parameter: "Out" arguments: "numbers" }
-    attrs { name: "filename" s: "${file}" }
-    attrs { name: "buffer_type" s: "mmap" }
-  }
-}
-)";
+const std::string kMappedStartup =
+    BlockText(0, -1,
+              {CreatedReaderText("paced", "create_paced_reader", {}),
+               CreatedReaderText("numbers", "create_fixed_file_reader", {},
+                                 {{"filename", "s: '${file}'"}, {"buffer_type", "s: 'mmap'"}},
+                                 {{"INT64", {1, 1}}})});
 
-constexpr char kMappedMain[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars { name: "more" type { type: LOD_TENSOR } }
-  vars { name: "value" type { type: LOD_TENSOR } }
-  ops {
-    type: "has_next"
-    inputs { parameter: "Reader" arguments: "numbers" }
-    outputs { parameter: "Out" arguments: "more" }
-  }
-  ops {
-    type: "read"
-    inputs { parameter: "Reader" arguments: "paced" }
-    outputs { parameter: "Out" arguments: "value" }
-  }
-  ops {
-    type: "while"
-    inputs { parameter: "Condition" arguments: "more" }
-    attrs { name: "sub_block" block_idx: 1 }
-  }
-}
-blocks {
-  idx: 1
-  parent_idx: 0
-  ops {
-    type: "read"
-    inputs { parameter: "Reader" arguments: "numbers" }
-    outputs { parameter: "Out" arguments: "value" }
-  }
-  ops {
-    type: "has_next"
-    inputs { parameter: "Reader" arguments: "numbers" }
-    outputs { parameter: "Out" arguments: "more" }
-  }
-}
-)";
+const std::string kMappedMain = ReadingProgram(
+    "numbers", {},
+    {TensorsText({"said"}), OpText("read", {{"Reader", {"paced"}}}, {{"Out", {"said"}}})});
 
 // A named pipe that nothing is written to.
 class TempPipe {
@@ -486,22 +387,10 @@ TEST(ExecutorCommand, ExitsWith2ForWrongUsage) {
   EXPECT_NE(Execute({"--statrup=x"}).errors.find("did you mean 'startup'?"), std::string::npos);
 }
 
-constexpr char kOpenFile[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars {
-    name: "paced"
-    persistable: true
-    type { type: READER reader { lod_tensor { tensor { data_type: INT64 dims: 1 dims: 1 } } } }
-  }
-  ops {
-    type: "create_recordio_file_reader"
-    outputs { parameter: "Out" arguments: "paced" }
-    attrs { name: "filename" s: "${file}" }
-  }
-}
-)";
+const std::string kOpenFile =
+    BlockText(0, -1,
+              {CreatedReaderText("paced", "create_recordio_file_reader", {},
+                                 {{"filename", "s: '${file}'"}}, {{"INT64", {1, 1}}})});
 
 TEST(ExecutorCommand, ExitsWith3ForDamagedData) {
   const TempFile startup("startup.pbtxt", kOpenFile), main("main.pbtxt", kPacedMain);
@@ -511,7 +400,7 @@ TEST(ExecutorCommand, ExitsWith3ForDamagedData) {
                          "--set=file=" + data.path(), "--set=share=1"}));
   EXPECT_EQ(result.exit_code, 3) << result.errors;
   EXPECT_NE(result.errors.find("error: " + data.path()), std::string::npos) << result.errors;
-  EXPECT_NE(result.errors.find("\n  while running operator 'has_next' (" + main.path() + ":6"),
+  EXPECT_NE(result.errors.find("\n  while running operator 'has_next' (" + main.path() + ":5"),
             std::string::npos)
       << result.errors;
 }
@@ -768,68 +657,13 @@ TEST(ExecutorCommand, WritesStatisticsAfterAnErrorToo) {
 }
 
 // A program that reads ten numbers from a file, shuffled, in batches of four.
-constexpr char kCountedStartup[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars {
-    name: "numbers"
-    persistable: true
-    type { type: READER reader { lod_tensor { tensor { data_type: INT64 dims: 1 dims: 1 } } } }
-  }
-  ops {
-    type: "create_fixed_file_reader"
-    outputs { parameter: "Out" arguments: "numbers" }
-    attrs { name: "filename" s: "${file}" }
-  }
-  vars { name: "shuffled" persistable: true type { type: READER } }
-  ops {
-    type: "create_shuffle_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "numbers" }
-    outputs { parameter: "Out" arguments: "shuffled" }
-    attrs { name: "buffer_size" i: 3 }
-  }
-  vars { name: "batches" persistable: true type { type: READER } }
-  ops {
-    type: "create_batch_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "shuffled" }
-    outputs { parameter: "Out" arguments: "batches" }
-    attrs { name: "batch_size" i: 4 }
-  }
-}
-)";
-constexpr char kCountedMain[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars { name: "more" type { type: LOD_TENSOR } }
-  ops {
-    type: "has_next"
-    inputs { parameter: "Reader" arguments: "batches" }
-    outputs { parameter: "Out" arguments: "more" }
-  }
-  ops {
-    type: "while"
-    inputs { parameter: "Condition" arguments: "more" }
-    attrs { name: "sub_block" block_idx: 1 }
-  }
-}
-blocks {
-  idx: 1
-  parent_idx: 0
-  vars { name: "batch" type { type: LOD_TENSOR } }
-  ops {
-    type: "read"
-    inputs { parameter: "Reader" arguments: "batches" }
-    outputs { parameter: "Out" arguments: "batch" }
-  }
-  ops {
-    type: "has_next"
-    inputs { parameter: "Reader" arguments: "batches" }
-    outputs { parameter: "Out" arguments: "more" }
-  }
-}
-)";
+const std::string kCountedStartup = BlockText(
+    0, -1,
+    {CreatedReaderText("numbers", "create_fixed_file_reader", {}, {{"filename", "s: '${file}'"}},
+                       {{"INT64", {1, 1}}}),
+     CreatedReaderText("shuffled", "create_shuffle_reader", {"numbers"}, {{"buffer_size", "i: 3"}}),
+     CreatedReaderText("batches", "create_batch_reader", {"shuffled"}, {{"batch_size", "i: 4"}})});
+const std::string kCountedMain = ReadingProgram("batches");
 
 // Checks and removes the fields that depend on the machine.
 nlohmann::json WithoutTimes(nlohmann::json readers) {

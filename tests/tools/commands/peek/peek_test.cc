@@ -388,83 +388,30 @@ TEST(PeekAtFiles, FindsTheSlotsOfRecordsOfTensors) {
   EXPECT_EQ(same.output, RunChild({"tools/peek", file, "--digest"}).output);
 }
 
-constexpr char kNamed[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars { name: "points" persistable: true type { type: READER } }
-  ops {
-    type: "open_files"
-    outputs { parameter: "Out" arguments: "points" }
-    attrs { name: "file_names" strings: "${points}" }
-  }
-  vars { name: "shuffled" persistable: true type { type: READER } }
-  ops {
-    type: "create_shuffle_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "points" }
-    outputs { parameter: "Out" arguments: "shuffled" }
-    attrs { name: "buffer_size" i: 9 }
-  }
-  vars { name: "rows" persistable: true type { type: READER } }
-  ops {
-    type: "create_csv_file_reader"
-    outputs { parameter: "Out" arguments: "rows" }
-    attrs { name: "filename" s: "${table}" }
-    attrs { name: "fields" strings: ["label int64[]", '"user name" bytes'] }
-  }
-  vars { name: "both" persistable: true type { type: READER } }
-  ops {
-    type: "create_zip_reader"
-    inputs { parameter: "UnderlyingReaders" arguments: ["shuffled", "rows"] }
-    outputs { parameter: "Out" arguments: "both" }
-    attrs { name: "check_alignment" b: false }
-  }
-  vars { name: "later" persistable: true type { type: READER } }
-  ops {
-    type: "create_skip_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "points" }
-    outputs { parameter: "Out" arguments: "later" }
-    attrs { name: "count" i: 0 }
-  }
-  vars { name: "pairs" persistable: true type { type: READER } }
-  ops {
-    type: "create_zip_reader"
-    inputs { parameter: "UnderlyingReaders" arguments: ["shuffled", "later"] }
-    outputs { parameter: "Out" arguments: "pairs" }
-    attrs { name: "check_alignment" b: false }
-  }
-  vars { name: "doubled" persistable: true type { type: READER } }
-  ops {
-    type: "create_custom_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "points" }
-    outputs { parameter: "Out" arguments: "doubled" }
-    attrs { name: "sub_block" block_idx: 1 }
-    attrs { name: "source_var_names" strings: ["a", "b"] }
-    attrs { name: "sink_var_names" strings: ["b", "twice_a"] }
-  }
-  vars { name: "random" persistable: true type { type: READER } }
-  ops {
-    type: "create_random_data_generator"
-    outputs { parameter: "Out" arguments: "random" }
-    attrs { name: "shape_concat" ints: [1, 2] }
-    attrs { name: "ranks" ints: [2] }
-    attrs { name: "count" i: 1 }
-  }
-}
-blocks {
-  idx: 1
-  parent_idx: 0
-  vars { name: "a" type { type: LOD_TENSOR } }
-  vars { name: "b" type { type: LOD_TENSOR } }
-  vars { name: "twice_a" type { type: LOD_TENSOR } }
-  ops {
-    type: "scale"
-    inputs { parameter: "X" arguments: "a" }
-    outputs { parameter: "Out" arguments: "twice_a" }
-    attrs { name: "scale" f: 2 }
-  }
-}
-)";
+const std::string kNamed =
+    BlockText(
+        0, -1,
+        {CreatedReaderText("points", "open_files", {}, {{"file_names", "strings: '${points}'"}}),
+         CreatedReaderText("shuffled", "create_shuffle_reader", {"points"},
+                           {{"buffer_size", "i: 9"}}),
+         CreatedReaderText("rows", "create_csv_file_reader", {},
+                           {{"filename", "s: '${table}'"},
+                            {"fields", "strings: ['label int64[]', '\"user name\" bytes']"}}),
+         CreatedReaderText("both", "create_zip_reader", {"shuffled", "rows"},
+                           {{"check_alignment", "b: false"}}),
+         CreatedReaderText("later", "create_skip_reader", {"points"}, {{"count", "i: 0"}}),
+         CreatedReaderText("pairs", "create_zip_reader", {"shuffled", "later"},
+                           {{"check_alignment", "b: false"}}),
+         CreatedReaderText("doubled", "create_custom_reader", {"points"},
+                           {{"sub_block", "block_idx: 1"},
+                            {"source_var_names", "strings: ['a', 'b']"},
+                            {"sink_var_names", "strings: ['b', 'twice_a']"}}),
+         CreatedReaderText(
+             "random", "create_random_data_generator", {},
+             {{"shape_concat", "ints: [1, 2]"}, {"ranks", "ints: 2"}, {"count", "i: 1"}})}) +
+    BlockText(1, 0,
+              {TensorsText({"a", "b", "twice_a"}),
+               OpText("scale", {{"X", {"a"}}}, {{"Out", {"twice_a"}}}, {{"scale", "f: 2"}})});
 
 TEST(PeekAtPrograms, ShowsTheNamesThatFilesAndProgramsTell) {
   const TempFile table("points.csv", "x,label,user name\n0.5,3,ab\n");
@@ -625,45 +572,25 @@ TEST_F(Peek, DrawsImages) {
 }
 
 // Images of one color each, shuffled, mirrored, in batches, and loaded ahead.
-constexpr char kShuffledColors[] = R"(
-blocks {
-  idx: 0 parent_idx: -1
-  vars { name: "files" persistable: true type { type: READER } }
-  ops { type: "create_image_folder_file_reader" outputs { parameter: "Out" arguments: "files" }
-        attrs { name: "filename" s: "${data}" } }
-  vars { name: "shuffled" persistable: true type { type: READER } }
-  ops { type: "create_shuffle_reader"
-        inputs { parameter: "UnderlyingReader" arguments: "files" }
-        outputs { parameter: "Out" arguments: "shuffled" } attrs { name: "buffer_size" i: 100 } }
-  vars { name: "decoded" persistable: true type { type: READER } }
-  ops { type: "create_custom_reader"
-        inputs { parameter: "UnderlyingReader" arguments: "shuffled" }
-        outputs { parameter: "Out" arguments: "decoded" }
-        attrs { name: "sub_block" block_idx: 1 }
-        attrs { name: "source_var_names" strings: ["bytes", "label"] }
-        attrs { name: "sink_var_names" strings: ["image", "label"] } }
-  vars { name: "batches" persistable: true type { type: READER } }
-  ops { type: "create_batch_reader"
-        inputs { parameter: "UnderlyingReader" arguments: "decoded" }
-        outputs { parameter: "Out" arguments: "batches" } attrs { name: "batch_size" i: 7 } }
-  vars { name: "ahead" persistable: true type { type: READER } }
-  ops { type: "create_double_buffer_reader"
-        inputs { parameter: "UnderlyingReader" arguments: "batches" }
-        outputs { parameter: "Out" arguments: "ahead" } }
-}
-blocks {
-  idx: 1 parent_idx: 0
-  vars { name: "bytes" type { type: LOD_TENSOR } }
-  vars { name: "label" type { type: LOD_TENSOR } }
-  vars { name: "pixels" type { type: LOD_TENSOR } }
-  vars { name: "image" type { type: LOD_TENSOR } }
-  ops { type: "decode_image" inputs { parameter: "X" arguments: "bytes" }
-        outputs { parameter: "Out" arguments: "pixels" } attrs { name: "channels" i: 3 } }
-  ops { type: "random_crop" inputs { parameter: "X" arguments: "pixels" }
-        outputs { parameter: "Out" arguments: "image" }
-        attrs { name: "size" ints: [6, 6] } }
-}
-)";
+const std::string kShuffledColors =
+    BlockText(
+        0, -1,
+        {CreatedReaderText("files", "create_image_folder_file_reader", {},
+                           {{"filename", "s: '${data}'"}}),
+         CreatedReaderText("shuffled", "create_shuffle_reader", {"files"},
+                           {{"buffer_size", "i: 100"}}),
+         CreatedReaderText("decoded", "create_custom_reader", {"shuffled"},
+                           {{"sub_block", "block_idx: 1"},
+                            {"source_var_names", "strings: ['bytes', 'label']"},
+                            {"sink_var_names", "strings: ['image', 'label']"}}),
+         CreatedReaderText("batches", "create_batch_reader", {"decoded"}, {{"batch_size", "i: 7"}}),
+         CreatedReaderText("ahead", "create_double_buffer_reader", {"batches"})}) +
+    BlockText(
+        1, 0,
+        {TensorsText({"bytes", "label", "pixels", "image"}),
+         OpText("decode_image", {{"X", {"bytes"}}}, {{"Out", {"pixels"}}}, {{"channels", "i: 3"}}),
+         OpText("random_crop", {{"X", {"pixels"}}}, {{"Out", {"image"}}},
+                {{"size", "ints: [6, 6]"}})});
 
 // The upper half of each image has one color, the lower half another one.
 TEST_F(Peek, DrawsOneImageAsPassesMakeIt) {
@@ -796,53 +723,15 @@ TEST_F(Peek, SeedsDecideWhatIsRandom) {
   EXPECT_NE(digest("1"), digest("2"));
 }
 
-constexpr char kPackedAndMixed[] = R"(
-blocks {
-  idx: 0
-  parent_idx: -1
-  vars { name: "lines" persistable: true type { type: READER } }
-  vars { name: "fewer" persistable: true type { type: READER } }
-  vars { name: "part" persistable: true type { type: READER } }
-  vars { name: "mixed" persistable: true type { type: READER } }
-  vars { name: "packed" persistable: true type { type: READER } }
-  vars { name: "batches" persistable: true type { type: READER } }
-  ops {
-    type: "create_text_file_reader"
-    outputs { parameter: "Out" arguments: "lines" }
-    attrs { name: "filename" s: "${file}" }
-  }
-  ops {
-    type: "create_text_file_reader"
-    outputs { parameter: "Out" arguments: "fewer" }
-    attrs { name: "filename" s: "${file}" }
-  }
-  ops {
-    type: "create_take_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "fewer" }
-    outputs { parameter: "Out" arguments: "part" }
-    attrs { name: "count" i: 1 }
-  }
-  ops {
-    type: "create_mix_reader"
-    inputs { parameter: "UnderlyingReaders" arguments: "lines" arguments: "part" }
-    outputs { parameter: "Out" arguments: "mixed" }
-    attrs { name: "weights" float64s: 3 float64s: 1 }
-    attrs { name: "when_exhausted" s: "continue" }
-  }
-  ops {
-    type: "create_pack_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "mixed" }
-    outputs { parameter: "Out" arguments: "packed" }
-    attrs { name: "length" i: 8 }
-  }
-  ops {
-    type: "create_batch_reader"
-    inputs { parameter: "UnderlyingReader" arguments: "packed" }
-    outputs { parameter: "Out" arguments: "batches" }
-    attrs { name: "batch_size" i: 2 }
-  }
-}
-)";
+const std::string kPackedAndMixed = BlockText(
+    0, -1,
+    {CreatedReaderText("lines", "create_text_file_reader", {}, {{"filename", "s: '${file}'"}}),
+     CreatedReaderText("fewer", "create_text_file_reader", {}, {{"filename", "s: '${file}'"}}),
+     CreatedReaderText("part", "create_take_reader", {"fewer"}, {{"count", "i: 1"}}),
+     CreatedReaderText("mixed", "create_mix_reader", {"lines", "part"},
+                       {{"weights", "float64s: [3, 1]"}, {"when_exhausted", "s: 'continue'"}}),
+     CreatedReaderText("packed", "create_pack_reader", {"mixed"}, {{"length", "i: 8"}}),
+     CreatedReaderText("batches", "create_batch_reader", {"packed"}, {{"batch_size", "i: 2"}})});
 
 // Lines of 3, 2 and 5 bytes, and the first of them once more: 3, 2 and 3 fill a row.
 TEST(PeekCommand, ShowsHowFullPackedRowsAreAndTheSharesOfAMix) {
