@@ -6,8 +6,8 @@ namespace {
 
 // The ways to drop the idle objects of each pool. Never destroyed: objects may come back at exit.
 struct Pools {
-  std::mutex mutex;
-  std::vector<void (*)()> drop_idle;
+  Mutex mutex;
+  std::vector<void (*)()> drop_idle GUARDED_BY(mutex);
 
   static Pools& Get() {
     static auto* pools = new Pools;
@@ -19,7 +19,7 @@ struct Pools {
 
 void internal::AddPool(void (*drop_idle)()) {
   Pools& pools = Pools::Get();
-  std::lock_guard<std::mutex> lock(pools.mutex);
+  const MutexLock lock(&pools.mutex);
   pools.drop_idle.push_back(drop_idle);
 }
 
@@ -27,7 +27,7 @@ void DropIdleObjects() {
   std::vector<void (*)()> all;
   {
     Pools& pools = Pools::Get();
-    std::lock_guard<std::mutex> lock(pools.mutex);
+    const MutexLock lock(&pools.mutex);
     all = pools.drop_idle;
   }
   for (void (*drop_idle)() : all) drop_idle();

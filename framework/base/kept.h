@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "framework/base/mutex.h"
 
 namespace millhopper {
 
@@ -88,7 +89,7 @@ class Pool {
   static Ref<T> Take() {
     Pool& pool = Get();
     {
-      std::lock_guard<std::mutex> lock(pool.mutex_);
+      const MutexLock lock(&pool.mutex_);
       if (!pool.free_.empty()) {
         T* object = pool.free_.back();
         pool.free_.pop_back();
@@ -100,7 +101,7 @@ class Pool {
     try {
       return Ref<T>(new T);
     } catch (...) {
-      std::lock_guard<std::mutex> lock(pool.mutex_);
+      const MutexLock lock(&pool.mutex_);
       --pool.made_;
       throw;
     }
@@ -108,7 +109,7 @@ class Pool {
   static void Give(T* object) {
     Pool& pool = Get();
     {
-      std::lock_guard<std::mutex> lock(pool.mutex_);
+      const MutexLock lock(&pool.mutex_);
       if (pool.free_.size() < kMostIdle) {
         pool.free_.push_back(object);
         return;
@@ -120,7 +121,7 @@ class Pool {
   // The number of objects in use: 0 when every reader is gone. For tests.
   static size_t in_use() {
     Pool& pool = Get();
-    std::lock_guard<std::mutex> lock(pool.mutex_);
+    const MutexLock lock(&pool.mutex_);
     return pool.made_ - pool.free_.size();
   }
 
@@ -140,7 +141,7 @@ class Pool {
     Pool& pool = Get();
     std::vector<T*> idle;
     {
-      std::lock_guard<std::mutex> lock(pool.mutex_);
+      const MutexLock lock(&pool.mutex_);
       idle.swap(pool.free_);
       pool.made_ -= idle.size();
       pool.free_.reserve(std::min(pool.made_, kMostIdle));  // as Take does
@@ -148,9 +149,9 @@ class Pool {
     for (T* object : idle) delete object;
   }
 
-  std::mutex mutex_;
-  std::vector<T*> free_;
-  size_t made_ = 0;
+  Mutex mutex_;
+  std::vector<T*> free_ GUARDED_BY(mutex_);
+  size_t made_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace millhopper

@@ -21,8 +21,9 @@ constexpr size_t kMostBusy = 4;
 
 // Pools live as long as the process: buffers may come back while it exits.
 struct Pools {
-  std::mutex mutex;
-  std::map<std::pair<Device*, bool>, BufferPool*> pools;  // by device and whether they are pinned
+  Mutex mutex;
+  // By device and whether they are pinned.
+  std::map<std::pair<Device*, bool>, BufferPool*> pools GUARDED_BY(mutex);
 };
 
 Pools& AllPools() {
@@ -32,7 +33,7 @@ Pools& AllPools() {
 
 BufferPool& FindPool(Place place, bool pinned,
                      const std::function<BufferPool*(Place, bool)>& make) {
-  std::lock_guard<std::mutex> lock(AllPools().mutex);
+  const MutexLock lock(&AllPools().mutex);
   BufferPool*& pool = AllPools().pools[{place.device(), pinned}];
   if (pool == nullptr) pool = make(place, pinned);
   return *pool;
@@ -44,8 +45,8 @@ struct KeptBuffers {
     Ref<Buffer> buffer;
     std::shared_ptr<DeviceEvent> event;
   };
-  std::mutex mutex;
-  std::vector<One> all;
+  Mutex mutex;
+  std::vector<One> all GUARDED_BY(mutex);
   std::atomic<bool> some{false};
 
   static KeptBuffers& Get() {
@@ -56,7 +57,7 @@ struct KeptBuffers {
   void LetGoOfDone() {
     if (!some.load(std::memory_order_relaxed)) return;
     std::vector<One> done;
-    const std::lock_guard<std::mutex> lock(mutex);
+    const MutexLock lock(&mutex);
     const auto is_pending = [](const One& one) { return !one.event->Done(); };
     const auto first = std::stable_partition(all.begin(), all.end(), is_pending);
     done.assign(std::make_move_iterator(first), std::make_move_iterator(all.end()));
@@ -71,7 +72,7 @@ void KeepUntilDone(Ref<Buffer> buffer, std::shared_ptr<DeviceEvent> event) {
   KeptBuffers& kept = KeptBuffers::Get();
   kept.LetGoOfDone();
   if (event->Done()) return;
-  const std::lock_guard<std::mutex> lock(kept.mutex);
+  const MutexLock lock(&kept.mutex);
   kept.all.push_back({std::move(buffer), std::move(event)});
   kept.some.store(true, std::memory_order_relaxed);
 }
@@ -134,7 +135,7 @@ Buffer* BufferPool::TakeIdle(size_t capacity) {
   for (;;) {
     std::shared_ptr<DeviceEvent> first;
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      const MutexLock lock(&mutex_);
       auto found = free_.find(capacity);
       if (found == free_.end() || found->second.empty()) return nullptr;
       std::vector<Buffer*>& idle = found->second;
@@ -160,7 +161,7 @@ bool BufferPool::IsBusy(const Buffer& buffer) {
 }
 
 std::shared_ptr<DeviceEvent> BufferPool::FirstBusy() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   for (const auto& size : free_) {
     for (const Buffer* const buffer : size.second) {
       if (IsBusy(*buffer)) return buffer->busy_until_;
@@ -208,7 +209,7 @@ Buffer* BufferPool::NewBuffer(size_t capacity) {
   buffer->capacity_ = capacity;
   buffer->pool_ = this;
   buffer->on_host_ = place().is_cpu();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   in_use_bytes_ += capacity;
   return buffer;
 }
@@ -216,7 +217,7 @@ Buffer* BufferPool::NewBuffer(size_t capacity) {
 void BufferPool::Give(Buffer* buffer) {
   if (!on_host() && !SetBusy(buffer)) {
     // The device is lost, or the process ends. The memory is not touched again.
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     in_use_bytes_ -= buffer->capacity_;
     delete buffer;
     return;
@@ -230,7 +231,7 @@ void BufferPool::Give(Buffer* buffer) {
 }
 
 bool BufferPool::Keep(Buffer* buffer) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   in_use_bytes_ -= buffer->capacity_;
   // A buffer that a device still uses stays for now, also beyond the limit; a later call frees it.
   if (idle_bytes_ + buffer->capacity_ > idle_limit_ && !IsBusy(*buffer)) return false;
@@ -245,7 +246,7 @@ bool BufferPool::Keep(Buffer* buffer) {
 
 void BufferPool::set_idle_limit(size_t bytes) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     idle_limit_ = bytes;
   }
   Trim(bytes);
@@ -260,7 +261,7 @@ size_t BufferPool::Trim(size_t bytes) {
   std::vector<Buffer*> surplus;
   size_t freed = 0;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     for (auto size = free_.rbegin(); size != free_.rend(); ++size) {
       std::vector<Buffer*>& idle = size->second;
       for (size_t i = idle.size(); i-- > 0 && idle_bytes_ > bytes;) {
@@ -279,7 +280,7 @@ size_t BufferPool::Trim(size_t bytes) {
 size_t BufferPool::FreeIdle(size_t bytes) {
   std::vector<BufferPool*> pools{&At(Place())};
   {
-    std::lock_guard<std::mutex> lock(AllPools().mutex);
+    const MutexLock lock(&AllPools().mutex);
     for (const auto& entry : AllPools().pools) {
       if (entry.second->on_host()) pools.push_back(entry.second);
     }
@@ -294,12 +295,12 @@ size_t BufferPool::FreeIdle(size_t bytes) {
 }
 
 size_t BufferPool::idle_bytes() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return idle_bytes_;
 }
 
 size_t BufferPool::in_use_bytes() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return in_use_bytes_;
 }
 

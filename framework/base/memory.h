@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "framework/base/buffer.h"
 #include "framework/base/memory_limit.h"
+#include "framework/base/mutex.h"
 #include "framework/base/place.h"
 
 namespace millhopper {
@@ -41,8 +41,8 @@ class BufferPool {
   // How many idle bytes are kept. Frees the rest, and waits for devices that still use it. Default
   // 1 GiB.
   void set_idle_limit(size_t bytes);
-  size_t idle_bytes() const;
-  size_t in_use_bytes() const;
+  size_t idle_bytes() const EXCLUDES(mutex_);
+  size_t in_use_bytes() const EXCLUDES(mutex_);
   // Where its memory is: pinned memory is on the host.
   Place place() const { return kind_ == Kind::kPinned ? Place() : place_; }
 
@@ -51,34 +51,35 @@ class BufferPool {
   enum class Kind { kMemory, kPinned };
 
   BufferPool(Place place, Kind kind) : place_(place), kind_(kind) {}
-  void Give(Buffer* buffer);
+  void Give(Buffer* buffer) EXCLUDES(mutex_);
   static bool IsBusy(const Buffer& buffer);
   // The event of an idle buffer that a device still uses; null if there is none.
-  std::shared_ptr<DeviceEvent> FirstBusy() const;
+  std::shared_ptr<DeviceEvent> FirstBusy() const EXCLUDES(mutex_);
   // Waits for the end of work and ignores its error, which others report.
   static void WaitUntilDone(DeviceEvent* event);
   // Notes that the device may still use a buffer without references; false if it cannot tell.
   bool SetBusy(Buffer* buffer) noexcept;
   // Puts a buffer among the idle ones; false if there is no room for more of them.
-  bool Keep(Buffer* buffer);
+  bool Keep(Buffer* buffer) EXCLUDES(mutex_);
   bool on_host() const { return place_.is_cpu() || kind_ == Kind::kPinned; }
   // An idle buffer, or null. Waits for the device if too many are idle but busy there.
-  Buffer* TakeIdle(size_t capacity);
-  Buffer* NewBuffer(size_t capacity);
+  Buffer* TakeIdle(size_t capacity) EXCLUDES(mutex_);
+  Buffer* NewBuffer(size_t capacity) EXCLUDES(mutex_);
   void* Allocate(size_t bytes);
   // Does not touch memory that a device is busy with: then there is no memory even to note that.
   void Free(Buffer* buffer) noexcept;
   // Frees idle buffers that no device is busy with, large ones first, until no more than `bytes`
   // are idle; returns how many bytes it has freed.
-  size_t Trim(size_t bytes);
+  size_t Trim(size_t bytes) EXCLUDES(mutex_);
 
   const Place place_;
   const Kind kind_;
-  mutable std::mutex mutex_;
-  std::map<size_t, std::vector<Buffer*>> free_;  // by capacity, in the order in which they came
-  size_t idle_bytes_ = 0;
-  size_t in_use_bytes_ = 0;
-  size_t idle_limit_ = size_t{1} << 30;
+  mutable Mutex mutex_;
+  // By capacity, in the order in which they came.
+  std::map<size_t, std::vector<Buffer*>> free_ GUARDED_BY(mutex_);
+  size_t idle_bytes_ GUARDED_BY(mutex_) = 0;
+  size_t in_use_bytes_ GUARDED_BY(mutex_) = 0;
+  size_t idle_limit_ GUARDED_BY(mutex_) = size_t{1} << 30;
 };
 
 // Keeps a buffer until the device has done what it does with it, without waiting for that. Any

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {
@@ -38,12 +38,12 @@ size_t ShareAhead() { return limit.load(std::memory_order_relaxed) / kAheadOneIn
 size_t ShareNow() { return limit.load(std::memory_order_relaxed) - ShareAhead(); }
 
 // Accounts live as long as buffers of theirs, which may be beyond the end of main.
-std::mutex& AccountsMutex() {
-  static auto* mutex = new std::mutex;
+Mutex& AccountsMutex() {
+  static auto* const mutex = new Mutex;
   return *mutex;
 }
 
-std::set<MemoryAccount*>& Accounts() {
+std::set<MemoryAccount*>& Accounts() REQUIRES(AccountsMutex()) {
   static auto* accounts = new std::set<MemoryAccount*>;
   return *accounts;
 }
@@ -70,7 +70,7 @@ std::string LimitFor(size_t needed) {
 std::string WhoUsesIt(size_t total) {
   std::map<std::string, size_t> by_name;  // handles of one reader share its name
   {
-    std::lock_guard<std::mutex> lock(AccountsMutex());
+    const MutexLock lock(&AccountsMutex());
     for (const MemoryAccount* account : Accounts()) {
       const size_t bytes = account->bytes();
       if (bytes == 0) continue;
@@ -94,12 +94,12 @@ std::string WhoUsesIt(size_t total) {
 }  // namespace
 
 MemoryAccount::MemoryAccount() {
-  std::lock_guard<std::mutex> lock(AccountsMutex());
+  const MutexLock lock(&AccountsMutex());
   Accounts().insert(this);
 }
 
 MemoryAccount::~MemoryAccount() {
-  std::lock_guard<std::mutex> lock(AccountsMutex());
+  const MutexLock lock(&AccountsMutex());
   Accounts().erase(this);
 }
 

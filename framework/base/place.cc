@@ -3,21 +3,21 @@
 
 #include <algorithm>
 #include <cctype>
-#include <mutex>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {
 namespace {
 
 struct Devices {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Device>> all;
-  std::vector<std::vector<std::unique_ptr<Device>> (*)()> discoveries;
+  Mutex mutex;
+  std::vector<std::unique_ptr<Device>> all GUARDED_BY(mutex);
+  std::vector<std::vector<std::unique_ptr<Device>> (*)()> discoveries GUARDED_BY(mutex);
 
-  void Discover() {
+  void Discover() REQUIRES(mutex) {
     for (auto* discover : discoveries) {
       for (auto& device : discover()) all.push_back(std::move(device));
     }
@@ -48,7 +48,7 @@ Place Place::Parse(const std::string& text) {
   if (name == "cpu") return Place();
   std::string known = "cpu";
   Devices& devices = AllDevices();
-  std::lock_guard<std::mutex> lock(devices.mutex);
+  const MutexLock lock(&devices.mutex);
   devices.Discover();
   for (const auto& device : devices.all) {
     if (Lower(device->name()) == name) return Place(device.get());
@@ -61,21 +61,21 @@ Place Place::Parse(const std::string& text) {
 
 Device* RegisterDevice(std::unique_ptr<Device> device) {
   Devices& devices = AllDevices();
-  std::lock_guard<std::mutex> lock(devices.mutex);
+  const MutexLock lock(&devices.mutex);
   devices.all.push_back(std::move(device));
   return devices.all.back().get();
 }
 
 bool RegisterDeviceDiscovery(std::vector<std::unique_ptr<Device>> (*discover)()) {
   Devices& devices = AllDevices();
-  std::lock_guard<std::mutex> lock(devices.mutex);
+  const MutexLock lock(&devices.mutex);
   devices.discoveries.push_back(discover);
   return true;
 }
 
 std::vector<std::string> DeviceNames() {
   Devices& devices = AllDevices();
-  std::lock_guard<std::mutex> lock(devices.mutex);
+  const MutexLock lock(&devices.mutex);
   devices.Discover();
   std::vector<std::string> names;
   for (const auto& device : devices.all) names.push_back(device->name());

@@ -57,13 +57,11 @@ void Backoff::Pause() {
       std::min<std::chrono::nanoseconds>((now - since_) / 8, std::chrono::milliseconds(4)));
 }
 
-std::unique_lock<std::mutex> LockOrStop(std::mutex* mutex) {
-  std::unique_lock<std::mutex> lock(*mutex, std::try_to_lock);
-  for (Backoff backoff; !lock.owns_lock() && !lock.try_lock();) {
+LockOrStop::LockOrStop(Mutex* mutex) : mutex_(mutex) {
+  for (Backoff backoff; !mutex_->TryLock();) {
     CheckWait();
     backoff.Pause();
   }
-  return lock;
 }
 
 }  // namespace millhopper

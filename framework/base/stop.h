@@ -9,7 +9,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
+
+#include "framework/base/mutex.h"
 
 namespace millhopper {
 
@@ -138,9 +139,18 @@ class Backoff {
   std::chrono::steady_clock::time_point since_;
 };
 
-// Locks a mutex that another thread may hold while it waits for something outside of the process.
-// Throws as CheckWait.
-std::unique_lock<std::mutex> LockOrStop(std::mutex* mutex);
+// Holds, while it lives, a mutex that another thread may hold while it waits for something outside
+// of the process. The constructor throws as CheckWait.
+class SCOPED_CAPABILITY LockOrStop {
+ public:
+  explicit LockOrStop(Mutex* mutex) ACQUIRE(mutex);
+  ~LockOrStop() RELEASE() { mutex_->Unlock(); }
+  LockOrStop(const LockOrStop&) = delete;
+  LockOrStop& operator=(const LockOrStop&) = delete;
+
+ private:
+  Mutex* const mutex_;
+};
 
 }  // namespace millhopper
 

@@ -87,8 +87,9 @@ int ThreadPool::DefaultSize() {
 }
 
 ThreadPool::ThreadPool() : size_(DefaultSize()) {
-  ::pthread_atfork([] { Get().BeforeFork(); }, [] { Get().AfterForkInParent(); },
-                   [] { Get().AfterForkInChild(); });
+  ::pthread_atfork([]() NO_THREAD_SAFETY_ANALYSIS { Get().BeforeFork(); },
+                   []() NO_THREAD_SAFETY_ANALYSIS { Get().AfterForkInParent(); },
+                   []() NO_THREAD_SAFETY_ANALYSIS { Get().AfterForkInChild(); });
 }
 
 void ThreadPool::SetSize(int workers) {
@@ -99,14 +100,14 @@ void ThreadPool::SetSize(int workers) {
 }
 
 int ThreadPool::started() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return static_cast<int>(threads_.size());
 }
 
 bool ThreadPool::Push(Ref<Job> job, uint64_t epoch) {
   bool wake = false;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     if (stopping_) return false;  // a worker asks while SetSize waits for it
     if (threads_.empty()) StartWorkers();
     if (threads_.empty()) return false;
@@ -139,12 +140,12 @@ void ThreadPool::Loop() {
     }
     Entry entry;
     {
-      std::unique_lock<std::mutex> lock(mutex_);
+      MutexLock lock(&mutex_);
       looking_.fetch_sub(1);
       while (queue_.empty() || forking_ > 0) {
         if (stopping_ && queue_.empty()) return;
         ++sleeping_;
-        wake_.wait(lock);
+        wake_.wait(lock.native());
         --sleeping_;
       }
       entry = queue_.Pop();
@@ -161,7 +162,7 @@ void ThreadPool::Loop() {
 
 void ThreadPool::Hold() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     ++forking_;
   }
   if (is_worker || forks_at_once > 0) return;
@@ -171,7 +172,7 @@ void ThreadPool::Hold() {
 
 void ThreadPool::LetGo() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     --forking_;
   }
   wake_.notify_all();
@@ -179,12 +180,12 @@ void ThreadPool::LetGo() {
 
 void ThreadPool::BeforeFork() {
   Hold();
-  mutex_.lock();  // until the process is forked
+  mutex_.Lock();  // until the process is forked
 }
 
 void ThreadPool::AfterForkInParent() {
   --forking_;
-  mutex_.unlock();
+  mutex_.Unlock();
   wake_.notify_all();
 }
 
@@ -200,7 +201,7 @@ void ThreadPool::AfterForkInChild() {
   forking_.store(0);
   Ring dropped;  // destroyed after the unlock, because that may dispose of jobs
   std::swap(dropped, queue_);
-  mutex_.unlock();
+  mutex_.Unlock();
 }
 
 ForksAtOnce::ForksAtOnce() { ++forks_at_once; }
@@ -210,13 +211,13 @@ ForksAtOnce::~ForksAtOnce() { --forks_at_once; }
 void ThreadPool::StopWorkers() {
   std::vector<std::thread> threads;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     stopping_ = true;
     threads.swap(threads_);
   }
   wake_.notify_all();
   for (std::thread& thread : threads) thread.join();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   stopping_ = false;
 }
 
@@ -257,7 +258,7 @@ void ParallelJob::TakePart() {
       const ShareScopes share(scopes_);
       function_(context_, i);
     } catch (...) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      const MutexLock lock(&mutex_);
       if (i < failed_) {
         failed_ = i;
         error_ = std::current_exception();

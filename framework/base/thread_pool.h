@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "framework/base/forks.h"
 #include "framework/base/kept.h"
+#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {
@@ -83,8 +83,8 @@ class ThreadPool {
   // thread is a worker or has a ForksAtOnce. A thread that holds a lock which jobs may want, such
   // as Python's, must release that lock and call Hold before it forks. The child's pool is not
   // held.
-  void Hold();
-  void LetGo();
+  void Hold() EXCLUDES(mutex_);
+  void LetGo() EXCLUDES(mutex_);
 
  private:
   friend class Job;
@@ -108,22 +108,22 @@ class ThreadPool {
   };
 
   ThreadPool();
-  bool Push(Ref<Job> job, uint64_t epoch);
-  void StartWorkers();
+  bool Push(Ref<Job> job, uint64_t epoch) EXCLUDES(mutex_);
+  void StartWorkers() REQUIRES(mutex_);
   void Loop();
-  void StopWorkers();
-  void BeforeFork();
-  void AfterForkInParent();
-  void AfterForkInChild();
+  void StopWorkers() EXCLUDES(mutex_);
+  void BeforeFork() ACQUIRE(mutex_);
+  void AfterForkInParent() RELEASE(mutex_);
+  void AfterForkInChild() RELEASE(mutex_);
 
   std::atomic<int> size_;
-  mutable std::mutex mutex_;  // guards everything below but the atomics
+  mutable Mutex mutex_;
   std::condition_variable wake_;
-  Ring queue_;
-  int sleeping_ = 0;
+  Ring queue_ GUARDED_BY(mutex_);
+  int sleeping_ GUARDED_BY(mutex_) = 0;
   std::atomic<bool> stopping_{false};
   std::atomic<int> forking_{0};  // threads that are about to fork: no job is begun
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> threads_ GUARDED_BY(mutex_);
   std::atomic<int> queued_{0};
   std::atomic<int> looking_{0};  // workers that are about to look into the queue
   std::atomic<int> working_{0};  // workers that have a job
@@ -163,7 +163,7 @@ class ParallelJob final : public Job {
   Function function_ = nullptr;
   const void* context_ = nullptr;
   CancelScopes scopes_;  // of the thread that waits for the parts
-  std::mutex mutex_;
+  Mutex mutex_;          // guards the members below while parts are run
   size_t failed_ = SIZE_MAX;
   std::exception_ptr error_;
 };

@@ -8,52 +8,76 @@
 
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "framework/base/stop.h"
+#include "framework/base/thread_annotations.h"
 
 namespace millhopper {
 
-class YieldingMutex {
+class CAPABILITY("mutex") YieldingMutex {
  public:
-  using Lock = std::unique_lock<std::mutex>;
-
   // For work that may wait, which is done within a scope of Yields. Throws as CheckWait.
-  Lock LockToWork() {
-    Lock lock = TryLockToWork();
-    for (Backoff backoff; !lock; lock = TryLockToWork()) {
+  void LockToWork() ACQUIRE() {
+    for (Backoff backoff; !TryLockToWork();) {
       CheckWait();
       backoff.Pause();
     }
-    return lock;
   }
-  Lock TryLockToWork() {
-    Lock lock(mutex_, std::defer_lock);
-    if (!IsWanted()) static_cast<void>(lock.try_lock());
-    return lock;
-  }
+  bool TryLockToWork() TRY_ACQUIRE(true) { return !IsWanted() && mutex_.try_lock(); }
   // With the right of way.
-  Lock LockAtOnce() {
+  void LockAtOnce() ACQUIRE() {
     ++wanted_;
-    Lock lock(mutex_);
+    mutex_.lock();
     --wanted_;
-    return lock;
   }
-  // The same in two calls.
-  void HoldAtOnce() { LockAtOnce().release(); }
-  void LetGo() { mutex_.unlock(); }
+  void Unlock() RELEASE() { mutex_.unlock(); }
   // Whether a thread with the right of way waits for it.
   bool IsWanted() const { return wanted_.load() > 0; }
+  // Tells clang that the calling thread holds the mutex, where it cannot see that. Does nothing.
+  void AssertHeld() const ASSERT_CAPABILITY(this) {}
 
  private:
   std::mutex mutex_;
   std::atomic<int> wanted_{0};
 };
 
+// Holds the mutex while it lives, to work.
+class SCOPED_CAPABILITY LockToWork {
+ public:
+  explicit LockToWork(YieldingMutex* mutex) ACQUIRE(mutex) : mutex_(mutex) { mutex_->LockToWork(); }
+  // Takes over a mutex that the calling thread has locked.
+  LockToWork(YieldingMutex* mutex, std::adopt_lock_t) REQUIRES(mutex) : mutex_(mutex) {}
+  ~LockToWork() RELEASE() {
+    if (mutex_ != nullptr) mutex_->Unlock();
+  }
+  LockToWork(const LockToWork&) = delete;
+  LockToWork& operator=(const LockToWork&) = delete;
+
+  void Unlock() RELEASE() { std::exchange(mutex_, nullptr)->Unlock(); }
+
+ private:
+  YieldingMutex* mutex_;
+};
+
+// Holds the mutex while it lives, with the right of way.
+class SCOPED_CAPABILITY LockAtOnce {
+ public:
+  explicit LockAtOnce(YieldingMutex* mutex) ACQUIRE(mutex) : mutex_(mutex) { mutex_->LockAtOnce(); }
+  ~LockAtOnce() RELEASE() { mutex_->Unlock(); }
+  LockAtOnce(const LockAtOnce&) = delete;
+  LockAtOnce& operator=(const LockAtOnce&) = delete;
+
+ private:
+  YieldingMutex* const mutex_;
+};
+
 // While it lives, the calling thread, which holds the mutex, leaves its waits when a thread with
 // the right of way wants the mutex.
 class Yields final : public CancelScope {
  public:
-  explicit Yields(const YieldingMutex& mutex) : CancelScope(Of::kWaits), mutex_(mutex) {}
+  explicit Yields(const YieldingMutex& mutex) REQUIRES(mutex)
+      : CancelScope(Of::kWaits), mutex_(mutex) {}
 
  private:
   bool IsOver() const override { return mutex_.IsWanted(); }

@@ -3,21 +3,21 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/mutex.h"
 #include "framework/reader/reader_holder.h"
 
 namespace millhopper {
 namespace {
 
 struct Known {
-  std::mutex mutex;
-  std::vector<bool (*)(const Variable&)> left;  // to the process
-  std::set<std::string> told;                   // names of variables
+  Mutex mutex;
+  std::vector<bool (*)(const Variable&)> left GUARDED_BY(mutex);  // to the process
+  std::set<std::string> told GUARDED_BY(mutex);                   // names of variables
 };
 
 Known& All() {
@@ -28,7 +28,7 @@ Known& All() {
 }  // namespace
 
 void LeaveToProcess(bool (*holds)(const Variable&)) {
-  const std::lock_guard<std::mutex> lock(All().mutex);
+  const MutexLock lock(&All().mutex);
   All().left.push_back(holds);
 }
 
@@ -39,7 +39,7 @@ void TellOfUnsaved(const Scope& scope) {
     if (!variable.has_value() || variable.Holds<LoDTensor>() || variable.Holds<ReaderHolder>()) {
       continue;
     }
-    const std::lock_guard<std::mutex> lock(All().mutex);
+    const MutexLock lock(&All().mutex);
     const auto is_left = [&](bool (*holds)(const Variable&)) { return holds(variable); };
     if (std::any_of(All().left.begin(), All().left.end(), is_left)) continue;
     if (!All().told.insert(name).second) continue;

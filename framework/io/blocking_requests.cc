@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "framework/base/memory.h"
+#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 #include "framework/io/http_stats.h"
 #include "framework/io/own_object.h"
@@ -169,7 +169,7 @@ class Tries {
   static Tries& Get() { return OwnObject<Tries>(); }
 
   void Start(const std::shared_ptr<BlockingTransfer>& transfer) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     if (stopping_) ThrowStopped();
     if (!has_exit_handler_) {
       std::atexit([] { Get().Stop(); });
@@ -181,7 +181,7 @@ class Tries {
   }
 
   void Cancel(const HttpTransfer* transfer) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     const auto found = transfers_.find(transfer);
     if (found == transfers_.end()) return;
     const std::shared_ptr<BlockingTransfer> dropped = found->second;
@@ -191,8 +191,8 @@ class Tries {
   // Does what is due: tries after a pause, and the ends of calls that take too long. Threads that
   // wait call it again and again. Without a waiting thread it is not needed.
   void Attend() {
-    Transfers looked_at;  // a copy, since transfers may end here; released without the mutex
-    const std::lock_guard<std::mutex> lock(mutex_);
+    Transfers looked_at;  // a copy, since transfers may end here; let go of without the mutex
+    const MutexLock lock(&mutex_);
     const Clock::time_point now = Clock::now();
     if (now < next_look_) return;
     next_look_ = now + kLook;
@@ -208,9 +208,7 @@ class Tries {
  private:
   using Transfers = std::map<const HttpTransfer*, std::shared_ptr<BlockingTransfer>>;
 
-  // The caller of what follows holds the mutex.
-
-  void Enqueue(const std::shared_ptr<BlockingTransfer>& transfer) {
+  void Enqueue(const std::shared_ptr<BlockingTransfer>& transfer) REQUIRES(mutex_) {
     transfer->EndPause();
     const auto is_patient = [](const auto& other) { return !other->request().urgent; };
     const auto behind = transfer->request().urgent
@@ -220,7 +218,7 @@ class Tries {
     AddThread();
   }
 
-  void AddThread() {
+  void AddThread() REQUIRES(mutex_) {
     if (stopping_ || waiting_.empty() || threads_ >= most_threads_) return;
     try {
       std::thread([this] { Work(); }).detach();
@@ -235,14 +233,14 @@ class Tries {
   }
 
   // Ignores a thread's call from now on: another call may take its place.
-  void Abandon() {
+  void Abandon() REQUIRES(mutex_) {
     --threads_;
     ++late_threads_;
     AddThread();
   }
 
   // The caller keeps the transfer.
-  void Drop(const std::shared_ptr<BlockingTransfer>& transfer, const char* why) {
+  void Drop(const std::shared_ptr<BlockingTransfer>& transfer, const char* why) REQUIRES(mutex_) {
     waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), transfer), waiting_.end());
     const bool runs = transfer->running();
     transfer->EndTry(0);
@@ -253,15 +251,14 @@ class Tries {
 
   void Work() {
     BlockSignals();
-    std::unique_lock<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     while (!waiting_.empty()) {
       std::shared_ptr<BlockingTransfer> transfer = std::move(waiting_.front());
       waiting_.pop_front();
-      const bool heard = RunTry(*transfer, &lock);
-      lock.unlock();
-      transfer = nullptr;  // perhaps the last reference to the carrier, whose destruction may take
-                           // long
-      lock.lock();
+      const bool heard = RunTry(*transfer);
+      lock.Unlock();
+      transfer = nullptr;  // perhaps the last reference to the carrier, whose end may take long
+      lock.Lock();
       if (!heard) {
         --late_threads_;
         when_fewer_.notify_all();
@@ -273,19 +270,19 @@ class Tries {
   }
 
   // Returns false if the result was no longer wanted.
-  bool RunTry(BlockingTransfer& transfer, std::unique_lock<std::mutex>* lock) {
+  bool RunTry(BlockingTransfer& transfer) REQUIRES(mutex_) {
     const int number = transfer.Begin();
     const HttpRequest request = transfer.request();  // with the memory of this try
     BlockingCarrier::Outcome outcome;
     std::optional<Error> error;
-    lock->unlock();
+    mutex_.Unlock();
     try {
       outcome =
           transfer.carrier().Ask(request, request.size > 0 ? request.buffer->data() : nullptr);
     } catch (...) {
       error = CurrentError();
     }
-    lock->lock();
+    mutex_.Lock();
     if (!transfer.Wants(number)) return false;
     if (error) {
       transfer.EndTry(0);
@@ -299,23 +296,25 @@ class Tries {
 
   void Stop() {
     Transfers dropped;
-    std::unique_lock<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     stopping_ = true;
     dropped = transfers_;
     for (const auto& [_, transfer] : dropped) Drop(transfer, "the process ends");
-    when_fewer_.wait_for(lock, kEndOfProcess, [this] { return threads_ + late_threads_ == 0; });
+    when_fewer_.wait_for(lock.native(), kEndOfProcess,
+                         [this]() REQUIRES(mutex_) { return threads_ + late_threads_ == 0; });
   }
 
-  std::mutex mutex_;  // guards what is below
+  Mutex mutex_;
   std::condition_variable when_fewer_;
-  Transfers transfers_;                                    // not ended
-  std::deque<std::shared_ptr<BlockingTransfer>> waiting_;  // for a thread, the next one first
-  Clock::time_point next_look_;
-  size_t most_threads_ = 0;
-  size_t threads_ = 0;       // whose calls count
-  size_t late_threads_ = 0;  // the others
-  bool stopping_ = false;
-  bool has_exit_handler_ = false;
+  Transfers transfers_ GUARDED_BY(mutex_);  // not ended
+  // For a thread, the next one first.
+  std::deque<std::shared_ptr<BlockingTransfer>> waiting_ GUARDED_BY(mutex_);
+  Clock::time_point next_look_ GUARDED_BY(mutex_);
+  size_t most_threads_ GUARDED_BY(mutex_) = 0;
+  size_t threads_ GUARDED_BY(mutex_) = 0;       // whose calls count
+  size_t late_threads_ GUARDED_BY(mutex_) = 0;  // the others
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool has_exit_handler_ GUARDED_BY(mutex_) = false;
 };
 
 void BlockingTransfer::Attend() const { Tries::Get().Attend(); }

@@ -14,10 +14,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 #include <thread>
 
 #include "framework/base/error.h"
+#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {
@@ -36,19 +36,19 @@ std::atomic<bool> exec_allowed{false};
 // Commands that could not be ended, such as those of another user. They are waited for when the
 // next command starts or ends.
 struct Left {
-  std::mutex mutex;  // guards ids
-  std::vector<pid_t> ids;
+  Mutex mutex;
+  std::vector<pid_t> ids GUARDED_BY(mutex);
 
   static Left& Get() {
     static auto* left = new Left;  // never destroyed: commands may live as long as the process
     return *left;
   }
   void Add(pid_t id) {
-    const std::lock_guard<std::mutex> lock(mutex);
+    const MutexLock lock(&mutex);
     ids.push_back(id);
   }
   void Reap() {
-    const std::lock_guard<std::mutex> lock(mutex);
+    const MutexLock lock(&mutex);
     ids.erase(std::remove_if(ids.begin(), ids.end(),
                              [](pid_t id) { return ::waitpid(id, nullptr, WNOHANG) != 0; }),
               ids.end());

@@ -4,18 +4,18 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <mutex>
 #include <set>
 
 #include "framework/base/error.h"
+#include "framework/base/mutex.h"
 
 namespace millhopper {
 namespace {
 
 struct Registry {
-  std::mutex mutex;  // guards what is below, and the files of those read
-  std::set<FilesRead*> read;
-  std::set<FileReplaced*> replaced;
+  Mutex mutex;  // also guards the files of those read
+  std::set<FilesRead*> read GUARDED_BY(mutex);
+  std::set<FileReplaced*> replaced GUARDED_BY(mutex);
 
   static Registry& Get() {
     static auto* registry =
@@ -49,19 +49,19 @@ bool MayMeet(FileRole read, FileRole replaced) {
 
 FilesRead::FilesRead(FileRole role) : role_(role) {
   Registry& registry = Registry::Get();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  const MutexLock lock(&registry.mutex);
   registry.read.insert(this);
 }
 
 FilesRead::~FilesRead() {
   Registry& registry = Registry::Get();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  const MutexLock lock(&registry.mutex);
   registry.read.erase(this);
 }
 
 void FilesRead::Add(const std::string& path, const FileId& id) {
   Registry& registry = Registry::Get();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  const MutexLock lock(&registry.mutex);
   for (const FileReplaced* replaced : registry.replaced) {
     if (replaced->id_ != id || MayMeet(role_, replaced->role_)) continue;
     throw Error(ErrorCode::kInvalidArgument,
@@ -80,32 +80,32 @@ void FilesRead::AddLocal(const std::string& path) {
 
 void FilesRead::End() {
   if (state_.load() == State::kEnded) return;
-  std::lock_guard<std::mutex> lock(Registry::Get().mutex);
+  const MutexLock lock(&Registry::Get().mutex);
   state_.store(State::kEnded);
 }
 
 void FilesRead::Rewind() {
   if (state_.load() == State::kRewound) return;
-  std::lock_guard<std::mutex> lock(Registry::Get().mutex);
+  const MutexLock lock(&Registry::Get().mutex);
   state_.store(State::kRewound);
 }
 
 bool FilesRead::Begin() {
   if (state_.load() != State::kRewound) return false;
-  std::lock_guard<std::mutex> lock(Registry::Get().mutex);
+  const MutexLock lock(&Registry::Get().mutex);
   State rewound = State::kRewound;
   return state_.compare_exchange_strong(rewound, State::kRead);
 }
 
 void FilesRead::Clear() {
-  std::lock_guard<std::mutex> lock(Registry::Get().mutex);
+  const MutexLock lock(&Registry::Get().mutex);
   ids_.clear();
 }
 
 FileReplaced::FileReplaced(const std::string& path, const FileId& id, FileRole role)
     : id_(id), role_(role) {
   Registry& registry = Registry::Get();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  const MutexLock lock(&registry.mutex);
   for (FilesRead* read : registry.read) {
     if (read->state_.load() != FilesRead::State::kRead) continue;
     if (!read->sorted_) std::sort(read->ids_.begin(), read->ids_.end());
@@ -122,7 +122,7 @@ FileReplaced::FileReplaced(const std::string& path, const FileId& id, FileRole r
 
 FileReplaced::~FileReplaced() {
   Registry& registry = Registry::Get();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  const MutexLock lock(&registry.mutex);
   registry.replaced.erase(this);
 }
 

@@ -21,7 +21,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,6 +32,7 @@
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
 #include "framework/base/memory_limit.h"
+#include "framework/base/mutex.h"
 #include "framework/base/url.h"
 #include "framework/io/cached_object.h"
 #include "framework/io/stretches.h"
@@ -116,8 +116,8 @@ class HttpFile final : public File {
     return request;
   }
 
-  // Keeps what came when the file was opened.
-  void TakeBeginning(Transfer transfer) {
+  // Keeps what came when the file was opened, for the constructor: no other thread knows it yet.
+  void TakeBeginning(Transfer transfer) NO_THREAD_SAFETY_ANALYSIS {
     const size_t size = transfer->received();
     if (cached_ != nullptr && size > 0) cached_->Write(0, *transfer);
     if (size == kBlockBytes && *object_.size > size && object_.has_parts) {
@@ -169,7 +169,7 @@ class HttpFile final : public File {
     if (offset < content_bytes_) {
       const size_t got = std::min<uint64_t>(size, content_bytes_ - offset);
       std::memcpy(out, content_->data() + offset, got);
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const MutexLock lock(&mutex_);
       stretches_.Add(offset, offset + got);
       return got;
     }
@@ -203,26 +203,26 @@ class HttpFile final : public File {
   size_t ReadCached(uint64_t index, uint64_t offset, char* out, size_t size) const {
     if (cached_ == nullptr) return 0;
     {
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const MutexLock lock(&mutex_);
       if (blocks_.count(index) > 0) return 0;
     }
     const size_t got = cached_->Read(offset, out, size);
     if (got == 0) return 0;
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     stretches_.Add(offset, offset + got);
     return got;
   }
 
   // Whether a block that the calling thread has waited for is to be offered to the cache by it.
   bool IsFirstOffer(uint64_t index) const {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     return !std::exchange(blocks_.at(index).offered, true);
   }
 
   // The block for a read, and the calling thread waits for it from now on; or null if the read is
   // to be a separate request: it is small and stands alone, or there is no memory for blocks.
   Transfer BlockFor(uint64_t index, uint64_t offset, size_t size) const {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     const Stretches::Stretch stretch = stretches_.Add(offset, offset + size);
     auto block = blocks_.find(index);
     if (block == blocks_.end()) {
@@ -247,11 +247,9 @@ class HttpFile final : public File {
     return transfer;
   }
 
-  // The caller of what follows holds the mutex.
-
   // Requests a block. Its memory is that of work ahead of need, because all blocks stay for a
   // while. Returns the end of the blocks if there is no such memory.
-  Blocks::iterator AddBlock(uint64_t index, bool urgent) const {
+  Blocks::iterator AddBlock(uint64_t index, bool urgent) const REQUIRES(mutex_) {
     const uint64_t offset = index * kBlockBytes;
     const size_t size = std::min<uint64_t>(kBlockBytes, this->size() - offset);
     const MemoryScope scope(MemoryScope::Current(), MemoryScope::Need::kAhead);
@@ -268,7 +266,8 @@ class HttpFile final : public File {
   }
 
   // Requests blocks after `index`: those up to the byte `needed`, and those ahead of need.
-  void ReadAhead(const Stretches::Stretch& stretch, uint64_t index, uint64_t needed) const {
+  void ReadAhead(const Stretches::Stretch& stretch, uint64_t index, uint64_t needed) const
+      REQUIRES(mutex_) {
     const size_t most = MostBlocks();
     const uint64_t ahead = (stretch.end - stretch.begin) / kBlockBytes * kBlockBytes;
     const uint64_t end = std::min(size(), std::max(needed, stretch.end + ahead));
@@ -292,7 +291,7 @@ class HttpFile final : public File {
 
   // Releases the block that has not been used for the longest time, among those that no thread
   // waits for.
-  void DropOldest() const {
+  void DropOldest() const REQUIRES(mutex_) {
     auto oldest = blocks_.end();
     for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
       if (block->second.waiting > 0) continue;
@@ -305,7 +304,7 @@ class HttpFile final : public File {
     Erase(oldest);
   }
 
-  void Erase(Blocks::iterator block) const {
+  void Erase(Blocks::iterator block) const REQUIRES(mutex_) {
     used_.erase(std::remove(used_.begin(), used_.end(), block->first), used_.end());
     blocks_.erase(block);
   }
@@ -314,7 +313,7 @@ class HttpFile final : public File {
   // been read completely are released. A few stay for a while: the header of a chunk may be read
   // twice, so that a block seems to be used up before its last bytes are.
   void Leave(uint64_t index, size_t bytes, bool failed) const {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     const auto block = blocks_.find(index);
     const size_t before = block->second.read;
     const size_t whole = block->second.transfer->request().size;
@@ -337,12 +336,14 @@ class HttpFile final : public File {
   Ref<Buffer> content_;  // the first bytes, or all of them if the server gives no parts
   size_t content_bytes_ = 0;
 
-  mutable std::mutex mutex_;  // guards what is below
-  mutable Stretches stretches_;
-  mutable Blocks blocks_;                 // by their number in the file
-  mutable std::set<uint64_t> requested_;  // the numbers of blocks, in this run through the file
-  mutable std::vector<uint64_t> used_;    // the numbers of blocks of which all has been read
-  mutable uint64_t uses_ = 0;
+  mutable Mutex mutex_;
+  mutable Stretches stretches_ GUARDED_BY(mutex_);
+  mutable Blocks blocks_ GUARDED_BY(mutex_);  // by their number in the file
+  // The numbers of blocks, in this run through the file.
+  mutable std::set<uint64_t> requested_ GUARDED_BY(mutex_);
+  // The numbers of blocks of which all has been read.
+  mutable std::vector<uint64_t> used_ GUARDED_BY(mutex_);
+  mutable uint64_t uses_ GUARDED_BY(mutex_) = 0;
 };
 
 // What is asked of servers, in order.

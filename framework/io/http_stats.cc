@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <mutex>
 
+#include "framework/base/mutex.h"
 #include "framework/base/secrets.h"
 #include "framework/base/url.h"
 #include "framework/io/own_object.h"
@@ -17,15 +17,15 @@ constexpr size_t kMostHosts = 1000;
 constexpr char kOthers[] = "others";
 
 struct Counts {
-  std::mutex mutex;  // guards what is below
-  std::map<std::string, HttpHostStats> hosts;
+  Mutex mutex;
+  std::map<std::string, HttpHostStats> hosts GUARDED_BY(mutex);
 };
 
 }  // namespace
 
 std::vector<HttpHostStats> HttpStats() {
   Counts& counts = OwnObject<Counts>();
-  const std::lock_guard<std::mutex> lock(counts.mutex);
+  const MutexLock lock(&counts.mutex);
   std::vector<HttpHostStats> stats;
   for (const auto& [host, of_host] : counts.hosts) stats.push_back(of_host);
   return stats;
@@ -34,7 +34,7 @@ std::vector<HttpHostStats> HttpStats() {
 void CountHttp(const HttpHostStats& more) {
   if (more.host.empty()) return;
   Counts& counts = OwnObject<Counts>();
-  const std::lock_guard<std::mutex> lock(counts.mutex);
+  const MutexLock lock(&counts.mutex);
   const bool is_new = counts.hosts.count(more.host) == 0;
   const std::string name = is_new && counts.hosts.size() >= kMostHosts ? kOthers : more.host;
   HttpHostStats& of_host = counts.hosts[name];

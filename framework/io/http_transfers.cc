@@ -55,7 +55,7 @@ class Transfers {
   }
 
   void Start(std::shared_ptr<HttpTask> task) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     if (stopping_) ThrowStopped();
     if (!thread_.joinable()) StartThread();
     started_.push_back(std::move(task));
@@ -63,23 +63,23 @@ class Transfers {
   }
 
   void Cancel(std::shared_ptr<const HttpTransfer> transfer) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (stopping_) return;  // all transfers end anyway, and the thread to wake may be gone
+    const MutexLock lock(&mutex_);
+    if (stopping_) return;  // all transfers end anyway, and what would be woken may be gone
     cancelled_.push_back(std::move(transfer));
     curl_multi_wakeup(multi_);
   }
 
   // While a thread forks, the thread of the transfers holds no lock of a library: no thread would
   // unlock it in the child.
-  static void Hold() {
+  static void Hold() NO_THREAD_SAFETY_ANALYSIS {
     held = current.load();
     if (held == nullptr) return;
     ++held->forking_;
-    held->working_.lock();
+    held->working_.Lock();
   }
-  static void LetGo() {
+  static void LetGo() NO_THREAD_SAFETY_ANALYSIS {
     if (held == nullptr) return;
-    held->working_.unlock();
+    held->working_.Unlock();
     --held->forking_;
     held = nullptr;
   }
@@ -91,7 +91,7 @@ class Transfers {
     if (multi_ == nullptr) Throw(ErrorCode::kResourceLimit, "no memory for requests");
   }
 
-  void StartThread() {
+  void StartThread() REQUIRES(mutex_) {
     try {
       thread_ = std::thread([this] { Loop(); });
     } catch (const std::system_error&) {
@@ -107,7 +107,7 @@ class Transfers {
 
   void Stop() {
     {
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const MutexLock lock(&mutex_);
       if (stopping_ || !thread_.joinable()) return;
       stopping_ = true;
       curl_multi_wakeup(multi_);
@@ -128,7 +128,7 @@ class Transfers {
   bool Work() {
     // The mutex is not fair: a thread that forks must not wait for it again and again.
     while (forking_.load() > 0) std::this_thread::sleep_for(kForkCheck);
-    const std::lock_guard<std::mutex> lock(working_);
+    const MutexLock lock(&working_);
     if (!TakeOrders()) return false;
     int running = 0;
     curl_multi_perform(multi_, &running);
@@ -144,7 +144,7 @@ class Transfers {
     std::vector<std::shared_ptr<const HttpTransfer>> cancelled;
     bool stopping = false;
     {
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const MutexLock lock(&mutex_);
       stopping = stopping_;
       started.swap(started_);
       cancelled.swap(cancelled_);
@@ -263,13 +263,14 @@ class Transfers {
 
   const OwnProcess process_;
   CURLM* multi_ = nullptr;
-  std::mutex working_;           // held by the thread unless it waits
+  Mutex working_;                // held by the thread unless it waits
   std::atomic<int> forking_{0};  // threads that want it or have it
 
-  std::mutex mutex_;  // guards what other threads ask for
-  std::vector<std::shared_ptr<HttpTask>> started_;
-  std::vector<std::shared_ptr<const HttpTransfer>> cancelled_;
-  bool stopping_ = false;
+  // What other threads ask for.
+  Mutex mutex_;
+  std::vector<std::shared_ptr<HttpTask>> started_ GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<const HttpTransfer>> cancelled_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 
   // What only the thread uses:
@@ -337,15 +338,15 @@ std::shared_ptr<const HttpTransfer> HttpTransfer::Run(HttpRequest request) {
 }
 
 void HttpTransfer::Wait() const {
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(&mutex_);
   const bool has_waited = !ended_;
   const Clock::time_point begin = Clock::now();
   while (!ended_) {
-    lock.unlock();
+    lock.Unlock();
     Attend();
-    lock.lock();
+    lock.Lock();
     if (ended_) break;
-    when_ended_.wait_for(lock, kStopCheck);
+    when_ended_.wait_for(lock.native(), kStopCheck);
     if (!ended_) CheckWait();
   }
   if (has_waited) {
@@ -374,7 +375,7 @@ void HttpTransfer::SetFailed(ErrorCode code, const std::string& problem, int tri
 }
 
 void HttpTransfer::SetEnded(const std::optional<Error>& error) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   error_ = error;
   ended_ = true;
   when_ended_.notify_all();

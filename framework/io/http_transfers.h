@@ -10,13 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "framework/base/buffer.h"
 #include "framework/base/error.h"
+#include "framework/base/mutex.h"
 #include "framework/io/http_access.h"
 #include "framework/io/http_head.h"
 
@@ -90,7 +90,7 @@ class HttpTransfer {
   // Waits until the bytes are there, and gets the credentials that they need meanwhile. Throws kIo,
   // kDataLoss or kResourceLimit with the URL and the first byte; or an error that interrupts, and
   // then the transfer may still be under way.
-  void Wait() const;
+  void Wait() const EXCLUDES(mutex_);
 
   const HttpRequest& request() const { return request_; }
 
@@ -124,7 +124,7 @@ class HttpTransfer {
   // long, such as getting credentials. Throws nothing but an error that interrupts.
   virtual void Attend() const;
   // One of these two is called once, after which nothing here changes.
-  void SetEnded(const std::optional<Error>& error);
+  void SetEnded(const std::optional<Error>& error) EXCLUDES(mutex_);
   // The error says what was asked for and, if there were several, how many tries there were.
   void SetFailed(ErrorCode code, const std::string& problem, int tries);
 
@@ -135,10 +135,10 @@ class HttpTransfer {
   long status_ = 0;
 
  private:
-  mutable std::mutex mutex_;  // guards what is below
+  mutable Mutex mutex_;
   mutable std::condition_variable when_ended_;
-  bool ended_ = false;
-  std::optional<Error> error_;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  std::optional<Error> error_ GUARDED_BY(mutex_);
 };
 
 // For threads that work on transfers: blocks all signals, which other threads handle, and SIGPIPE,

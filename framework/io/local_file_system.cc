@@ -17,7 +17,6 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,6 +25,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/memory.h"
+#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/descriptor_input.h"
@@ -89,27 +89,27 @@ class LocalFile final : public File {
   Ref<Buffer> content_;           // of a file that does not know its size
   struct timespec changed_ = {};  // when it was opened
 
-  mutable std::mutex mutex_;  // guards what is below
+  mutable Mutex mutex_;  // guards descriptor_ while users_ is 0
   mutable int descriptor_;
-  mutable size_t users_ = 0;
+  mutable size_t users_ GUARDED_BY(mutex_) = 0;
 };
 
 // A thread that holds this mutex only tries to lock the mutex of a file; a thread that holds the
 // mutex of a file may lock this one.
 struct LocalFile::Opened {
-  std::mutex mutex;  // guards files
-  std::set<const LocalFile*> files;
+  Mutex mutex;
+  std::set<const LocalFile*> files GUARDED_BY(mutex);
 
   static Opened& Get() {
     static auto* opened = new Opened;  // never destroyed: readers may live as long as the process
     return *opened;
   }
   void Add(const LocalFile* file) {
-    std::lock_guard<std::mutex> lock(mutex);
+    const MutexLock lock(&mutex);
     files.insert(file);
   }
   void Remove(const LocalFile* file) {
-    std::lock_guard<std::mutex> lock(mutex);
+    const MutexLock lock(&mutex);
     files.erase(file);
   }
 };
@@ -117,19 +117,19 @@ struct LocalFile::Opened {
 class LocalFile::InUse {
  public:
   InUse(const LocalFile& file, uint64_t offset) : file_(file) {
-    std::lock_guard<std::mutex> lock(file.mutex_);
+    const MutexLock lock(&file.mutex_);
     if (file.descriptor_ < 0) OpenAgain(offset);
     ++file.users_;
   }
   ~InUse() {
-    std::lock_guard<std::mutex> lock(file_.mutex_);
+    const MutexLock lock(&file_.mutex_);
     --file_.users_;
   }
   InUse(const InUse&) = delete;
   InUse& operator=(const InUse&) = delete;
 
  private:
-  void OpenAgain(uint64_t offset) const {
+  void OpenAgain(uint64_t offset) const REQUIRES(file_.mutex_) {
     const int descriptor = OpenDescriptor(file_.path());
     const auto fail = [&](ErrorCode code, const std::string& problem) {
       if (descriptor >= 0) ::close(descriptor);
@@ -165,10 +165,11 @@ int LocalFile::OpenDescriptor(const std::string& path) {
 
 bool LocalFile::CloseOne() {
   Opened& opened = Opened::Get();
-  std::lock_guard<std::mutex> lock(opened.mutex);
+  const MutexLock lock(&opened.mutex);
   for (const LocalFile* file : opened.files) {
-    const std::unique_lock<std::mutex> idle(file->mutex_, std::try_to_lock);
-    if (!idle.owns_lock() || file->users_ > 0) continue;
+    if (!file->mutex_.TryLock()) continue;
+    const MutexLock idle(&file->mutex_, std::adopt_lock);
+    if (file->users_ > 0) continue;
     ::close(file->descriptor_);
     file->descriptor_ = -1;
     opened.files.erase(file);

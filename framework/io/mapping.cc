@@ -67,12 +67,12 @@ bool Mapping::IsOf(const struct stat& status) const {
 }
 
 void Mapping::SetChecked(uint64_t offset) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   checked_.insert(offset);
 }
 
 bool Mapping::IsChecked(uint64_t offset) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return checked_.count(offset) > 0;
 }
 

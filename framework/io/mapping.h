@@ -7,13 +7,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_set>
 
 #include "framework/base/buffer.h"
 #include "framework/base/kept.h"
+#include "framework/base/mutex.h"
 #include "framework/io/guarded_pages.h"
 
 namespace millhopper {
@@ -63,8 +63,8 @@ class Mapping final : public Kept {
   const bool settled_;              // it had not changed for a while
   char* begin_ = nullptr;
   std::optional<GuardedPages> guard_;
-  mutable std::mutex mutex_;  // guards checked_
-  mutable std::unordered_set<uint64_t> checked_;
+  mutable Mutex mutex_;
+  mutable std::unordered_set<uint64_t> checked_ GUARDED_BY(mutex_);
 };
 
 }  // namespace millhopper

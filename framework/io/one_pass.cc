@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <set>
 #include <utility>
 
+#include "framework/base/mutex.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
 
@@ -19,8 +19,8 @@ thread_local OnePassFiles* scope = nullptr;
 
 // The FIFOs and the standard input that readers of this process have.
 struct Taken {
-  std::mutex mutex;  // guards ids
-  std::set<FileId> ids;
+  Mutex mutex;
+  std::set<FileId> ids GUARDED_BY(mutex);
 
   static Taken& Get() {
     static auto* taken = new Taken;  // never destroyed: readers may live as long as the process
@@ -28,12 +28,11 @@ struct Taken {
   }
 };
 
-// Guards what `look` points to.
-std::mutex& LookMutex() {
-  static auto* mutex = new std::mutex;
+Mutex& LookMutex() {
+  static auto* const mutex = new Mutex;
   return *mutex;
 }
-OnePassLook* look = nullptr;
+OnePassLook* look GUARDED_BY(LookMutex()) = nullptr;
 
 const char* KindOf(const std::string& path) {
   return IsCommand(path) ? "a pipe" : path == "-" ? "standard input" : "a FIFO";
@@ -146,7 +145,7 @@ size_t OnePassStream::ReadFrom(uint64_t offset, char* out, size_t size, bool som
 
 OnePassFiles::~OnePassFiles() {
   Taken& taken = Taken::Get();
-  const std::lock_guard<std::mutex> lock(taken.mutex);
+  const MutexLock lock(&taken.mutex);
   for (const FileId& id : ids_) taken.ids.erase(id);
 }
 
@@ -156,7 +155,7 @@ void OnePassFiles::Add(const std::string& path, const FileId& id) {
   }
   if (id == FileId()) return;
   Taken& taken = Taken::Get();
-  const std::lock_guard<std::mutex> lock(taken.mutex);
+  const MutexLock lock(&taken.mutex);
   if (!taken.ids.insert(id).second) {
     throw ReadOnceOnly(path, "another reader of this process has it already");
   }
@@ -219,17 +218,17 @@ OnePassScope::~OnePassScope() { scope = before_; }
 
 OnePassLook::OnePassLook() {
   files_.takes_all_ = true;
-  const std::lock_guard<std::mutex> lock(LookMutex());
+  const MutexLock lock(&LookMutex());
   look = this;
 }
 
 OnePassLook::~OnePassLook() {
-  const std::lock_guard<std::mutex> lock(LookMutex());
+  const MutexLock lock(&LookMutex());
   look = nullptr;
 }
 
 std::shared_ptr<OnePassStream> OnePassLook::Take(const std::string& path) {
-  const std::lock_guard<std::mutex> lock(LookMutex());
+  const MutexLock lock(&LookMutex());
   if (look == nullptr) return nullptr;
   const auto found = look->files_.files_.find(path);
   if (found == look->files_.files_.end()) return nullptr;

@@ -14,11 +14,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <set>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 #include "framework/io/file_system.h"
 
@@ -32,8 +32,8 @@ constexpr mode_t kFile = 0666, kPrivateFile = 0600;
 
 // The partial files of this process, and of the processes that it was forked from.
 struct Partials {
-  std::timed_mutex mutex;  // guards `owners`; held while files get their names
-  std::map<std::string, pid_t> owners;
+  Mutex mutex;  // held while files get their names
+  std::map<std::string, pid_t> owners GUARDED_BY(mutex);
 
   static Partials& Get() {
     static auto* partials = new Partials;  // never destroyed: Python may end later
@@ -161,7 +161,7 @@ OutputFile::~OutputFile() {
   if (owner_ != getpid()) static_cast<void>(upload_.release());  // the parent's to give up
   if (partial_.empty() || owner_ != getpid()) return;
   Partials& partials = Partials::Get();
-  std::lock_guard<std::timed_mutex> lock(partials.mutex);
+  const MutexLock lock(&partials.mutex);
   ::unlink(partial_.c_str());
   partials.owners.erase(partial_);
 }
@@ -183,7 +183,7 @@ void OutputFile::CreateUpload() {
 
 void OutputFile::CreatePartial() {
   Partials& partials = Partials::Get();
-  std::lock_guard<std::timed_mutex> lock(partials.mutex);
+  const MutexLock lock(&partials.mutex);
   for (int number = 1;; ++number) {
     const std::string name = StrCat(place_, number == 1 ? "" : StrCat(".", number), kPartialSuffix);
     if (!partials.owners.emplace(name, owner_).second) continue;
@@ -296,7 +296,9 @@ void OutputFile::Rename() {
     result = ::rename(partial_.c_str(), place_.c_str());
   }
   if (result != 0) FailWith(StrCat("cannot be given its name (", Escaped(partial_), ")"), errno);
-  Partials::Get().owners.erase(partial_);
+  Partials& partials = Partials::Get();
+  partials.mutex.AssertHeld();  // by PublishInOrder
+  partials.owners.erase(partial_);
   partial_.clear();
 }
 
@@ -304,13 +306,13 @@ void PublishInOrder(const std::vector<OutputFile*>& files) {
   for (OutputFile* file : files) file->Finish();
   std::set<std::string> folders;
   {
-    std::unique_lock<std::timed_mutex> lock(Partials::Get().mutex);
+    MutexLock lock(&Partials::Get().mutex);
     for (const OutputFile* file : files) file->CheckName();
     for (OutputFile* file : files) {
       if (file->upload_ != nullptr) {
-        lock.unlock();  // other files need not wait for a server
+        lock.Unlock();  // other files need not wait for a server
         file->OrFailForGood([&] { file->upload_->Publish(); });
-        lock.lock();
+        lock.Lock();
       } else if (!file->is_stream_) {
         file->Rename();
         folders.insert(FolderOf(file->place_));
@@ -326,10 +328,13 @@ void PublishInOrder(const std::vector<OutputFile*>& files) {
   }
 }
 
-void AbandonOutputs() {
+void AbandonOutputs() NO_THREAD_SAFETY_ANALYSIS {
   Partials& partials = Partials::Get();
-  // A thread that gives names has finished by then, or hangs.
-  if (!partials.mutex.try_lock_for(kPatience)) return;
+  // A thread that gives names has finished by then, or hangs. No other one gets the mutex any more.
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (Backoff backoff; !partials.mutex.TryLock(); backoff.Pause()) {
+    if (std::chrono::steady_clock::now() >= until) return;
+  }
   for (const auto& [name, owner] : partials.owners) {
     if (owner == getpid()) ::unlink(name.c_str());
   }

@@ -106,8 +106,8 @@ std::string InWords(const S3Error& error, const HttpTicket& ticket) {
 
 // The store that was used last.
 struct StoreInUse {
-  std::mutex mutex;  // guards what is below
-  std::shared_ptr<S3Store> store;
+  Mutex mutex;
+  std::shared_ptr<S3Store> store GUARDED_BY(mutex);
 };
 
 // Asks for an object, or for what is in a bucket, or sends one.
@@ -237,15 +237,15 @@ std::string S3Encoded(const std::string& text, bool keep_slashes) {
 std::shared_ptr<S3Store> S3Store::Get() {
   const AwsSettings environment = AwsEnvironment();
   StoreInUse& last = OwnObject<StoreInUse>();
-  const auto is_for_now = [&] {
+  const auto is_for_now = [&]() REQUIRES(last.mutex) {
     return last.store != nullptr && last.store->environment_ == environment;
   };
   {
-    const std::lock_guard<std::mutex> lock(last.mutex);
+    const MutexLock lock(&last.mutex);
     if (is_for_now()) return last.store;
   }
   auto store = std::make_shared<S3Store>(environment);
-  const std::lock_guard<std::mutex> lock(last.mutex);
+  const MutexLock lock(&last.mutex);
   // Threads that come at once share one store, so that only one of them asks for credentials.
   if (!is_for_now()) last.store = std::move(store);
   return last.store;
@@ -266,14 +266,14 @@ S3Store::S3Store(AwsSettings environment)
 }
 
 std::string S3Store::RegionOf(const std::string& bucket) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const auto found = regions_.find(bucket);
   return found == regions_.end() ? region_ : found->second;
 }
 
 void S3Store::SetRegion(const std::string& bucket, const std::string& region) {
   if (!IsRegion(region)) return;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (regions_.size() >= kMostRegions) regions_.clear();
   regions_[bucket] = region;
 }

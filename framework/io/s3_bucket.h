@@ -6,9 +6,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "framework/base/mutex.h"
 #include "framework/io/aws_settings.h"
 #include "framework/io/http_transfers.h"
 #include "framework/io/s3_credentials.h"
@@ -55,8 +55,9 @@ class S3Store {
   std::string endpoint_;  // "" for AWS
   std::string region_;
   S3CredentialStore credentials_;
-  mutable std::mutex mutex_;                    // guards what is below
-  std::map<std::string, std::string> regions_;  // by bucket, where they differ from `region_`
+  mutable Mutex mutex_;
+  // By bucket, where they differ from `region_`.
+  std::map<std::string, std::string> regions_ GUARDED_BY(mutex_);
 };
 
 // A request for an object, or with a query for what is in a bucket. Errors name `shown`. The query

@@ -259,7 +259,7 @@ S3Credentials FindS3Credentials(const AwsSettings& environment) {
 }
 
 std::optional<S3Credentials> S3CredentialStore::Get() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (IsUsable()) return credentials_;
   if (failure_ && Clock::now() < tried_ + kFailureStands) throw Error(*failure_);
   return std::nullopt;
@@ -267,13 +267,13 @@ std::optional<S3Credentials> S3CredentialStore::Get() const {
 
 void S3CredentialStore::Renew() {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     if (!WantsOthers()) return;
   }
-  const std::unique_lock<std::mutex> renewing(renewing_, std::try_to_lock);
-  if (!renewing.owns_lock()) return;
+  if (!renewing_.TryLock()) return;
+  const MutexLock renewing(&renewing_, std::adopt_lock);
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     if (!WantsOthers()) return;
   }
   std::optional<S3Credentials> found;
@@ -287,7 +287,7 @@ void S3CredentialStore::Renew() {
     failure = CurrentError();
     if (failure->interrupts()) throw Error(*failure);
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   tried_ = Clock::now();
   failure_ = failure;
   if (!found) return;
@@ -297,14 +297,12 @@ void S3CredentialStore::Renew() {
 
 bool S3CredentialStore::Expire(const std::string& key) {
   if (ValueOf(environment_, "AWS_ACCESS_KEY_ID") == key) return false;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (!credentials_ || credentials_->key != key) return true;
   if (credentials_->token.empty()) return false;
   refused_ = true;
   return true;
 }
-
-// The caller of these holds the mutex.
 
 bool S3CredentialStore::IsUsable() const {
   if (!credentials_ || refused_) return false;

@@ -6,12 +6,12 @@
 #define MILLHOPPER_FRAMEWORK_IO_S3_CREDENTIALS_H_
 
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/mutex.h"
 #include "framework/io/aws_settings.h"
 
 namespace millhopper {
@@ -32,27 +32,27 @@ class S3CredentialStore {
 
   // Those of now; nothing if Renew must be called first. Does not wait. Throws what Renew has found
   // to be wrong a moment ago.
-  std::optional<S3Credentials> Get() const;
+  std::optional<S3Credentials> Get() const EXCLUDES(mutex_);
   // Finds credentials if there are none, or if they expire soon. One thread does so, and others
   // return at once. Throws nothing but an error that interrupts.
-  void Renew();
+  void Renew() EXCLUDES(renewing_, mutex_);
   // A server has said that the credentials with this key have expired. False if there are no
   // others.
-  bool Expire(const std::string& key);
+  bool Expire(const std::string& key) EXCLUDES(mutex_);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  bool IsUsable() const;
-  bool WantsOthers() const;
+  bool IsUsable() const REQUIRES(mutex_);
+  bool WantsOthers() const REQUIRES(mutex_);
 
   const AwsSettings environment_;
-  std::mutex renewing_;
-  mutable std::mutex mutex_;  // guards what is below
-  std::optional<S3Credentials> credentials_;
-  bool refused_ = false;  // by a server
-  std::optional<Error> failure_;
-  Clock::time_point tried_;  // when others were looked for
+  Mutex renewing_;
+  mutable Mutex mutex_;
+  std::optional<S3Credentials> credentials_ GUARDED_BY(mutex_);
+  bool refused_ GUARDED_BY(mutex_) = false;  // by a server
+  std::optional<Error> failure_ GUARDED_BY(mutex_);
+  Clock::time_point tried_ GUARDED_BY(mutex_);  // when others were looked for
 };
 
 }  // namespace millhopper

@@ -111,7 +111,7 @@ ChunkQueue::State ChunkQueue::Poll() {
       last_ = place();
       current_ = Ref<Chunk>();
     }
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     if (chunks_.empty()) return claimed_all_ ? State::kEnd : State::kWaiting;
     if (!chunks_.front() || !chunks_.front()->ready_) return State::kWaiting;
     current_ = std::move(chunks_.front());
@@ -191,7 +191,7 @@ Ticket ChunkQueue::TakeAgain(const RecordId& id) {
 }
 
 ChunkQueue::Backlog ChunkQueue::backlog() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   Backlog backlog;
   backlog.claimable = !claiming_ && !claimed_all_;
   backlog.idle = IsNextIdle();
@@ -219,7 +219,7 @@ bool ChunkQueue::IsNextIdle() const {
 }
 
 bool ChunkQueue::IsNextUnderWay() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   if (chunks_.empty() || !chunks_.front()) return claiming_;
   return !chunks_.front()->ready_ && !chunks_.front()->deferred_;
 }
@@ -227,7 +227,7 @@ bool ChunkQueue::IsNextUnderWay() const {
 Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
   Ref<Chunk> chunk;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     // A chunk after the next one is not needed now.
     if (need == MemoryScope::Need::kNow && !IsNextIdle()) return Ref<Chunk>();
     for (const Ref<Chunk>& claimed : chunks_) {
@@ -249,7 +249,7 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
     chunk->claimed_pieces_ = chunk->pieces.size();
   } catch (...) {
     if ((MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft()) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      const MutexLock lock(&mutex_);
       claiming_ = false;
       chunks_.pop_back();
       throw;
@@ -257,7 +257,7 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
     chunk->error_ = std::current_exception();
     IsUnchanged(*chunk, &chunk->error_);
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   claiming_ = false;
   claimed_all_ = !found;
   chunk->ready_ = !found;
@@ -364,7 +364,7 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
   // This thread drops its references before the other threads can see the chunk: it may be
   // suspended after the unlock, and would keep the memory meanwhile.
   claimed = Ref<Buffer>();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   chunk->deferred_ = left;
   chunk->ready_ = !left;
   if (!left) chunk->error_ = error;

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "framework/base/mutex.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/position.h"
 #include "framework/reader/ticket.h"
@@ -55,7 +55,7 @@ class ChunkQueue final : public Kept {
   };
   // Moves on to the next chunk if the current one is used up. If the file has an error in place of
   // the next record, every call throws it.
-  State Poll();
+  State Poll() EXCLUDES(mutex_);
   // How many records can be taken, or passed over, without waiting.
   size_t available() const {
     if (!current_) return 0;
@@ -93,23 +93,24 @@ class ChunkQueue final : public Kept {
     size_t records = 0;      // in chunks that are fetched
     size_t bytes = 0;        // of memory
   };
-  Backlog backlog() const;
+  Backlog backlog() const EXCLUDES(mutex_);
   // Whether another thread claims or fetches the chunk that is planned next, so that the planning
   // thread has to wait for it.
-  bool IsNextUnderWay() const;
+  bool IsNextUnderWay() const EXCLUDES(mutex_);
   // A chunk for the caller to Fetch: the one that is planned next or, ahead of need, any later one
   // that no thread works on. Null if there is none or another thread is claiming. Throws only if
   // the caller is refused memory ahead of need (MemoryScope) or leaves its work (CancelScope); then
   // the call can be repeated.
-  Ref<Chunk> Claim(MemoryScope::Need need);
+  Ref<Chunk> Claim(MemoryScope::Need need) EXCLUDES(mutex_);
   // Fetches a claimed chunk; its memory counts for `account`. An error is kept in the chunk and
   // thrown by Poll in its place. False if there was no memory ahead of need, or if the thread has
   // left its work (CancelScope); then the chunk can be claimed again.
-  bool Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account, MemoryScope::Need need);
+  bool Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account, MemoryScope::Need need)
+      EXCLUDES(mutex_);
 
  private:
-  // Whether no thread works on the chunk that is planned next. The caller holds the mutex.
-  bool IsNextIdle() const;
+  // Whether no thread works on the chunk that is planned next.
+  bool IsNextIdle() const REQUIRES(mutex_);
   // Lets the source find the next chunk of the share. False at the end of the file.
   bool ClaimShare(Chunk* chunk);
   // Lets the source find the chunk that is sought, or a part of it.
@@ -134,10 +135,11 @@ class ChunkQueue final : public Kept {
   bool is_list_ = false;                // of chunks, and nothing else is read; then
   std::deque<uint64_t> chunks_wanted_;  // those that are not sought yet
 
-  mutable std::mutex mutex_;       // guards the members below, and the state of chunks in chunks_
-  std::deque<Ref<Chunk>> chunks_;  // the last is null while it is being claimed
-  bool claiming_ = false;
-  bool claimed_all_ = false;
+  mutable Mutex mutex_;  // also guards the state of chunks in chunks_
+  // The last is null while it is being claimed.
+  std::deque<Ref<Chunk>> chunks_ GUARDED_BY(mutex_);
+  bool claiming_ GUARDED_BY(mutex_) = false;
+  bool claimed_all_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace millhopper

@@ -23,7 +23,7 @@ constexpr std::chrono::microseconds kTurn(200);
 
 void Prefetcher::Add(const Ref<ChunkQueue>& queue) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     Entry& entry = files_[queue.get()];
     entry.queue = queue;
     entry.number = added_++;
@@ -33,7 +33,7 @@ void Prefetcher::Add(const Ref<ChunkQueue>& queue) {
 }
 
 void Prefetcher::Remove(const ChunkQueue& queue) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const auto found = files_.find(&queue);
   if (found == files_.end()) return;
   Withdraw(&found->second);
@@ -45,7 +45,7 @@ void Prefetcher::Remove(const ChunkQueue& queue) {
 
 void Prefetcher::Stop() {
   Cancel();
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   claimable_.clear();
   files_.clear();
   waiting_ = ChunkQueue::Backlog();
@@ -59,7 +59,7 @@ void Prefetcher::Withdraw(Entry* file) {
 }
 
 void Prefetcher::Note(ChunkQueue* queue) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const auto found = files_.find(queue);
   if (found == files_.end()) return;
   Entry* const file = &found->second;
@@ -106,7 +106,7 @@ bool Prefetcher::FillSlowly(ChunkQueue* queue) {
 }
 
 size_t Prefetcher::RecordsInStore() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return waiting_.records;
 }
 
@@ -131,7 +131,7 @@ void Prefetcher::Wake() {
   }
   const size_t most = most_workers();
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     if (workers_ >= most) return;
     ++workers_;
   }
@@ -173,12 +173,12 @@ void Prefetcher::Work() {
 }
 
 void Prefetcher::Leave() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   --workers_;
 }
 
 Ref<ChunkQueue> Prefetcher::Choose(bool worker) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   const bool wanted = !claimable_.empty() && waiting_.bytes < kMaxReadAheadBytes &&
                       MemoryLimit::HasRoomAhead(1) &&
                       (claimable_.begin()->chunks == 0 ||

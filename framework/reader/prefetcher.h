@@ -7,12 +7,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "framework/base/mutex.h"
 #include "framework/base/thread_pool.h"
 #include "framework/reader/chunk_queue.h"
 
@@ -44,19 +44,19 @@ class Prefetcher final : public Job {
 
   // Begins to read a file. Of files that have equally much waiting, the one added first is served
   // first.
-  void Add(const Ref<ChunkQueue>& queue);
+  void Add(const Ref<ChunkQueue>& queue) EXCLUDES(mutex_);
   // Ends the reading of a file.
-  void Remove(const ChunkQueue& queue);
+  void Remove(const ChunkQueue& queue) EXCLUDES(mutex_);
   // Waits until the file has a record to take; false if it has no more. Throws the file's error in
   // its place, kCancelled on a request to stop, and a refusal of memory if the caller is ahead of
   // need.
   bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillSlowly(queue); }
   // True if Fill would not wait. Throws as Fill does.
-  bool Ready(ChunkQueue* queue);
+  bool Ready(ChunkQueue* queue) EXCLUDES(mutex_);
   // How many fetched records wait, beside those of the chunks that are planned from. Any thread.
-  size_t RecordsInStore();
+  size_t RecordsInStore() EXCLUDES(mutex_);
   // Fetches a chunk of some file, if one is wanted; false if not.
-  bool Help();
+  bool Help() EXCLUDES(mutex_);
   // The same for a caller that waits for another thread's result: once `is_there()` says that this
   // has come, it leaves the chunk to others rather than wait for the chunk's bytes.
   template <typename Function>
@@ -66,7 +66,7 @@ class Prefetcher final : public Job {
   }
   // Ends the reading of all files; waits for the chunks that are being fetched. The owner calls it
   // before it is destroyed.
-  void Stop();
+  void Stop() EXCLUDES(mutex_);
 
  private:
   void Work() override;
@@ -74,21 +74,21 @@ class Prefetcher final : public Job {
   size_t most_workers() const;
   // Asks the pool for one more worker if the limit allows. Where a chunk takes less time than to
   // wake a thread for it, it is left to the planning thread.
-  void Wake();
+  void Wake() EXCLUDES(mutex_);
   // Notes that a worker that was asked for has ended.
-  void Leave();
+  void Leave() EXCLUDES(mutex_);
   // Learns how long a chunk takes: a shorter time counts at once, a longer one by an eighth.
   void NoteTime(std::chrono::nanoseconds time);
   // What Fetch did.
   enum class Result { kFetched, kNothing, kLeft };
   // Claims and fetches a chunk of this file. kLeft: there was no memory, which is only so ahead of
   // need, or the thread has left its work (CancelScope).
-  Result Fetch(ChunkQueue* queue, MemoryScope::Need need);
+  Result Fetch(ChunkQueue* queue, MemoryScope::Need need) EXCLUDES(mutex_);
   // The file that should get another chunk, or null. No other thread is given it before Note. A
   // worker that finds none leaves.
-  Ref<ChunkQueue> Choose(bool worker);
+  Ref<ChunkQueue> Choose(bool worker) EXCLUDES(mutex_);
   // Updates the entry of a queue after its backlog has changed.
-  void Note(ChunkQueue* queue);
+  void Note(ChunkQueue* queue) EXCLUDES(mutex_);
 
   struct Entry;
   // The fewer chunks and then the fewer records wait, the sooner a file is served.
@@ -114,18 +114,19 @@ class Prefetcher final : public Job {
   };
 
   // Takes a file out of claimable_, if it is there.
-  void Withdraw(Entry* entry);
+  void Withdraw(Entry* entry) REQUIRES(mutex_);
 
   const ReadAhead limits_;
   const Ref<MemoryAccount> account_;
   // Of the quickest of the last few chunks: others may have been interrupted.
   std::atomic<int64_t> nanoseconds_{INT64_MAX / 2};
-  std::mutex mutex_;  // guards the members below
-  std::unordered_map<const ChunkQueue*, Entry> files_;
-  Claimable claimable_;          // files of which a thread may claim a chunk
-  uint64_t added_ = 0;           // files
-  ChunkQueue::Backlog waiting_;  // chunks, records and bytes of all files together
-  size_t workers_ = 0;           // that were asked for and have not left yet
+  Mutex mutex_;
+  std::unordered_map<const ChunkQueue*, Entry> files_ GUARDED_BY(mutex_);
+  Claimable claimable_ GUARDED_BY(mutex_);  // files of which a thread may claim a chunk
+  uint64_t added_ GUARDED_BY(mutex_) = 0;   // files
+  // Chunks, records and bytes of all files together.
+  ChunkQueue::Backlog waiting_ GUARDED_BY(mutex_);
+  size_t workers_ GUARDED_BY(mutex_) = 0;  // that were asked for and have not left yet
 };
 
 }  // namespace millhopper

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/mutex.h"
 #include "framework/base/place.h"
 #include "framework/base/stop.h"
 #include "framework/base/yielding_mutex.h"
@@ -49,10 +49,10 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
   explicit Held(std::unique_ptr<ReaderBase> r) : reader(std::move(r)) {}
 
   // The readers on top of this one that are read through a holder, their own or one farther up.
-  std::vector<std::shared_ptr<Held>> Above() {
+  std::vector<std::shared_ptr<Held>> Above() EXCLUDES(mutex) {
     std::vector<std::shared_ptr<Held>> living;
     {
-      std::lock_guard<std::mutex> lock(mutex);
+      const MutexLock lock(&mutex);
       for (const std::weak_ptr<Held>& other : above) {
         if (std::shared_ptr<Held> one = other.lock()) living.push_back(std::move(one));
       }
@@ -65,14 +65,13 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
     return living;
   }
 
-  // The caller holds `use`.
-  ReaderBase& Own();
+  ReaderBase& Own() REQUIRES(use);
   // Whether it is read through the holder, as far as can be told: there are no other readers of it,
-  // or it was read so before. The caller holds `use`.
-  bool IsRead() { return own != nullptr || Above().empty(); }
+  // or it was read so before.
+  bool IsRead() REQUIRES(use) { return own != nullptr || Above().empty(); }
   // The holder goes away, or takes another reader.
-  void LetGo() {
-    std::lock_guard<std::mutex> lock(use);  // ReInit of a reader below may be at work here
+  void LetGo() EXCLUDES(use) {
+    const MutexLock lock(&use);  // ReInit of a reader below may be at work here
     has_holder = false;
     own.reset();
   }
@@ -97,17 +96,17 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
 
   // The holder's handle begins or joins the next pass. Where readers above are read instead of this
   // one, it has nothing to begin.
-  void ReInitOwn() {
+  void ReInitOwn() EXCLUDES(use) {
     const bool has_above = !Above().empty();
-    std::lock_guard<std::mutex> lock(use);
+    const MutexLock lock(&use);
     if (own == nullptr && (!has_holder || has_above)) return;
     Own().ReInit();
     pass_counted = false;
   }
 
   // Ends the pass for all handles; the first that is restarted begins the next one.
-  void EndPass() {
-    const YieldingMutex::Lock lock = planning.LockAtOnce();
+  void EndPass() EXCLUDES(planning) {
+    const LockAtOnce lock(&planning);
     ++generation;
     due = true;
   }
@@ -119,28 +118,30 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
   }
 
   const std::unique_ptr<ReaderBase> reader;
-  YieldingMutex planning;   // guards Plan and Restart of the reader and what is below
-  uint64_t generation = 0;  // how often the reader was restarted
-  bool begun = false;       // whether a consumer has begun the reader's pass (BeginPass)
-  bool due = false;         // whether the next handle that is restarted must restart the reader
+  YieldingMutex planning;                        // also guards Plan and Restart of the reader
+  uint64_t generation GUARDED_BY(planning) = 0;  // how often the reader was restarted
+  // Whether a consumer has begun the reader's pass (BeginPass).
+  bool begun GUARDED_BY(planning) = false;
+  // Whether the next handle that is restarted must restart the reader.
+  bool due GUARDED_BY(planning) = false;
+  bool shared_out GUARDED_BY(planning) = false;  // it yields one share of its chunks
   std::atomic<int> handles{0};
   std::atomic<int> ended{0};           // of them
-  bool shared_out = false;             // it yields one share of its chunks
   std::atomic<bool> has_holder{true};  // false if only handles of other readers still read it
-  std::mutex use;                      // held by the thread that reads through the holder; guards:
-  std::unique_ptr<ReaderBase> own;     // the holder's handle
-  std::mutex mutex;                    // guards:
-  std::vector<std::weak_ptr<Held>> above;
+  Mutex use;                           // held by the thread that reads through the holder
+  std::unique_ptr<ReaderBase> own GUARDED_BY(use);  // the holder's handle
+  bool pass_counted GUARDED_BY(use) = false;
+  Mutex mutex;
+  std::vector<std::weak_ptr<Held>> above GUARDED_BY(mutex);
   Counter<uint64_t> passes, elements, records, bytes;
   Counter<double> wait_seconds;
-  bool pass_counted = false;
 };
 
 class ReaderHolder::Handle final : public ReaderBase {
  public:
   explicit Handle(std::shared_ptr<Held> held)
       : ReaderBase(held->reader.get()), held_(std::move(held)) {
-    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
+    const LockAtOnce lock(&held_->planning);
     Require(
         !held_->shared_out, origin(),
         " yields the chunks of one shard only, to create_shard_reader; nobody else can read it");
@@ -157,7 +158,7 @@ class ReaderHolder::Handle final : public ReaderBase {
     held_->reader->Load(tickets, n, rows);
   }
   void TakeShare(const ChunkShare& share) override {
-    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
+    const LockAtOnce lock(&held_->planning);
     Require(held_->handles == 1, origin(),
             " is read by others, too, who would get the chunks of one shard only");
     held_->reader->TakeShare(share);
@@ -166,18 +167,18 @@ class ReaderHolder::Handle final : public ReaderBase {
   // Only the first of several consumers begins a pass: when another one comes, threads may be at
   // work ahead for the first.
   void BeginPass() override {
-    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
+    const LockAtOnce lock(&held_->planning);
     if (generation_ != held_->generation || held_->begun) return;
     held_->reader->BeginPass();
     held_->begun = true;
   }
   void ExpectWindow() override {
-    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
+    const LockAtOnce lock(&held_->planning);
     held_->reader->ExpectWindow();
   }
   std::vector<ReaderBase*> Below() const override { return {held_->reader.get()}; }
-  void HoldPlanning() override { held_->planning.HoldAtOnce(); }
-  void LetPlan() override { held_->planning.LetGo(); }
+  void HoldPlanning() override ACQUIRE(held_->planning) { held_->planning.LockAtOnce(); }
+  void LetPlan() override RELEASE(held_->planning) { held_->planning.Unlock(); }
   const void* planner() const override { return held_.get(); }
   // The only handle has no state: it is in the reader's generation.
   void SaveChain(Position* position, SharedReaders* shared) override {
@@ -186,7 +187,7 @@ class ReaderHolder::Handle final : public ReaderBase {
     if (handles == 1 || Meet(shared)) held_->reader->SaveChain(position, shared);
   }
   void RestoreChain(PositionCursor* position) override {
-    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
+    const LockAtOnce lock(&held_->planning);
     if (held_->handles.load() == 1) {
       held_->reader->RestoreChain(position);
       return;
@@ -205,7 +206,7 @@ class ReaderHolder::Handle final : public ReaderBase {
     held_->reader->NameElements(tickets, n, names);
   }
   void PlanAgain(const ElementNames& names, const TakeElement& take) override {
-    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
+    const LockAtOnce lock(&held_->planning);
     held_->reader->PlanAgain(names, take);
   }
   const std::vector<SlotSpec>& row_slots() const override { return held_->reader->row_slots(); }
@@ -219,7 +220,7 @@ class ReaderHolder::Handle final : public ReaderBase {
     PlanYielding([this] { held_->reader->LearnSlots(); });
   }
   std::vector<SlotSpec> FoundSlots() const override {
-    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
+    const LockAtOnce lock(&held_->planning);
     return held_->reader->FoundSlots();
   }
   Place place() const override { return held_->reader->place(); }
@@ -235,7 +236,7 @@ class ReaderHolder::Handle final : public ReaderBase {
 
  private:
   void PlanNext(size_t n, TicketRun* run) override {
-    PlanYielding([&] {
+    PlanYielding([&]() REQUIRES(held_->planning) {
       if (generation_ == held_->generation) held_->reader->Plan(n, run);
     });
   }
@@ -245,7 +246,7 @@ class ReaderHolder::Handle final : public ReaderBase {
   template <typename Function>
   void PlanYielding(const Function& plan) {
     for (;;) {
-      const YieldingMutex::Lock lock = held_->planning.LockToWork();
+      const LockToWork lock(&held_->planning);
       const Yields yields(held_->planning);
       try {
         plan();
@@ -259,7 +260,7 @@ class ReaderHolder::Handle final : public ReaderBase {
   // A reader with one handle gets that handle's pass number. A shared one gets its number of
   // restarts, because its handles may count passes differently.
   void Rewind(uint64_t pass) override {
-    const YieldingMutex::Lock lock = held_->planning.LockAtOnce();
+    const LockAtOnce lock(&held_->planning);
     SetEnded(false);
     const bool first = generation_ == held_->generation;
     if (first) ++held_->generation;
@@ -272,6 +273,7 @@ class ReaderHolder::Handle final : public ReaderBase {
   }
 
   void SaveState(ReaderState* state) const override {
+    held_->planning.AssertHeld();  // by HoldPlanning
     state->Setting("readers", static_cast<uint64_t>(held_->handles.load()));
     state->Set("generation", held_->generation);
     state->Set("begun", held_->begun ? 1 : 0);
@@ -315,8 +317,9 @@ void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader,
                          const std::vector<const ReaderHolder*>& below) {
   auto held = std::make_shared<Held>(std::move(reader));
   for (const ReaderHolder* const holder : below) {
-    std::lock_guard<std::mutex> lock(holder->held().mutex);
-    holder->held_->above.push_back(held);
+    Held& other = holder->held();
+    const MutexLock lock(&other.mutex);
+    other.above.push_back(held);
   }
   if (has_reader()) held_->LetGo();
   held_ = std::move(held);
@@ -335,7 +338,7 @@ ReaderHolder::Held& ReaderHolder::held() const {
 
 void ReaderHolder::ReadNext(std::vector<LoDTensor>* out) {
   Held& held = this->held();
-  std::lock_guard<std::mutex> lock(held.use);
+  const MutexLock lock(&held.use);
   Stopwatch stopwatch(*held.reader, &held.wait_seconds);
   held.Own().ReadNext(out);
   if (!held.pass_counted) held.passes.Add(1);
@@ -346,7 +349,7 @@ void ReaderHolder::ReadNext(std::vector<LoDTensor>* out) {
 }
 
 bool ReaderHolder::HasNext() {
-  std::lock_guard<std::mutex> lock(held().use);
+  const MutexLock lock(&held().use);
   Stopwatch stopwatch(*held().reader, &held().wait_seconds);
   return held().Own().HasNext();
 }
@@ -354,17 +357,17 @@ bool ReaderHolder::HasNext() {
 void ReaderHolder::ReInit() { held().ReInit(); }
 
 void ReaderHolder::ExpectSave() {
-  std::lock_guard<std::mutex> lock(held().use);
+  const MutexLock lock(&held().use);
   held().Own().ExpectSave();
 }
 
 Position ReaderHolder::Save() {
-  std::lock_guard<std::mutex> lock(held().use);
+  const MutexLock lock(&held().use);
   return held().Own().Save();
 }
 
 void ReaderHolder::Restore(const Position& position) {
-  std::lock_guard<std::mutex> lock(held().use);
+  const MutexLock lock(&held().use);
   held().Own().Restore(position);
 }
 
@@ -372,19 +375,24 @@ void ReaderHolder::Restore(const Position& position) {
 class ReaderHolder::Unread {
  public:
   explicit Unread(const ReadersByName& readers) {
-    std::set<Held*> held;  // in one order for all callers, so that none waits for another one
-    for (const auto& entry : readers) held.insert(&entry.second->held());
-    for (Held* const one : held) locks_.emplace_back(one->use);
+    for (const auto& entry : readers) held_.insert(&entry.second->held());
+    for (Held* const one : held_) one->use.Lock();
   }
+  ~Unread() {
+    for (Held* const one : held_) one->use.Unlock();
+  }
+  Unread(const Unread&) = delete;
+  Unread& operator=(const Unread&) = delete;
 
  private:
-  std::vector<std::unique_lock<std::mutex>> locks_;
+  std::set<Held*> held_;  // in one order for all callers, so that none waits for another one
 };
 
 void ReaderHolder::ExpectSaveOfAll(const ReadersByName& readers) {
   const Unread unread(readers);
   for (const auto& entry : readers) {
     Held& held = entry.second->held();
+    held.use.AssertHeld();
     if (!held.IsRead()) continue;
     if (held.own != nullptr) {
       held.own->ExpectSave();
@@ -392,7 +400,7 @@ void ReaderHolder::ExpectSaveOfAll(const ReadersByName& readers) {
     }
     // Handles that come learn it from the reader. One that was made here would stay, and a reader
     // that is put on top later would have to share with it.
-    const YieldingMutex::Lock lock = held.planning.LockAtOnce();
+    const LockAtOnce lock(&held.planning);
     held.reader->ExpectSave();
   }
 }
@@ -402,9 +410,11 @@ ReaderHolder::PositionsByName ReaderHolder::SaveAll(const ReadersByName& readers
   std::vector<std::string> names;
   std::vector<ReaderBase*> chains;
   for (const auto& [name, holder] : readers) {
-    if (!holder->held().IsRead()) continue;
+    Held& held = holder->held();
+    held.use.AssertHeld();
+    if (!held.IsRead()) continue;
     names.push_back(name);
-    chains.push_back(&holder->held().Own());
+    chains.push_back(&held.Own());
   }
   std::vector<Position> positions = ReaderBase::SaveAll(chains);
   PositionsByName named;
@@ -415,7 +425,9 @@ ReaderHolder::PositionsByName ReaderHolder::SaveAll(const ReadersByName& readers
 void ReaderHolder::RestoreAll(const ReadersByName& readers, const PositionsByName& positions) {
   const Unread unread(readers);
   for (const auto& [name, holder] : readers) {
-    Require(positions.count(name) > 0 || !holder->held().IsRead(),
+    Held& held = holder->held();
+    held.use.AssertHeld();
+    Require(positions.count(name) > 0 || !held.IsRead(),
             "these are positions of other readers: there is none of '", Escaped(name), "'");
   }
   std::vector<ReaderBase*> chains;
@@ -424,7 +436,9 @@ void ReaderHolder::RestoreAll(const ReadersByName& readers, const PositionsByNam
     const auto reader = readers.find(name);
     Require(reader != readers.end(), "these are positions of other readers: there is one of '",
             Escaped(name), "', which is not here");
-    chains.push_back(&reader->second->held().Own());
+    Held& held = reader->second->held();
+    held.use.AssertHeld();
+    chains.push_back(&held.Own());
     places.push_back(&position);
   }
   ReaderBase::RestoreAll(chains, places);
@@ -433,7 +447,7 @@ void ReaderHolder::RestoreAll(const ReadersByName& readers, const PositionsByNam
 std::optional<uint64_t> ReaderHolder::PassLength() const {
   const std::shared_ptr<Held> held = this->held().shared_from_this();  // lives on after a Reset
   const auto is_shared = [&held] {
-    const std::unique_lock<std::mutex> lock = LockOrStop(&held->use);
+    const LockOrStop lock(&held->use);
     return held->handles.load() > (held->own == nullptr ? 0 : 1);
   };
   return is_shared() ? std::nullopt : held->reader->PassLength();

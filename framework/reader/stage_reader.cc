@@ -190,7 +190,7 @@ std::optional<uint64_t> StageReader::PassLength() const {
 }
 
 uint64_t StageReader::InStore() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   uint64_t elements = 0;
   for (const Ref<Group>& group : planned_) {
     if (group->state.load(std::memory_order_acquire) == State::kReady) elements += group->size();
@@ -211,7 +211,7 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
       n -= HandOut(group.get(), n, run);
       backoff = Backoff();
     } else if (end_.load(std::memory_order_acquire)) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      const MutexLock lock(&mutex_);
       if (!planned_.empty()) continue;
       if (error_ != nullptr) std::rethrow_exception(error_);
       return;
@@ -247,7 +247,7 @@ size_t StageReader::HandOut(Group* group, size_t n, TicketRun* run) {
     if (group->error != nullptr) std::rethrow_exception(group->error);
   }
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     planned_.pop_front();
   }
   next_ = 0;
@@ -275,7 +275,7 @@ ElementNames StageReader::MadeOf(const Ticket& ticket) {
 }
 
 Ref<StageReader::Group> StageReader::Planned() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return planned_.empty() ? Ref<Group>() : planned_.front();
 }
 
@@ -284,11 +284,12 @@ bool StageReader::Advance(MemoryScope::Need need) {
   if (ahead && (!ahead_allowed_.load() || !MemoryLimit::HasRoomAhead(1))) return false;
   Ref<Group> group;
   {
-    YieldingMutex::Lock planning = planning_.TryLockToWork();
-    if (!planning || end_.load()) return false;
+    if (!planning_.TryLockToWork()) return false;
+    LockToWork planning(&planning_, std::adopt_lock);
+    if (end_.load()) return false;
     if (!ahead && Planned()) return true;  // another thread has just planned what is needed
     if (wanted_.load() <= 0) {
-      planning.unlock();
+      planning.Unlock();
       // A consumer that raised wanted_ meanwhile may have sent a worker that found the lock taken.
       if (wanted_.load() > 0) CallWorker();
       return false;
@@ -311,7 +312,7 @@ bool StageReader::Advance(MemoryScope::Need need) {
       if (expects_save()) {
         for (const Ticket& ticket : group->run.tickets) Name(ticket, group.get());
       }
-      std::lock_guard<std::mutex> lock(mutex_);
+      const MutexLock lock(&mutex_);
       planned_.push_back(group);
     } catch (...) {
       if (MemoryScope::WasRefused() || CancelScope::WasLeft()) {
@@ -337,7 +338,7 @@ void StageReader::Name(const Ticket& below, Group* group) const {
 
 // A worker that finds the lock taken ends, so one may be missing afterwards.
 void StageReader::LetPlan() {
-  planning_.LetGo();
+  planning_.Unlock();
   if (started_ && wanted_.load() > 0) CallWorker();
 }
 
@@ -348,7 +349,7 @@ void StageReader::CheckNamed(const Group& group) const {
 }
 
 void StageReader::SaveState(ReaderState* state) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   ElementNames ahead;
   std::vector<uint64_t> sizes;
   for (const Ref<Group>& group : planned_) {
@@ -379,7 +380,7 @@ void StageReader::RestoreState(const ReaderState& state) {
     for (uint64_t i = 0; i < size; ++i) AddAgain(*next++, group.get());
     left -= size;
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      const MutexLock lock(&mutex_);
       planned_.push_back(group);
     }
     wanted_.fetch_sub(1);
@@ -540,9 +541,9 @@ void StageReader::Stop() {
 void StageReader::Rewind(uint64_t pass) {
   Stop();
   // A thread that waits for an element of the old pass may still be planning another group.
-  const YieldingMutex::Lock planning = planning_.LockAtOnce();
+  const LockAtOnce planning(&planning_);
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     planned_.clear();
   }
   error_ = nullptr;

@@ -10,11 +10,11 @@
 #include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "framework/base/memory_limit.h"
+#include "framework/base/mutex.h"
 #include "framework/base/place.h"
 #include "framework/base/thread_pool.h"
 #include "framework/base/yielding_mutex.h"
@@ -103,8 +103,8 @@ class StageReader : public DecoratedReader {
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
   void ExpectWindow() override {}  // its elements are loaded, and keep nothing else
-  void HoldPlanning() override { planning_.HoldAtOnce(); }
-  void LetPlan() override;
+  void HoldPlanning() override ACQUIRE(planning_) { planning_.LockAtOnce(); }
+  void LetPlan() override RELEASE(planning_);
   // Writes two numbers for each ticket. First, which element below it was made of: 0 is a new one,
   // whose name is added now; k is the k-th last of those named so far. Second, the part.
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
@@ -143,9 +143,9 @@ class StageReader : public DecoratedReader {
   void Add(Group* group, const RecordId& id, TicketRun* run) const;
   // Plans one more group and works on it. False if there is nothing to plan, or if another thread
   // is planning.
-  bool Advance(MemoryScope::Need need);
+  bool Advance(MemoryScope::Need need) EXCLUDES(planning_, mutex_);
   // The group that is handed out next; null if there is none yet.
-  Ref<Group> Planned();
+  Ref<Group> Planned() EXCLUDES(mutex_);
   // Waits until the work on a group is done or deferred; meanwhile works on later groups, if that
   // is faster.
   State Wait(const Group& group) const;
@@ -175,8 +175,8 @@ class StageReader : public DecoratedReader {
   mutable std::atomic<uint32_t> short_works_{0};
   HelpChoice help_choice_;
 
-  mutable std::mutex mutex_;  // guards planned_
-  std::deque<Ref<Group>> planned_;
+  mutable Mutex mutex_;
+  std::deque<Ref<Group>> planned_ GUARDED_BY(mutex_);
 };
 
 }  // namespace millhopper

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "framework/base/memory_limit.h"
+#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 #include "framework/io/file_system.h"
 
@@ -38,7 +39,7 @@ struct Loaded {
   explicit Loaded(Key k) : key(std::move(k)) {}
 
   const Key key;
-  std::mutex mutex;
+  Mutex mutex;
   std::shared_ptr<const void> value;
 };
 
@@ -155,7 +156,7 @@ const void* Load(const OpContext& context, const FilesToLoad<void>& files) {
   if (MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
   std::shared_ptr<Loaded> loaded = AllLoadedFiles().FindOrAdd(KeyOf(context, files.paths));
   {
-    const std::unique_lock<std::mutex> lock = LockOrStop(&loaded->mutex);
+    const LockOrStop lock(&loaded->mutex);
     if (loaded->value == nullptr) loaded->value = files.load();
   }
   return AllLoadedFiles().SetUser(context, std::move(loaded));

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 #include "framework/checkpoint/scope_state.h"
 #include "framework/program/executor.h"
@@ -96,7 +96,7 @@ class Prepared {
     if (may_wait_) uses.emplace(scope_->number(), "a program");
     std::vector<LoDTensor> fetched;
     WithoutInterpreter([&] {
-      const std::unique_lock<std::mutex> lock = LockOrStop(&mutex_);
+      const LockOrStop lock(&mutex_);
       const RunsHere runs_here(&runs_on_);
       const OpensReader opens(scope_->number());
       std::optional<DeclaredAs> declared_as;
@@ -152,7 +152,7 @@ class Prepared {
   const bool of_layers_;
   ProgramRole role_;
   PythonOutput output_;
-  std::mutex mutex_;                           // taken without the interpreter
+  Mutex mutex_;                                // taken without the interpreter
   std::atomic<std::thread::id> runs_on_{};     // the thread that holds mutex_
   std::shared_ptr<PreparedProgram> prepared_;  // shared only with the task that destroys it
 };

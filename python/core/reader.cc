@@ -154,7 +154,7 @@ PythonReader::PythonReader(std::shared_ptr<const Program> program, std::string v
 
 PythonReader::~PythonReader() {
   CallOutside([chain = chain_] {
-    const YieldingMutex::Lock lock = chain->mutex.LockAtOnce();
+    const LockAtOnce lock(&chain->mutex);
     chain->Close();
   });
 }
@@ -186,7 +186,7 @@ void PythonReader::Work(Chain* chain, Function function) {
   RequireOutside();
   const UsesReader uses(number_, StrCat("reader '", Escaped(variable_), "'"));
   WithoutInterpreter([&] {
-    const YieldingMutex::Lock lock = chain->mutex.LockToWork();
+    const LockToWork lock(&chain->mutex);
     const Yields yields(chain->mutex);
     function();
   });
@@ -290,7 +290,7 @@ void PythonReader::Release(Pass* pass) {
   if (!pass->is_last()) return;
   pass->End();
   CallOutside([ended = *pass] {
-    const YieldingMutex::Lock lock = ended.chain()->mutex.LockAtOnce();
+    const LockAtOnce lock(&ended.chain()->mutex);
     if (!ended.is_last()) return;
     ended.Leave();
     ended.chain()->Close();

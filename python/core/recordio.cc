@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 #include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
@@ -75,7 +75,7 @@ class TensorWriter {
       std::vector<std::unique_ptr<RecordIOWriter>> owned;
       std::vector<RecordIOWriter*> files;
       for (TensorWriter* writer : writers) {
-        const std::unique_lock<std::mutex> lock = LockOrStop(&writer->mutex_);
+        const LockOrStop lock(&writer->mutex_);
         Require(writer->writer_ != nullptr && writer->finished_, Escaped(writer->path_),
                 ": this file has not been finished");
         writer->SetSlots();
@@ -89,7 +89,7 @@ class TensorWriter {
   // The tensor is passed by value, so that it shares the values even if the caller changes its own.
   void Append(LoDTensor tensor) {
     const InterpreterRelease released;
-    const std::unique_lock<std::mutex> lock = LockOrStop(&mutex_);
+    const LockOrStop lock(&mutex_);
     RequireOpen();
     tensor = tensor.OnHost();
     Require(tensor.initialized() && !tensor.dims().empty(), "tensor ", tensors_,
@@ -148,7 +148,7 @@ class TensorWriter {
   template <typename Step>
   void Locked(const Step& step) {
     Waiting([&] {
-      const std::unique_lock<std::mutex> lock = LockOrStop(&mutex_);
+      const LockOrStop lock(&mutex_);
       step();
     });
   }
@@ -169,7 +169,7 @@ class TensorWriter {
 
   const std::string path_;
   const std::vector<std::string> names_;  // of the slots, or none
-  std::mutex mutex_;                      // taken without the interpreter
+  Mutex mutex_;                           // taken without the interpreter
   std::unique_ptr<RecordIOWriter> writer_;
   bool finished_ = false;
   uint32_t tensors_ = 0;                                      // in the record that is being made

@@ -2,12 +2,12 @@
 #include "readers/decorate/fake_reader.h"
 
 #include <exception>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
 #include "framework/base/memory_limit.h"
+#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {
@@ -20,7 +20,7 @@ class FakeReader::Element final : public Kept {
   // Any thread. Loads the element for the first caller. An error of loading is the error of every
   // call.
   const std::vector<LoDTensor>& Tensors(const ReaderBase& reader) {
-    const std::unique_lock<std::mutex> lock = LockOrStop(&mutex_);
+    const LockOrStop lock(&mutex_);
     if (error_ != nullptr) std::rethrow_exception(error_);
     if (tensors_.empty()) {
       try {
@@ -36,15 +36,15 @@ class FakeReader::Element final : public Kept {
   }
 
  private:
-  void Load(const ReaderBase& reader) {
+  void Load(const ReaderBase& reader) REQUIRES(mutex_) {
     Rows rows(reader.row_slots());
     reader.Load(run.tickets.data(), 1, &rows);
     rows.MoveTo(&tensors_);
   }
 
-  std::mutex mutex_;  // guards the members below
-  std::vector<LoDTensor> tensors_;
-  std::exception_ptr error_;
+  Mutex mutex_;
+  std::vector<LoDTensor> tensors_ GUARDED_BY(mutex_);
+  std::exception_ptr error_ GUARDED_BY(mutex_);
 };
 
 FakeReader::FakeReader(std::unique_ptr<ReaderBase> reader, int64_t count)

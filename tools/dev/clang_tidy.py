@@ -36,6 +36,8 @@ NOT_FOR_CLANG = {
     "-Wno-free-nonheap-object",
     "-Werror",
 }
+# What gcc does not know: framework/base/thread_annotations.h says what it is for.
+ONLY_FOR_CLANG = ["-Wthread-safety"]
 GROUP_SIZE = 48
 # Functions that many programs define, each its own.
 PROGRAM_WIDE = {"main", "LLVMFuzzerTestOneInput", "LLVMFuzzerCustomMutator"}
@@ -61,12 +63,13 @@ def compile_commands(root):
         arguments = action["arguments"]
         source = arguments[arguments.index("-c") + 1] if "-c" in arguments else ""
         if os.path.exists(source) and not source.startswith(("bazel-out/", "external/")):
-            commands[source] = [
+            kept = [
                 re.sub("^external/", external, argument)
                 for argument, before in zip(arguments, [""] + arguments)
                 # Nor what gcc has precompiled: a source includes what it uses itself.
                 if argument not in NOT_FOR_CLANG and "-include" not in (argument, before)
             ]
+            commands[source] = [kept[0], *ONLY_FOR_CLANG, *kept[1:]]
     entries = [
         {"directory": root, "file": source, "arguments": arguments}
         for source, arguments in sorted(commands.items())

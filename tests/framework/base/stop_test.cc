@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <thread>
 
 #include "framework/base/error.h"
+#include "framework/base/mutex.h"
 #include "framework/base/yielding_mutex.h"
 #include "tests/gate.h"
 #include "tests/testing.h"
@@ -101,7 +101,7 @@ TEST(YieldingMutex, WhoHasTheRightOfWayIsNotHeldUp) {
   std::atomic<bool> done{false};
   std::thread worker([&] {
     while (!done) {
-      const YieldingMutex::Lock lock = mutex.LockToWork();
+      const LockToWork lock(&mutex);
       const Yields yields(mutex);
       holds.Open();
       try {
@@ -113,22 +113,22 @@ TEST(YieldingMutex, WhoHasTheRightOfWayIsNotHeldUp) {
   });
   holds.Wait();
   for (int i = 0; i < 3; ++i) {
-    const YieldingMutex::Lock lock = mutex.LockAtOnce();
+    const LockAtOnce lock(&mutex);
     EXPECT_FALSE(mutex.TryLockToWork());
   }
-  mutex.HoldAtOnce();
+  mutex.LockAtOnce();
   done = true;
-  mutex.LetGo();
+  mutex.Unlock();
   never.Open();
   worker.join();
   EXPECT_GE(left, 1);
 }
 
 TEST(LockOrStop, EndsWithARequestToStop) {
-  std::mutex mutex;
-  const std::unique_lock<std::mutex> held(mutex);
+  Mutex mutex;
+  const MutexLock held(&mutex);
   std::thread other([&mutex] {
-    ExpectError(ErrorCode::kCancelled, "stopped", [&mutex] { LockOrStop(&mutex); });
+    ExpectError(ErrorCode::kCancelled, "stopped", [&mutex] { const LockOrStop lock(&mutex); });
   });
   RequestStop();
   other.join();
