@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains on a source that sleeps and fails at random: errors come at their place, and each has the
-// same text under every schedule. F17 is an entry in the project's list of faults.
+// same text under every schedule. F17 is an entry in tests/faults.md.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each record is loaded once per pass, and nothing is left behind by a reset or a destruction at
-// any moment. "F" and a number, below, is an entry in the project's list of faults.
+// any moment. The labels are those of tests/faults.md.
 #include <gtest/gtest.h>
 
 #include <memory>

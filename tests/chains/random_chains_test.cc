@@ -5,7 +5,7 @@
 // that its first line names. MILLHOPPER_CHAIN_FOLDER keeps the files that the program reads, so
 // that `peek --set folder=...` can show the chain, unless its source is a number source.
 // MILLHOPPER_CHAIN_CASES sets the number of cases, MILLHOPPER_CHAIN_SEED the first seed. F23 and
-// F34 are entries in the project's list of faults.
+// F34 are entries in tests/faults.md.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -2,7 +2,7 @@
 // A disk that fails at the n-th call, for every n: the records before the fault are delivered
 // exactly, then an error says where it was; harmless faults are not seen. The functions at the end
 // of this file replace the system's calls for the whole process, and pass on those for other files.
-// F01 to F11 are numbers of the project's list of faults.
+// The labels are those of tests/faults.md.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>

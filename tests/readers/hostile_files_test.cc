@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that lie about their size, change while they are read, may not be read, are no files, or
-// are too many. The labels F01 to F46 are those of the project's list of faults.
+// are too many. The labels are those of tests/faults.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>

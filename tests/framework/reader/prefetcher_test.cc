@@ -279,7 +279,7 @@ TEST(Prefetcher, AFileThatIsRemovedIsReadNoFurther) {
   EXPECT_EQ(reading.events(), (Strings{"claim a0", "fetch a0"}));
 }
 
-// F24 of the fault model: the owner goes away while a worker is in the middle of a chunk.
+// F24: the owner goes away while a worker is in the middle of a chunk.
 TEST(Prefetcher, StopWaitsForTheChunksThatAreBeingFetched) {
   for (const int workers : {1, 2, 7}) {
     const PoolSize pool(workers);

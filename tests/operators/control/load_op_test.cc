@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator load. F10 is an entry in the project's list of faults.
+// The operator load. F10 is an entry in tests/faults.md.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator save. F12 is an entry in the project's list of faults.
+// The operator save. F12 is an entry in tests/faults.md.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

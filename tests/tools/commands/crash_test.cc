@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // F19: when a plugin crashes the process, the last lines on standard error say what it was doing.
-// "F" and a number, here and below, is an entry in the project's list of faults.
+// The labels are those of tests/faults.md.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executor command, run as a child process: its flags, exit codes, signals and summary. "F" and
-// a number, below, is an entry in the project's list of faults.
+// The executor command, run as a child process: its flags, exit codes, signals and summary. The
+// labels are those of tests/faults.md.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -577,7 +577,7 @@ TEST(ExecutorCommand, ExitsWith5WhileItIsStarting) {
   }
 }
 
-// F22: threads cannot be started. Here the reason is that no memory is left for their stacks.
+// F15: threads cannot be started. Here the reason is that no memory is left for their stacks.
 TEST(ExecutorCommand, SaysThatNoThreadCanBeStarted) {
   rlimit stack;
   ASSERT_EQ(getrlimit(RLIMIT_STACK, &stack), 0);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recordio command, run as users run it. "F" and a number, below, is an entry in the project's
-// list of faults.
+// The recordio command, run as users run it. The labels are those of tests/faults.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
