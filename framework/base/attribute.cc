@@ -96,6 +96,17 @@ AttributeSchema& AttributeSchema::OneOf(std::vector<std::string> choices) {
   return *this;
 }
 
+AttributeSchema& AttributeSchema::NamesRecords(std::string format) {
+  names_records = true;
+  record_format = std::move(format);
+  return *this;
+}
+
+AttributeSchema& AttributeSchema::NamesFolders() {
+  names_folders = true;
+  return *this;
+}
+
 Attribute AttributeSchema::Check(const Attribute& given) const {
   Attribute value = given;
   const auto* ints = std::get_if<std::vector<int32_t>>(&given);

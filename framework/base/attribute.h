@@ -43,6 +43,11 @@ struct AttributeSchema {
   AttributeSchema& Required();                             // no default
   AttributeSchema& AtLeast(double lowest);                 // numbers, and each of a list
   AttributeSchema& OneOf(std::vector<std::string> words);  // strings
+  // Strings name files of records, each with an optional format and colon before it. The files are
+  // read as `format`, or, if it is "", as their names or their content say.
+  AttributeSchema& NamesRecords(std::string format = "");
+  // Strings name folders, of which any file may be read.
+  AttributeSchema& NamesFolders();
 
   // The value in the declared type: INT is taken where LONG is declared (also in lists). Throws
   // kInvalidArgument "attribute 'buffer_size' is 0; it must be at least 1".
@@ -54,6 +59,9 @@ struct AttributeSchema {
   bool required = false;
   std::optional<double> lowest;
   std::vector<std::string> words;
+  bool names_records = false;
+  std::string record_format;
+  bool names_folders = false;
 };
 
 // Checked attributes by name, defaults filled in.

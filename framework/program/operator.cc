@@ -12,6 +12,7 @@
 #include "framework/program/bound_operator.h"
 #include "framework/program/executor.h"
 #include "framework/program/infer_context.h"
+#include "framework/program/operator_run.h"
 #include "framework/program/program.h"
 #include "framework/program/run_state.h"
 #include "framework/program/scope.h"
@@ -171,6 +172,30 @@ OpSchema& OpSchema::MoreAttrs(
 OpSchema& OpSchema::Explain(
     std::function<std::vector<std::string>(const Program& program, int block, int op)> f) {
   explain = std::move(f);
+  return *this;
+}
+
+OpSchema& OpSchema::Rewrite(
+    std::function<std::optional<OperatorRun>(const Program& program, int block, int op,
+                                             const std::vector<std::string>& sinks)>
+        f) {
+  rewrite = std::move(f);
+  return *this;
+}
+
+OpSchema& OpSchema::FedByProcess(std::vector<std::string> numbers) {
+  fed_by_process = true;
+  process_numbers = std::move(numbers);
+  return *this;
+}
+
+OpSchema& OpSchema::DependsOn(std::function<std::string(const AttributeMap&)> f) {
+  depends_on = std::move(f);
+  return *this;
+}
+
+OpSchema& OpSchema::Composes(Composition how) {
+  composition = how;
   return *this;
 }
 

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ namespace millhopper {
 namespace proto = paddle::framework::proto;
 
 struct AttributeSchema;
+struct OperatorRun;
 struct RunState;
 struct SlotSpec;
 class AttributeMap;
@@ -70,6 +72,16 @@ struct PassOrder {
 
   Kind kind = kAsBelow;
   std::string remedy;  // of kDiffers: how to keep the order, such as "give it reshuffle: false"
+};
+
+// How the elements of a created reader are put together from those of the readers that it stands
+// on, for whoever shows them.
+enum class Composition {
+  kOther,       // otherwise, or from none
+  kSameSlots,   // of one reader, as they are or several as one: a slot means what it does there
+  kByTurns,     // of several readers by turns, so that each has a share
+  kSideBySide,  // the slots of one reader, then those of the next
+  kPackedRows,  // documents in rows; in the last slot but one, 0 is the padding of a row
 };
 
 // One named list of arguments of an operator.
@@ -129,6 +141,22 @@ struct OpSchema {
   // which operators of its block are run as one. It gets an operator of a checked program.
   OpSchema& Explain(
       std::function<std::vector<std::string>(const Program& program, int block, int op)> f);
+  // `f` finds operators that can be run as one, of which this one, which has the number `op`, is
+  // the first, in a block of a checked program that is run for every element of a reader. `sinks`
+  // are variables of the block that are read after it has run. Nothing if there are none.
+  OpSchema& Rewrite(
+      std::function<std::optional<OperatorRun>(const Program& program, int block, int op,
+                                               const std::vector<std::string>& sinks)>
+          f);
+
+  // What an operator that creates a reader says of the reader's elements:
+  // They come from objects of the process that runs the program, where nobody sees them change. The
+  // attributes `numbers` are the numbers of such objects, which are others in each process.
+  OpSchema& FedByProcess(std::vector<std::string> numbers = {});
+  // `f` says, as text, what they depend on that is neither in the attributes nor in files that
+  // these name (AttributeSchema::NamesRecords), such as what the environment has.
+  OpSchema& DependsOn(std::function<std::string(const AttributeMap& attributes)> f);
+  OpSchema& Composes(Composition how);
   // `f` says how the passes of the reader that the operator creates are ordered; kAsBelow without.
   OpSchema& Order(std::function<PassOrder(const AttributeMap& attributes)> f);
   // `f` says what an operator of a checked program does that can hardly be meant; "" if nothing.
@@ -144,6 +172,13 @@ struct OpSchema {
   std::function<void(InferContext&)> infer;
   std::function<std::vector<AttributeSchema>(const proto::OpDesc&)> more_attributes;
   std::function<std::vector<std::string>(const Program&, int, int)> explain;
+  std::function<std::optional<OperatorRun>(const Program&, int, int,
+                                           const std::vector<std::string>&)>
+      rewrite;
+  bool fed_by_process = false;
+  std::vector<std::string> process_numbers;
+  std::function<std::string(const AttributeMap&)> depends_on;
+  Composition composition = Composition::kOther;
   std::function<PassOrder(const AttributeMap&)> order;
   std::function<std::string(const Program&, int, int)> warn;
 

@@ -125,19 +125,25 @@ std::vector<std::string> ArgumentsOf(const ParameterSchema& parameter, bool inpu
   return {};
 }
 
-AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
-                             const ReportPart& report) {
+std::vector<AttributeSchema> AttributeSchemasOf(const OpSchema& schema, const proto::OpDesc& op) {
   std::vector<AttributeSchema> schemas = schema.attributes;
   if (schema.more_attributes) {
-    try {
-      std::vector<AttributeSchema> more = schema.more_attributes(op);
-      std::move(more.begin(), more.end(), std::back_inserter(schemas));
-    } catch (const std::bad_alloc&) {
-      throw;  // the program has no fault
-    } catch (...) {
-      report({}, CurrentError().message());
-      return {};
-    }
+    std::vector<AttributeSchema> more = schema.more_attributes(op);
+    std::move(more.begin(), more.end(), std::back_inserter(schemas));
+  }
+  return schemas;
+}
+
+AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
+                             const ReportPart& report) {
+  std::vector<AttributeSchema> schemas;
+  try {
+    schemas = AttributeSchemasOf(schema, op);
+  } catch (const std::bad_alloc&) {
+    throw;  // the program has no fault
+  } catch (...) {
+    report({}, CurrentError().message());
+    return {};
   }
   const std::vector<std::string> names = NamesOf(schemas);
   std::map<std::string, int> given;

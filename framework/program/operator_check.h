@@ -47,6 +47,10 @@ void CheckInputsAndOutputs(const OpSchema& schema, const proto::OpDesc& op,
 std::vector<std::string> ArgumentsOf(const ParameterSchema& parameter, bool input,
                                      const proto::OpDesc& op, OperatorPart* part = nullptr);
 
+// The attributes that the operator may have: those of its schema and those that depend on its other
+// attributes. Throws what finding these throws.
+std::vector<AttributeSchema> AttributeSchemasOf(const OpSchema& schema, const proto::OpDesc& op);
+
 // The attributes in the types that the schema declares, with defaults filled in. Reports attributes
 // that are unknown, given twice, missing, of a wrong type or out of range. Missing and wrong ones
 // are left out of the result.

@@ -200,6 +200,17 @@ FormatSchema& FormatSchema::Beside(std::string suffix) {
   return *this;
 }
 
+FormatSchema& FormatSchema::NamesFilesBeside(std::string name) {
+  names_files_beside = true;
+  name_part = std::move(name);
+  return *this;
+}
+
+FormatSchema& FormatSchema::NamesFilesAnywhere() {
+  names_files_anywhere = true;
+  return *this;
+}
+
 FormatSchema& FormatSchema::GuessFields(
     std::vector<std::string> (*guess)(const std::string& path, const AttributeMap& attributes)) {
   guess_fields = guess;

@@ -257,6 +257,11 @@ struct FormatSchema {
   // Names with this end, such as ".manifest.json", are those of files beside files of the format: a
   // pattern of file names leaves them out, unless it has the same extension (".json") itself.
   FormatSchema& Beside(std::string suffix);
+  // Files of the format name others, which lie in their folder or in folders within it. `name` is a
+  // part of the names of all files of the format that their first bytes alone tell.
+  FormatSchema& NamesFilesBeside(std::string name);
+  // Files of the format name others, which may lie anywhere.
+  FormatSchema& NamesFilesAnywhere();
   // For formats with an attribute `fields`: entries that fit the first records of a file, for a
   // reader with these attributes. May throw what reading the file throws.
   FormatSchema& GuessFields(std::vector<std::string> (*guess)(const std::string& path,
@@ -274,6 +279,8 @@ struct FormatSchema {
   std::vector<std::string> beside;
   bool (*matches)(const char* head, size_t size) = nullptr;
   bool reads_folders = false;
+  bool names_files_beside = false, names_files_anywhere = false;
+  std::string name_part;  // of files that name others beside them
   std::string companion_name, companion_list_name, companion_doc;
   std::vector<std::string> (*guess_fields)(const std::string& path,
                                            const AttributeMap& attributes) = nullptr;

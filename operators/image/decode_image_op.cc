@@ -10,6 +10,7 @@
 #include "framework/program/infer_context.h"
 #include "operators/image/codecs/image_decoder.h"
 #include "operators/image/pixels/orientation.h"
+#include "operators/image/runs/fused_images.h"
 #include "operators/image/runs/image_steps.h"
 #include "operators/support/arguments.h"
 #include "operators/support/sequences.h"
@@ -84,7 +85,8 @@ OpSchema Schema() {
         Require(channels <= 1 || DecodeStep(attributes).mode != DecodeMode::kIndices,
                 "attribute 'channels' is ", channels, "; with mode P images have 1 channel");
       })
-      .Infer(Infer);
+      .Infer(Infer)
+      .Rewrite(FuseImages);
 }
 
 bool DecodeStored(ImageDecoder* decoder, bool partial, const PixelsOf<uint8_t>& out) {

@@ -26,7 +26,8 @@ OpSchema BatchSchema() {
                             "\"concat\" joins elements along axis 0, \"stack\" along a new "
                             "outer axis")
                 .OneOf({"concat", "stack"}))
-      .Infer(InferBatch);
+      .Infer(InferBatch)
+      .Composes(Composition::kSameSlots);
 }
 
 void CreateBatchReader(OpContext& context) {

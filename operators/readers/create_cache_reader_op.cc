@@ -54,7 +54,8 @@ OpSchema CacheSchema() {
       .Order([](const AttributeMap&) {
         return PassOrder{PassOrder::kSame, ""};
       })
-      .Infer(InferSameSlots);
+      .Infer(InferSameSlots)
+      .Composes(Composition::kSameSlots);
 }
 
 void CreateCacheReader(OpContext& context) {

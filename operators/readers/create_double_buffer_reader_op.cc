@@ -23,7 +23,8 @@ OpSchema DoubleBufferSchema() {
         const std::string& place = attributes.Get<std::string>("place");
         if (place != kAuto) Place::Parse(place);
       })
-      .Infer(InferSameSlots);
+      .Infer(InferSameSlots)
+      .Composes(Composition::kSameSlots);
 }
 
 void CreateDoubleBufferReader(OpContext& context) {

@@ -70,7 +70,8 @@ OpSchema MixSchema() {
       .Order([](const AttributeMap&) {
         return PassOrder{PassOrder::kDiffers, "put skip and take below it"};
       })
-      .Infer(Infer);
+      .Infer(Infer)
+      .Composes(Composition::kByTurns);
 }
 
 Weights ValuesOf(const Variable& variable) {

@@ -9,7 +9,8 @@ namespace {
 OpSchema MultiPassSchema() {
   return DecoratedReaderSchema("Yields several passes of a reader one after another, as one pass.")
       .Attr(AttributeSchema("pass_num", int32_t{}, "how many passes").Required().AtLeast(1))
-      .Infer(InferSameSlots);
+      .Infer(InferSameSlots)
+      .Composes(Composition::kSameSlots);
 }
 
 void CreateMultiPassReader(OpContext& context) {

@@ -43,7 +43,8 @@ OpSchema PackSchema() {
                 .OneOf({"error", "truncate", "split"}))
       .Attr({"pad_values", std::vector<double>{},
              "the value that fills up rows: one for each slot, or one for all; by default 0"})
-      .Infer(Infer);
+      .Infer(Infer)
+      .Composes(Composition::kPackedRows);
 }
 
 void CreatePackReader(OpContext& context) {

@@ -75,7 +75,8 @@ OpSchema PluginReaderSchema() {
                             "files, globs and ranges {00000..00127}, each with an optional format "
                             "and colon before it; without a format their records are lines. "
                             "Records must be bytes; the attributes of the format are accepted, too")
-                .Required())
+                .Required()
+                .NamesRecords())
       .Attr(AttributeSchema("thread_num", int32_t{0},
                             "how many threads read, and how many parse, at once; 0: as many as "
                             "there are devices, or all of them where the host is the only one")

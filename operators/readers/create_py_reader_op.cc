@@ -20,7 +20,8 @@ OpSchema PyReaderSchema() {
           .Input("blocking_queue",
                  "a variable of type RAW that holds the queue (std::shared_ptr<ElementQueue>) "
                  "before the program is run")
-          .AnyKind());
+          .AnyKind()
+          .FedByProcess());
 }
 
 using Queue = std::shared_ptr<ElementQueue>;

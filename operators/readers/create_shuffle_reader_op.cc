@@ -18,7 +18,8 @@ OpSchema ShuffleSchema() {
         // A window of one element has no choice.
         return attributes.Get<int32_t>("buffer_size") > 1 ? ShuffledOrder(attributes) : PassOrder();
       })
-      .Infer(InferSameSlots);
+      .Infer(InferSameSlots)
+      .Composes(Composition::kSameSlots);
 }
 
 void CreateShuffleReader(OpContext& context) {

@@ -33,6 +33,7 @@ OpSchema SkipSchema() {
   return DecoratedReaderSchema("Leaves out the first count elements of every pass of a reader.")
       .Attr(AttributeSchema("count", int64_t{0}, "how many are left out").Required().AtLeast(0))
       .Infer(InferSameSlots)
+      .Composes(Composition::kSameSlots)
       .Warn(Warn);
 }
 

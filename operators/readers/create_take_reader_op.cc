@@ -9,7 +9,8 @@ namespace {
 OpSchema TakeSchema() {
   return DecoratedReaderSchema("Yields the first count elements of every pass of a reader.")
       .Attr(AttributeSchema("count", int64_t{0}, "how many").Required().AtLeast(0))
-      .Infer(InferSameSlots);
+      .Infer(InferSameSlots)
+      .Composes(Composition::kSameSlots);
 }
 
 void CreateTakeReader(OpContext& context) {

@@ -27,7 +27,8 @@ OpSchema ZipSchema() {
       .Attr({"check_alignment", true,
              "it is an error if the readers end after different numbers of elements; otherwise a "
              "pass ends with the reader that ends first"})
-      .Infer(InferZip);
+      .Infer(InferZip)
+      .Composes(Composition::kSideBySide);
 }
 
 void CreateZipReader(OpContext& context) {

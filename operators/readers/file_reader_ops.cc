@@ -33,7 +33,8 @@ const FormatSchema* FormatOfType(const std::string& type) {
 OpSchema SchemaFor(const FormatSchema& format) {
   OpSchema schema = ReaderCreationSchema("Reads one file. " + format.doc);
   schema.Attr(AttributeSchema("filename", "", "the file; it may begin with \"" + format.tag + ":\"")
-                  .Required());
+                  .Required()
+                  .NamesRecords(format.tag));
   schema.Attr(BufferTypeAttribute());
   if (!format.companion_name.empty())
     schema.Attr({format.companion_name, "", format.companion_doc});

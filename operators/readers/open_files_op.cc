@@ -65,7 +65,8 @@ OpSchema OpenFilesSchema() {
                                 "format and colon before it; or, to be read once, pipe:COMMAND "
                                 "(needs --allow_exec), FIFOs, and - for standard input; the "
                                 "attributes of the format are accepted, too")
-                    .Required())
+                    .Required()
+                    .NamesRecords())
           .Attr(AttributeSchema("thread_num", int32_t{0},
                                 "how many worker threads read these files at once; 0: all of them")
                     .AtLeast(0))

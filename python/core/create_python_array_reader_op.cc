@@ -18,6 +18,7 @@ OpSchema PythonArraySchema() {
                             "their number in this process, which millhopper.Reader.from_arrays "
                             "gives them")
                 .Required())
+      .FedByProcess({"arrays"})
       .Attr(AttributeSchema("count", int64_t{}, "how many rows they have").Required())
       .Attr({"shuffle_records", false,
              "in a random order, another one in each pass, without memory for those that wait"})

@@ -25,6 +25,7 @@ OpSchema PythonArrowSchema() {
                             "the number in this process of the function that makes the stream, "
                             "which millhopper.Reader.from_arrow gives it")
                 .Required())
+      .FedByProcess({"function"})
       .Attr({"title", "", "what to call the function; for whoever reads the program"})
       .Attr(FieldsAttribute("columns, \"user.age\" in a struct, or numbers of them, #3, #0.age"));
 }

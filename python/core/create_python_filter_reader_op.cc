@@ -19,6 +19,7 @@ OpSchema PythonFilterSchema() {
       .Attr(AttributeSchema("function", int64_t{},
                             "its number in this process, which millhopper.Reader.filter gives it")
                 .Required())
+      .FedByProcess({"function"})
       .Attr({"title", "", "what to call the function; for whoever reads the program"})
       .Infer(InferSameSlots);
 }

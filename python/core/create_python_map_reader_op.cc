@@ -22,6 +22,7 @@ OpSchema PythonMapSchema() {
       .Attr(AttributeSchema("function", int64_t{},
                             "its number in this process, which millhopper.Reader.map gives it")
                 .Required())
+      .FedByProcess({"function"})
       .Attr({"title", "", "what to call the function; for whoever reads the program"});
 }
 

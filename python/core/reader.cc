@@ -10,6 +10,7 @@
 #include "framework/base/yielding_mutex.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
+#include "framework/program/operator_check.h"
 #include "framework/reader/position.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
@@ -39,12 +40,13 @@ ChainStats Declared(const Program& program, const std::string& variable, int end
   ChainStats reader;
   reader.name = variable;
   for (int i = end; i-- > 0;) {
-    if (!FindOperator(ops[i].type())->schema.creates_reader) continue;
+    const OpSchema& schema = FindOperator(ops[i].type())->schema;
+    if (!schema.creates_reader) continue;
     if (ops[i].outputs(0).arguments(0) != variable) continue;
     reader.kind = ops[i].type();
-    for (const auto& input : ops[i].inputs()) {
-      if (input.parameter().rfind("UnderlyingReader", 0) != 0) continue;
-      for (const std::string& below : input.arguments()) {
+    for (const ParameterSchema& input : schema.inputs) {
+      if (input.kind != VariableKind::kReader) continue;
+      for (const std::string& below : ArgumentsOf(input, true, ops[i])) {
         reader.below.push_back(Declared(program, below, i));
       }
     }

@@ -2,6 +2,7 @@
 #include "operators/image/runs/fused_images.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "operators/image/pixels/image_finish.h"
 #include "operators/image/pixels/orientation.h"
 #include "operators/image/pixels/resample.h"
+#include "operators/image/runs/image_run.h"
 #include "operators/image/runs/image_steps.h"
 
 namespace millhopper {
@@ -66,11 +68,10 @@ int ScaleFor(const Box& part, const Resize& resize) {
   return scale;
 }
 
-}  // namespace
-
-class FusedImages::Work {
+// The operators of one run.
+class FusedImages final : public FusedOperators {
  public:
-  Work(const ImageRun& run, Scope* scope, const RunState* state)
+  FusedImages(const ImageRun& run, Scope* scope, const RunState* state)
       : state_(state),
         source_(scope->Find(run.source)),
         result_(scope->Find(run.result())),
@@ -87,12 +88,12 @@ class FusedImages::Work {
     finish_.normalized = normalize_.has_value();
   }
 
-  void AppendTo(Rows* rows, size_t slot) {
+  void AppendTo(Rows* rows, size_t slot) override {
     rows_ = rows;
     slot_ = slot;
   }
 
-  bool Run() {
+  bool Run() override {
     const LoDTensor& encoded = source_->Get<LoDTensor>();
     const bool is_one_image = encoded.dtype() == DataType::kUint8 && encoded.dims().size() == 1 &&
                               encoded.on_host() && encoded.bytes() > 0 &&
@@ -109,7 +110,7 @@ class FusedImages::Work {
     return true;
   }
 
-  void Clear() {
+  void Clear() override {
     stored_.Clear();
     upright_.Clear();
     resampler_ = Resampler();
@@ -244,15 +245,21 @@ class FusedImages::Work {
   LoDTensor stored_, upright_;  // decoded pixels
 };
 
-FusedImages::FusedImages(const ImageRun& run, Scope* scope, const RunState* state)
-    : work_(std::make_unique<Work>(run, scope, state)) {}
+}  // namespace
 
-FusedImages::~FusedImages() = default;
-
-void FusedImages::AppendTo(Rows* rows, size_t slot) { work_->AppendTo(rows, slot); }
-
-bool FusedImages::Run() { return work_->Run(); }
-
-void FusedImages::Clear() { work_->Clear(); }
+std::optional<OperatorRun> FuseImages(const Program& program, int block, int op,
+                                      const std::vector<std::string>& sinks) {
+  std::optional<ImageRun> run = FindImageRun(program, block, op, sinks);
+  if (!run) return std::nullopt;
+  OperatorRun fused;
+  for (const ImageRun::Step& step : run->steps) fused.ops.push_back(step.op);
+  fused.source = run->source;
+  fused.result = run->result();
+  fused.only_sink = run->only_sink;
+  fused.prepare = [images = *std::move(run)](Scope* scope, const RunState* state) {
+    return std::make_unique<FusedImages>(images, scope, state);
+  };
+  return fused;
+}
 
 }  // namespace millhopper

@@ -10,42 +10,20 @@
 #ifndef MILLHOPPER_OPERATORS_IMAGE_RUNS_FUSED_IMAGES_H_
 #define MILLHOPPER_OPERATORS_IMAGE_RUNS_FUSED_IMAGES_H_
 
-#include <cstddef>
-#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "operators/image/runs/image_run.h"
+#include "framework/program/operator_run.h"
 
 namespace millhopper {
 
-class Rows;
-class Scope;
-struct RunState;
+class Program;
 
-// One thread at a time.
-class FusedImages {
- public:
-  // For a block that is prepared with these variables. Both must outlive this.
-  FusedImages(const ImageRun& run, Scope* scope, const RunState* state);
-  ~FusedImages();
-  FusedImages(const FusedImages&) = delete;
-  FusedImages& operator=(const FusedImages&) = delete;
-
-  // From now on Run appends the result to a slot of these rows, of which every element is one step
-  // of the result's type and dims, instead of giving it to its variable. Null ends that.
-  void AppendTo(Rows* rows, size_t slot);
-
-  // Makes the result of the encoded image that the source variable holds. Returns false and changes
-  // nothing if the operators have to be run one after another: for several images, or if one of the
-  // operators will fail, so that the error names that operator.
-  bool Run();
-
-  // Frees memory that is kept for the next image.
-  void Clear();
-
- private:
-  class Work;
-  const std::unique_ptr<Work> work_;
-};
+// The rewrite (OpSchema::Rewrite) of decode_image. Several images in one tensor are left to the
+// operators.
+std::optional<OperatorRun> FuseImages(const Program& program, int block, int op,
+                                      const std::vector<std::string>& sinks);
 
 }  // namespace millhopper
 

@@ -96,22 +96,17 @@ class Finder {
         sinks_(sinks),
         uses_(UsesIn(desc_)) {}
 
-  std::vector<ImageRun> Find() const {
-    std::vector<ImageRun> runs;
+  std::optional<ImageRun> From(int first) const {
     for (const proto::OpDesc& op : desc_.ops()) {
       for (const proto::OpDesc::Attr& attribute : op.attrs()) {
-        if (attribute.type() == proto::BLOCK) return {};  // it may use any variable
+        if (attribute.type() == proto::BLOCK) return std::nullopt;  // it may use any variable
       }
     }
-    for (int i = 0; i < desc_.ops_size(); ++i) {
-      if (desc_.ops(i).type() != "decode_image") continue;
-      ImageRun run = RunFrom(static_cast<size_t>(i));
-      if (run.steps.size() < 2) continue;
-      run.only_sink = std::count(sinks_.begin(), sinks_.end(), run.result()) == 1 &&
-                      uses_.at(run.result()).readers.empty();
-      runs.push_back(std::move(run));
-    }
-    return runs;
+    ImageRun run = RunFrom(static_cast<size_t>(first));
+    if (run.steps.size() < 2) return std::nullopt;
+    run.only_sink = std::count(sinks_.begin(), sinks_.end(), run.result()) == 1 &&
+                    uses_.at(run.result()).readers.empty();
+    return run;
   }
 
  private:
@@ -172,9 +167,9 @@ class Finder {
 
 }  // namespace
 
-std::vector<ImageRun> FindImageRuns(const Program& program, int block,
-                                    const std::vector<std::string>& sinks) {
-  return Finder(program, block, sinks).Find();
+std::optional<ImageRun> FindImageRun(const Program& program, int block, int op,
+                                     const std::vector<std::string>& sinks) {
+  return Finder(program, block, sinks).From(op);
 }
 
 }  // namespace millhopper

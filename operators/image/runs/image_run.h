@@ -4,6 +4,7 @@
 #define MILLHOPPER_OPERATORS_IMAGE_RUNS_IMAGE_RUN_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,11 @@ struct ImageRun {
   const std::string& result() const { return steps.back().out; }
 };
 
-// The runs of two or more operators in a block of a checked program. `sinks` are variables of the
-// block that are read after it has run.
-std::vector<ImageRun> FindImageRuns(const Program& program, int block,
-                                    const std::vector<std::string>& sinks);
+// The run of two or more operators in a block of a checked program that begins with operator `op`,
+// a decode_image; nothing if there is none. `sinks` are variables of the block that are read after
+// it has run.
+std::optional<ImageRun> FindImageRun(const Program& program, int block, int op,
+                                     const std::vector<std::string>& sinks);
 
 }  // namespace millhopper
 

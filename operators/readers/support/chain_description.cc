@@ -23,7 +23,6 @@
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor_stream.h"
 #include "operators/readers/support/element_block.h"
-#include "operators/readers/support/shard_choice.h"
 #include "operators/support/loaded_files.h"
 #include "proto/framework.pb.h"
 #include "readers/cache/cache_file.h"
@@ -38,18 +37,14 @@ void AddField(std::string_view field, std::string* text) {
   *text += StrCat(field.size(), ":", field, "\n");
 }
 
-// Operators whose elements come from objects of this process.
-bool IsFedFromOutside(const std::string& type) {
-  return type == "create_py_reader" || type.rfind("create_python_", 0) == 0;
-}
-
-// Such an operator without the numbers of these objects, which are others in each process.
-proto::OpDesc WithoutNumbers(proto::OpDesc op) {
+// An operator without its numbers of objects of this process, which are others in each.
+proto::OpDesc WithoutNumbers(const OpSchema& schema, proto::OpDesc op) {
+  const Strings& numbers = schema.process_numbers;
   auto* const attributes = op.mutable_attrs();
   attributes->erase(std::remove_if(attributes->begin(), attributes->end(),
-                                   [](const proto::OpDesc::Attr& attribute) {
-                                     return attribute.name() == "function" ||
-                                            attribute.name() == "arrays";
+                                   [&](const proto::OpDesc::Attr& attribute) {
+                                     return std::count(numbers.begin(), numbers.end(),
+                                                       attribute.name()) > 0;
                                    }),
                     attributes->end());
   return op;
@@ -172,9 +167,12 @@ class ChainDescription::Walk {
 
   // The readers that the operator with this number takes. Operators after it do not count.
   void AddReadersBelow(const proto::OpDesc& op, int index) {
+    const std::vector<ParameterSchema>& inputs = SchemaOf(op).inputs;
     for (const auto& input : op.inputs()) {
       const bool readers =
-          input.parameter() == "UnderlyingReader" || input.parameter() == "UnderlyingReaders";
+          std::any_of(inputs.begin(), inputs.end(), [&](const ParameterSchema& schema) {
+            return schema.name == input.parameter() && schema.kind == VariableKind::kReader;
+          });
       for (const std::string& name : input.arguments()) {
         Require(
             readers, Called(op), " reads the variable '", Escaped(name),
@@ -201,17 +199,15 @@ class ChainDescription::Walk {
 
   void Add(int index) {
     const proto::OpDesc& op = Op(index);
+    const OpSchema& schema = SchemaOf(op);
     std::string* const text = &description_->program_;
-    if (IsFedFromOutside(op.type())) {
+    if (schema.fed_by_process) {
       Vouch(StrCat(Called(op), ", whose elements come from this process"));
-      AddField(WithSavedNames(WithoutNumbers(op)).SerializeAsString(), text);
     } else {
-      if (LibraryOf(reinterpret_cast<const void*>(millhopper::FindOperator(op.type())->run))) {
-        Vouch(StrCat(Called(op), ", whose code is a plugin's"));
-      }
-      AddField(WithSavedNames(op).SerializeAsString(), text);
-      if (op.type() == "create_shard_reader") AddShard(op);
+      VouchForPlugin(op);
     }
+    AddField(WithSavedNames(WithoutNumbers(schema, op)).SerializeAsString(), text);
+    if (schema.depends_on) AddField(schema.depends_on(CheckedAttributes(op)), text);
     for (const auto& output : op.outputs()) {
       for (const std::string& name : output.arguments()) {
         const proto::VarDesc* const variable = program_.FindDeclaration(block_, name);
@@ -223,21 +219,28 @@ class ChainDescription::Walk {
     AddReadersBelow(op, index);
   }
 
-  // The environment may say which shard it is, and says another one in each process.
-  void AddShard(const proto::OpDesc& op) {
-    const ShardChoice choice = ShardChoiceOf(CheckAttributes(
-        millhopper::FindOperator(op.type())->schema, op,
-        [](const OperatorPart&, const std::string& text) { Throw(ErrorCode::kInternal, text); }));
-    AddField(StrCat("shard ", choice.index, " of ", choice.shards), &description_->program_);
+  static const OpSchema& SchemaOf(const proto::OpDesc& op) {
+    return millhopper::FindOperator(op.type())->schema;
+  }
+
+  static AttributeMap CheckedAttributes(const proto::OpDesc& op) {
+    return CheckAttributes(SchemaOf(op), op, [](const OperatorPart&, const std::string& text) {
+      Throw(ErrorCode::kInternal, text);
+    });
   }
 
   void AddAttributes(const proto::OpDesc& op, int index) {
+    const std::vector<AttributeSchema> schemas = AttributeSchemasOf(SchemaOf(op), op);
     for (const proto::OpDesc::Attr& attribute : op.attrs()) {
-      for (const std::string& value : StringsOf(attribute)) {
+      const Strings values = StringsOf(attribute);
+      for (const std::string& value : values) {
         for (std::string& word : WordsOf(value)) description_->names_.insert(std::move(word));
       }
-      if (attribute.name() == "file_names" || attribute.name() == "filename") {
-        for (const std::string& name : StringsOf(attribute)) CheckFormat(op, name);
+      for (const AttributeSchema& schema : schemas) {
+        if (schema.name != attribute.name()) continue;
+        if (schema.names_folders) description_->folders_.insert(values.begin(), values.end());
+        if (!schema.names_records) continue;
+        for (const std::string& name : values) AddOtherFiles(op, name, schema.record_format);
       }
       if (attribute.type() == proto::BLOCK) AddBlock(attribute.block_idx(), index);
     }
@@ -281,10 +284,7 @@ class ChainDescription::Walk {
     for (proto::OpDesc& op : *saved.mutable_ops()) op = WithSavedNames(std::move(op));
     AddField(saved.SerializeAsString(), &description_->program_);
     for (const proto::OpDesc& op : program_.desc().blocks(block).ops()) {
-      const OperatorDef* const found = millhopper::FindOperator(op.type());
-      if (LibraryOf(reinterpret_cast<const void*>(found->run)) != nullptr) {
-        Vouch(StrCat(Called(op), ", whose code is a plugin's"));
-      }
+      VouchForPlugin(op);
       for (const proto::OpDesc::Attr& attribute : op.attrs()) {
         for (const std::string& value : StringsOf(attribute)) {
           description_->names_.insert(value);
@@ -294,23 +294,31 @@ class ChainDescription::Walk {
     }
   }
 
-  void CheckFormat(const proto::OpDesc& op, const std::string& name) {
-    const FormatSchema* schema = ChooseFormat(name).schema;
-    const std::string prefix = "create_", end = "_file_reader";
-    if (schema == nullptr && op.type().size() > prefix.size() + end.size()) {
-      schema = FindFileFormat(
-          op.type().substr(prefix.size(), op.type().size() - prefix.size() - end.size()));
+  // Adds the files that files of records name. `name` is that of the latter, in an attribute that
+  // says how they are read.
+  void AddOtherFiles(const proto::OpDesc& op, const std::string& name, const std::string& format) {
+    const FormatSchema* const named = ChooseFormat(name).schema;
+    const FormatSchema* const schema = named == nullptr ? FindFileFormat(format) : named;
+    if (schema != nullptr) {
+      AddOtherFiles(op, name, *schema);
+      return;
     }
-    // The first bytes of a file tell no other format whose files name other files.
-    const bool is_mds =
-        schema == nullptr ? name.find("index.json") != std::string::npos : schema->tag == "mds";
-    if (is_mds) description_->folders_.insert(FolderToList(name));
-    if (schema == nullptr) return;
-    if (schema->reads_folders) description_->folders_.insert(name);
-    if (schema->tag == "image_list") {
+    // Their first bytes will tell one of these formats.
+    for (const std::string& tag : FileFormatTags()) {
+      const FormatSchema& possible = *FindFileFormat(tag);
+      const bool may_be = possible.matches != nullptr && possible.library == nullptr &&
+                          name.find(possible.name_part) != std::string::npos;
+      if (may_be) AddOtherFiles(op, name, possible);
+    }
+  }
+
+  void AddOtherFiles(const proto::OpDesc& op, const std::string& name, const FormatSchema& schema) {
+    if (schema.names_files_beside) description_->folders_.insert(FolderToList(name));
+    if (schema.reads_folders) description_->folders_.insert(name);
+    if (schema.names_files_anywhere) {
       Vouch(StrCat(Called(op), ", whose files name other files"));
     }
-    if (schema->library != nullptr) {
+    if (schema.library != nullptr) {
       Vouch(StrCat(Called(op), ", whose format is a plugin's"));
     }
   }
@@ -321,6 +329,12 @@ class ChainDescription::Walk {
       name = StrCat(" '", Escaped(op.outputs(0).arguments(0)), "'");
     }
     return StrCat(op.type(), name);
+  }
+
+  void VouchForPlugin(const proto::OpDesc& op) const {
+    const OpFunction run = millhopper::FindOperator(op.type())->run;
+    if (LibraryOf(reinterpret_cast<const void*>(run)) == nullptr) return;
+    Vouch(StrCat(Called(op), ", whose code is a plugin's"));
   }
 
   void Vouch(const std::string& what) const {

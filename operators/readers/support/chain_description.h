@@ -16,16 +16,19 @@ namespace millhopper {
 // The text covers
 // - the version of Millhopper and of its random orders, and the run's --seed;
 // - each operator that creates a reader of the chain, with its attributes and the declaration of
-//   its reader, the shard that it is, where the environment says that, and each block that it runs
-//   for elements, with the bytes of the variables from outside that the block reads, which it reads
-//   as they are when the reader is created;
+//   its reader, what else its schema says that they depend on (OpSchema::DependsOn), and each block
+//   that it runs for elements, with the bytes of the variables from outside that the block reads,
+//   which it reads as they are when the reader is created;
 // - each file that an attribute of these operators names, also by a pattern or as a word of a
-//   longer text (fields), and each in a folder that a format reads: its path, its size, and the
-//   time of its last change.
+//   longer text (fields), each in a folder that an attribute names or a format reads
+//   (AttributeSchema::NamesFolders, FormatSchema::Folders), and each in the folder of a file that
+//   names files beside it (FormatSchema::NamesFilesBeside): its path, its size, and the time of its
+//   last change.
 //
-// Some dependencies are unknown here: readers of Python, code of plugins, and files that other
-// files name (image_list). For a chain with one of these the user gives a text that changes with
-// the data: `data_version`.
+// Some dependencies are unknown here: elements that come from objects of the process
+// (OpSchema::FedByProcess), as those of Python do, code of plugins, and files that other files name
+// anywhere (FormatSchema::NamesFilesAnywhere). For a chain with one of these the user gives a text
+// that changes with the data: `data_version`.
 class ChainDescription {
  public:
   // Describes the reader of the operator's input UnderlyingReader and those below it, and notes the

@@ -16,11 +16,10 @@
 #include "framework/program/executor.h"
 #include "framework/program/inference.h"
 #include "framework/program/operator_check.h"
+#include "framework/program/operator_run.h"
 #include "framework/program/program.h"
 #include "framework/program/run_state.h"
 #include "framework/program/scope.h"
-#include "operators/image/runs/fused_images.h"
-#include "operators/image/runs/image_run.h"
 #include "operators/readers/support/reader_creation.h"
 
 namespace millhopper {
@@ -96,6 +95,25 @@ const proto::VarDesc& VariableOfBlock(const Program& program, int block, const s
   return *variable;
 }
 
+// The operators of a block that are run as one.
+std::vector<OperatorRun> FindRuns(const Program& program, int block, const Strings& sinks) {
+  const auto& ops = program.desc().blocks(block).ops();
+  std::vector<OperatorRun> runs;
+  std::set<size_t> taken;
+  for (int i = 0; i < ops.size(); ++i) {
+    const auto& rewrite = FindOperator(ops[i].type())->schema.rewrite;
+    if (!rewrite) continue;
+    std::optional<OperatorRun> run = rewrite(program, block, i, sinks);
+    if (!run) continue;
+    const bool is_free = std::none_of(run->ops.begin(), run->ops.end(),
+                                      [&](size_t op) { return taken.count(op) > 0; });
+    if (!is_free) continue;
+    taken.insert(run->ops.begin(), run->ops.end());
+    runs.push_back(*std::move(run));
+  }
+  return runs;
+}
+
 // Says which operators of the block are run as one.
 std::vector<std::string> ExplainBlock(const Program& program, int block, int op) {
   const proto::OpDesc& desc = program.desc().blocks(block).ops(op);
@@ -104,14 +122,15 @@ std::vector<std::string> ExplainBlock(const Program& program, int block, int op)
       [](const OperatorPart&, const std::string& text) { Throw(ErrorCode::kInternal, text); });
   const int number = attributes.Get<BlockIndex>("sub_block").value;
   std::vector<std::string> lines;
-  for (const ImageRun& run :
-       FindImageRuns(program, number, attributes.Get<Strings>("sink_var_names"))) {
+  const proto::BlockDesc& inner = program.desc().blocks(number);
+  for (const OperatorRun& run :
+       FindRuns(program, number, attributes.Get<Strings>("sink_var_names"))) {
     std::string types;
-    for (const ImageRun::Step& step : run.steps) {
-      types += StrCat(types.empty() ? "" : ", ", step.type);
+    for (const size_t step : run.ops) {
+      types += StrCat(types.empty() ? "" : ", ", inner.ops(static_cast<int>(step)).type());
     }
     lines.push_back(StrCat("block ", number, ": ", types, " are run as one, from '",
-                           Escaped(run.source), "' to '", Escaped(run.result()),
+                           Escaped(run.source), "' to '", Escaped(run.result),
                            run.only_sink ? "', written straight into the element" : "'"));
   }
   return lines;
@@ -185,7 +204,7 @@ struct ElementBlock::Recipe {
   // Operators that are run as one. If `sink` is set, the result is written straight into the place
   // of that sink.
   struct Fused {
-    ImageRun run;
+    OperatorRun run;
     std::optional<size_t> sink;
   };
   std::vector<Fused> fused;
@@ -199,17 +218,17 @@ class ElementBlock::Private {
     for (const std::string& name : recipe.sources) sources_.push_back(block_.scope().Find(name));
     for (const std::string& name : recipe.sinks) sinks_.push_back(block_.scope().Find(name));
     for (const Recipe::Fused& fused : recipe.fused) {
-      fused_.push_back(std::make_unique<Fused>(fused, &block_.scope(), &run_));
-      std::vector<size_t> ops;
-      for (const ImageRun::Step& step : fused.run.steps) ops.push_back(step.op);
-      block_.Replace(ops, [one = fused_.back().get()] { return one->done = one->images.Run(); });
+      fused_.push_back(
+          std::make_unique<Fused>(Fused{fused.run.prepare(&block_.scope(), &run_), fused.sink}));
+      block_.Replace(fused.run.ops,
+                     [one = fused_.back().get()] { return one->done = one->operators->Run(); });
     }
   }
 
   void Run(const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out,
            Rows* rows) {
     for (const auto& fused : fused_) {
-      if (fused->sink) fused->images.AppendTo(rows, *fused->sink);
+      if (fused->sink) fused->operators->AppendTo(rows, *fused->sink);
     }
     run_.steps = 0;
     run_.record = &id;
@@ -233,7 +252,7 @@ class ElementBlock::Private {
     // Otherwise every idle block of the pool would keep an element in memory.
     if (!MemoryLimit::is_set()) return;
     block_.Clear();
-    for (const auto& fused : fused_) fused->images.Clear();
+    for (const auto& fused : fused_) fused->operators->Clear();
   }
 
  private:
@@ -245,12 +264,9 @@ class ElementBlock::Private {
   }
 
   struct Fused {
-    Fused(const Recipe::Fused& recipe, Scope* scope, const RunState* state)
-        : images(recipe.run, scope, state), sink(recipe.sink) {}
-
-    FusedImages images;
-    const std::optional<size_t> sink;
-    bool done = false;  // whether its operators were run as one for the current element
+    std::unique_ptr<FusedOperators> operators;
+    std::optional<size_t> sink;
+    bool done = false;  // whether the operators were run as one for the current element
   };
 
   bool IsAppended(size_t sink) const {
@@ -357,10 +373,10 @@ ElementBlock::ElementBlock(OpContext& context, const ReaderBase& below) {
           " slots");
   sinks_ = SinkSlots(recipe, below);
   description_ = Describe(recipe);
-  for (ImageRun& run : FindImageRuns(*recipe.program, recipe.block, recipe.sinks)) {
+  for (OperatorRun& run : FindRuns(*recipe.program, recipe.block, recipe.sinks)) {
     std::optional<size_t> sink;
     for (size_t i = 0; i < sinks_.size(); ++i) {
-      if (recipe.sinks[i] == run.result() && sinks_[i].lod_level == 0 && run.only_sink) sink = i;
+      if (recipe.sinks[i] == run.result && sinks_[i].lod_level == 0 && run.only_sink) sink = i;
     }
     recipe.fused.push_back({std::move(run), sink});
   }

@@ -27,10 +27,10 @@ std::vector<SlotSpec> SlotsOfVariable(const OpContext& context) {
 // The holders of the readers that the new one stands on.
 std::vector<const ReaderHolder*> HoldersBelow(OpContext& context) {
   std::vector<const ReaderHolder*> below;
-  for (const auto& input : context.desc().inputs()) {
-    if (input.parameter() != "UnderlyingReader" && input.parameter() != kSeveral) continue;
-    for (int i = 0; i < input.arguments_size(); ++i) {
-      below.push_back(&ReaderOf(context, input.parameter(), static_cast<size_t>(i)));
+  for (const ParameterSchema& input : FindOperator(context.type())->schema.inputs) {
+    if (input.kind != VariableKind::kReader) continue;
+    for (size_t i = 0; i < context.InCount(input.name); ++i) {
+      below.push_back(&ReaderOf(context, input.name, i));
     }
   }
   return below;

@@ -33,7 +33,7 @@ class NotKnownYet(ValueError):
 # The environment variables of torchrun, Open MPI's mpirun, Slurm's srun and JAX. The first that
 # says how many processes there are counts: mpirun within a job of Slurm's has been started by it,
 # and not the other way round. SLURM_NTASKS does not count, because an allocation has it where
-# nothing has been started by srun. operators/readers/support/shard_choice.cc has the same.
+# nothing has been started by srun. operators/readers/create_shard_reader_op.cc has the same.
 LAUNCHERS = (
     ("WORLD_SIZE", "RANK"),
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),

@@ -143,9 +143,11 @@ FormatSchema Schema() {
   FormatSchema schema(
       "a text file that names an image and its integer label in each line: the bytes of an image "
       "and its label, int64 [1, 1]; plain, gzip, zstd, lz4");
-  schema.Attr({"root", "",
-               "the folder that paths in the list are relative to; without it, the "
-               "folder of the list"});
+  schema
+      .Attr({"root", "",
+             "the folder that paths in the list are relative to; without it, the "
+             "folder of the list"})
+      .NamesFilesAnywhere();
   return schema;
 }
 

@@ -445,6 +445,7 @@ FormatSchema Schema() {
       "the index.json of MosaicML's MDS shards, which lie beside it; plain, zstd, gz");
   return std::move(
       schema.Magic(&Matches)
+          .NamesFilesBeside("index.json")
           .GuessFields(&GuessFields)
           .Attr(FieldsAttribute(
               "columns; an array has the dims that are declared, pickles are refused")));

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "framework/reader/file_format.h"
+#include "operators/readers/support/reader_creation.h"
 #include "tests/fakes/http_server.h"
 #include "tests/fakes/sources.h"
 #include "tests/files/record_files.h"
@@ -112,6 +114,48 @@ TEST(CreateCacheReaderOp, KeepsWhatCameBeforeAnError) {
 }
 
 // ---- On a disk. ----
+
+// Formats of lines of text, whose schemas say which other files are read with them. No file of the
+// tree but this one knows them.
+std::unique_ptr<FileFormat> MakeLines(const FormatArguments& arguments) {
+  return FindFileFormat("text")->Make(arguments);
+}
+
+FormatSchema OwnAttributesSchema() {
+  return FormatSchema("lines, with attributes of its own that name files")
+      .Attr(AttributeSchema("images", "", "a folder").NamesFolders())
+      .Attr(AttributeSchema("parts", "", "a file of records").NamesRecords());
+}
+
+FormatSchema NamesBesideSchema() {
+  return FormatSchema("lines that name files beside them")
+      .NamesFilesBeside("parts.list")
+      .Magic([](const char* head, size_t size) { return size > 3 && head[3] == '\n'; });
+}
+
+FormatSchema NamesAnywhereSchema() {
+  return FormatSchema("lines that name files anywhere").NamesFilesAnywhere();
+}
+
+REGISTER_FILE_FORMAT(cache_test_own, OwnAttributesSchema, MakeLines);
+REGISTER_FILE_FORMAT(cache_test_beside, NamesBesideSchema, MakeLines);
+REGISTER_FILE_FORMAT(cache_test_anywhere, NamesAnywhereSchema, MakeLines);
+
+// A reader of elements that this process has under a number.
+OpSchema FedSchema() {
+  return ReaderCreationSchema("Yields five elements.")
+      .Attr(AttributeSchema("number", int64_t{}, "another one in each process").Required())
+      .Attr({"count", int64_t{5}, "is no number of theirs"})
+      .FedByProcess({"number"});
+}
+
+void CreateFed(OpContext& context) {
+  SourceSpec spec;
+  spec.records = context.Attr<int64_t>("count");
+  StoreReader(context, MakePlannedSource(spec));
+}
+
+REGISTER_OPERATOR(create_cache_test_fed, FedSchema, CreateFed);
 
 // A chain of a text file, and a block that adds a number to lengths, and what it takes to see
 // whether a cache was used: it was not if the folder has got one more file.
@@ -376,6 +420,75 @@ TEST_F(DiskCacheOp, NeedsAVersionWhereItCannotSee) {
   runner.Startup(DecoratorProgram("create_cache_reader", Attributes()));
   EXPECT_EQ(runner.ReadAllOf("out").size(), 5u);
   EXPECT_EQ(Files(), 1u);
+}
+
+// What an attribute says of itself counts, whatever its name is: the names of files in it are seen
+// in any case, but neither what is in a folder nor what those files name.
+TEST_F(DiskCacheOp, IsNotUsedForOtherFilesThatAttributesOfAFormatLeadTo) {
+  const std::string images = folder_ + "/images", parts = folder_ + "/parts";
+  fs::create_directories(images + "/inner");
+  fs::create_directories(parts);
+  WriteFile(images + "/inner/1.png", "one");
+  WriteFile(parts + "/all", "part\n");
+  operator_ = "create_cache_test_own_file_reader";
+  const AttributeTexts file = source_;
+  source_.emplace_back("images", "s: \"" + images + "\"");
+  EXPECT_EQ(Read(), 1u);
+  EXPECT_EQ(Read(), 0u);
+  WriteFile(images + "/inner/1.png", "two of another size");
+  EXPECT_EQ(Read(), 1u);
+  EXPECT_EQ(Read(), 0u);
+  source_ = file;
+  source_.emplace_back("parts", "s: \"cache_test_beside:" + parts + "/all\"");
+  EXPECT_EQ(Read(), 1u);
+  EXPECT_EQ(Read(), 0u);
+  WriteFile(parts + "/part", "more");
+  EXPECT_EQ(Read(), 1u);
+  EXPECT_EQ(Read(), 0u);
+  source_.back().second = "s: \"cache_test_anywhere:" + parts + "/all\"";
+  ExpectError(ErrorCode::kInvalidArgument,
+              "in create_cache_test_own_file_reader 'lines', whose files name other files: give "
+              "data_version",
+              [&] { Read(); });
+}
+
+TEST_F(DiskCacheOp, IsNotUsedForOtherFilesThatFilesNameBesideThem) {
+  const std::string listed = folder_ + "/listed", list = listed + "/parts.list";
+  fs::create_directories(listed);
+  WriteFile(list, "one\ntwo\n");
+  WriteFile(listed + "/all", "one\ntwo\n");
+  const AttributeTexts named = {
+      {"file_names", "strings: \"cache_test_beside:" + listed + "/all\""}};
+  const AttributeTexts known_by_content = {{"file_names", "strings: \"" + list + "\""},
+                                           {"shape_concat", "ints: -1"},
+                                           {"ranks", "ints: 1"},
+                                           {"lod_levels", "ints: 1"},
+                                           {"dtypes", "ints: 20"}};
+  operator_ = "open_files";
+  std::string content;
+  for (const AttributeTexts& source : {named, known_by_content}) {
+    source_ = source;
+    EXPECT_EQ(Read(), 1u);
+    EXPECT_EQ(Read(), 0u);
+    WriteFile(listed + "/part", content += "more");
+    EXPECT_EQ(Read(), 1u);
+    EXPECT_EQ(Read(), 0u);
+  }
+}
+
+TEST_F(DiskCacheOp, IsUsedWhateverNumberTheProcessGives) {
+  operator_ = "create_cache_test_fed";
+  source_ = {{"number", "l: 1"}};
+  ExpectError(ErrorCode::kInvalidArgument,
+              "in create_cache_test_fed 'lines', whose elements come from this process: give "
+              "data_version",
+              [&] { Read(); });
+  data_version_ = "first";
+  EXPECT_EQ(Read(), 1u);
+  source_ = {{"number", "l: 2"}};
+  EXPECT_EQ(Read(), 0u);
+  source_.emplace_back("count", "l: 4");
+  EXPECT_EQ(Read(), 1u);
 }
 
 TEST_F(DiskCacheOp, RefusesWeightsThatMayChange) {

@@ -3,7 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "framework/program/operator.h"
+#include "framework/program/operator_run.h"
+#include "framework/program/program.h"
+#include "proto/framework.pb.h"
 #include "tests/fakes/sources.h"
 #include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
@@ -153,6 +161,71 @@ TEST(CreateCustomReaderOp, RunsBlocksWithinItsBlock) {
                 {OpText("fill_constant", {}, {{"Out", {"y"}}},
                         {{"shape", "ints: 1 ints: 1"}, {"dtype", "i: 3"}, {"value", "f: 100"}})}));
   EXPECT_EQ(NumbersOf(runner.ReadAllOf("out")), (std::vector<int64_t>{0, 1, 100, 100}));
+}
+
+// Adds 1. Two of it in a row are run as one, which adds 100, so that it shows.
+class TwoBumps final : public FusedOperators {
+ public:
+  TwoBumps(Variable* source, Variable* result) : source_(source), result_(result) {}
+
+  void AppendTo(Rows*, size_t) override {}
+  bool Run() override {
+    const int64_t number = source_->Get<LoDTensor>().scalar<int64_t>();
+    *result_->GetMutable<LoDTensor>()->Allocate<int64_t>({1, 1}) = number + 100;
+    return true;
+  }
+  void Clear() override {}
+
+ private:
+  Variable* const source_;
+  Variable* const result_;
+};
+
+std::optional<OperatorRun> FuseBumps(const Program& program, int block, int op,
+                                     const std::vector<std::string>&) {
+  const auto& ops = program.desc().blocks(block).ops();
+  if (op + 1 == ops.size() || ops[op].type() != ops[op + 1].type()) return std::nullopt;
+  OperatorRun run;
+  run.ops = {static_cast<size_t>(op), static_cast<size_t>(op) + 1};
+  run.source = ops[op].inputs(0).arguments(0);
+  run.result = ops[op + 1].outputs(0).arguments(0);
+  run.prepare = [source = run.source, result = run.result](Scope* scope, const RunState*) {
+    return std::make_unique<TwoBumps>(scope->Find(source), scope->Find(result));
+  };
+  return run;
+}
+
+OpSchema BumpSchema() {
+  return OpSchema("Adds 1.")
+      .Input("X", "int64 [1, 1]")
+      .Output("Out", "the same")
+      .Rewrite(FuseBumps);
+}
+
+void Bump(OpContext& context) {
+  const int64_t number = context.In("X").scalar<int64_t>();
+  *context.Out("Out")->Allocate<int64_t>({1, 1}) = number + 1;
+}
+
+REGISTER_OPERATOR(custom_test_bump, BumpSchema, Bump);
+
+// Of three in a row the first two are one run; the second one begins no other.
+TEST(CreateCustomReaderOp, RunsOperatorsAsOneWhereTheirSchemaHasAWay) {
+  const auto bump = [](const std::string& in, const std::string& out) {
+    return OpText("custom_test_bump", {{"X", {in}}}, {{"Out", {out}}});
+  };
+  const std::string text =
+      Custom({TensorText("n", "INT64", {1, 1}), TensorText("a", "INT64", {1, 1}),
+              TensorText("b", "INT64", {1, 1}), TensorText("y", "INT64", {1, 1}), bump("n", "a"),
+              bump("a", "b"), bump("b", "y")});
+  ProgramRunner runner;
+  runner.Reader("source").Reset(Numbers(3));
+  runner.Startup(text);
+  EXPECT_EQ(NumbersOf(runner.ReadAllOf("out")), (std::vector<int64_t>{101, 102, 103}));
+  const auto program = Program::FromString(text, "startup.pbtxt");
+  EXPECT_EQ(FindOperator("create_custom_reader")->schema.explain(*program, 0, 0),
+            (std::vector<std::string>{"block 1: custom_test_bump, custom_test_bump are run as one, "
+                                      "from 'n' to 'b'"}));
 }
 
 TEST(CreateCustomReaderOp, LetsAnErrorTakeThePlaceOfItsElement) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "framework/program/operator.h"
 #include "framework/reader/file_format.h"
 #include "proto/framework.pb.h"
 #include "readers/fields/fields.h"
@@ -53,12 +54,12 @@ Strings NamesGivenBy(const proto::BlockDesc& block, int place, NamesByPlace* kno
     return StoredNames(file);
   }
   // A reader that zips others has the slots of all of them, any other that of one of them.
+  const bool joins = FindOperator(op.type())->schema.composition == Composition::kSideBySide;
   Strings names;
   bool is_first = true;
   for (const proto::OpDesc::Var& input : op.inputs()) {
     for (const std::string& below : input.arguments()) {
       const Strings more = NamesOfReader(block, place, below, known);
-      const bool joins = op.type() == "create_zip_reader";
       if (more.empty() || (!joins && !is_first && more != names)) return {};
       if (joins || is_first) names.insert(names.end(), more.begin(), more.end());
       is_first = false;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "framework/base/error.h"
+#include "framework/program/operator.h"
 #include "tools/commands/pictures/picture.h"
 #include "tools/commands/shared/amounts.h"
 #include "tools/commands/shared/digest.h"
@@ -19,17 +20,17 @@ namespace {
 
 constexpr size_t kShownKinds = 4;
 
-// Whether the elements are packed rows: of create_pack_reader, or of readers on it that leave its
-// slots as they are.
+Composition CompositionOf(const ChainStats& chain) {
+  const OperatorDef* const created_by = FindOperator(chain.kind);
+  return created_by == nullptr ? Composition::kOther : created_by->schema.composition;
+}
+
+// Whether the elements are packed rows, or those of a reader on such that has the same slots.
 bool ArePacked(const ChainStats& chain) {
-  if (chain.kind == "create_pack_reader") return true;
-  for (const char* const kind :
-       {"create_batch_reader", "create_cache_reader", "create_double_buffer_reader",
-        "create_multi_pass_reader", "create_shard_reader", "create_shuffle_reader",
-        "create_skip_reader", "create_take_reader"}) {
-    if (chain.kind == kind && chain.below.size() == 1) return ArePacked(chain.below[0]);
-  }
-  return false;
+  const Composition composition = CompositionOf(chain);
+  return composition == Composition::kPackedRows ||
+         (composition == Composition::kSameSlots && chain.below.size() == 1 &&
+          ArePacked(chain.below[0]));
 }
 
 nlohmann::json ToJson(const Statistics& statistics) {
@@ -116,7 +117,7 @@ void PassStatistics::Add(const std::vector<LoDTensor>& element) {
 }
 
 void PassStatistics::AddMixes(const ChainStats& chain) {
-  if (chain.kind == "create_mix_reader") {
+  if (CompositionOf(chain) == Composition::kByTurns) {
     mixes_.push_back({chain.name, {}});
     for (const ChainStats& below : chain.below) {
       mixes_.back().shares.Add(StrCat("'", Escaped(below.name), "'"), below.elements);

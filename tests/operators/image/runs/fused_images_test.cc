@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "framework/program/program.h"
-#include "operators/image/runs/image_run.h"
 #include "tests/fakes/sources.h"
 #include "tests/files/encoded_images.h"
 #include "tests/operators/image/image_chains.h"
@@ -27,8 +27,8 @@ size_t RunsOf(const std::vector<Op>& ops, const std::vector<std::string>& sinks)
   for (const std::string& sink : sinks)
     names += StrCat(names.empty() ? "" : ", ", "\"", sink, "\"");
   const auto program = Program::FromString(ImageProgram(ops, names), "startup.pbtxt");
-  const std::vector<ImageRun> runs = FindImageRuns(*program, 1, sinks);
-  return runs.empty() ? 0 : runs.front().steps.size();
+  const std::optional<OperatorRun> run = FuseImages(*program, 1, 0, sinks);
+  return run ? run->ops.size() : 0;
 }
 
 const Op kDecode = {"decode_image",
