@@ -297,8 +297,8 @@ class ChainDescription::Walk {
   // Adds the files that files of records name. `name` is that of the latter, in an attribute that
   // says how they are read.
   void AddOtherFiles(const proto::OpDesc& op, const std::string& name, const std::string& format) {
-    const FormatSchema* const named = ChooseFormat(name).schema;
-    const FormatSchema* const schema = named == nullptr ? FindFileFormat(format) : named;
+    const FormatSchema* const schema =
+        format.empty() ? ChooseFormat(name).schema : FindFileFormat(format);
     if (schema != nullptr) {
       AddOtherFiles(op, name, *schema);
       return;

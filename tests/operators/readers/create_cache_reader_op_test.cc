@@ -491,6 +491,18 @@ TEST_F(DiskCacheOp, IsUsedWhateverNumberTheProcessGives) {
   EXPECT_EQ(Read(), 1u);
 }
 
+// An operator reads its own format, whatever the name of the file looks like.
+TEST_F(DiskCacheOp, KnowsTheFormatOfAnOperatorThatReadsOne) {
+  const std::string list = folder_ + "/list.csv";
+  WriteFile(list, "lines.txt 1\n");
+  operator_ = "create_image_list_file_reader";
+  source_ = {{"filename", "s: \"" + list + "\""}};
+  ExpectError(ErrorCode::kInvalidArgument,
+              "in create_image_list_file_reader 'lines', whose files name other files: give "
+              "data_version",
+              [&] { Read(); });
+}
+
 TEST_F(DiskCacheOp, RefusesWeightsThatMayChange) {
   ProgramRunner runner;
   data_version_ = "first";  // does not help
