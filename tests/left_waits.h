@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory_limit.h"
 #include "framework/base/stop.h"
+#include "framework/memory/memory_limit.h"
 #include "framework/reader/reader.h"
 #include "framework/tensor/rows.h"
 #include "tests/fakes/memory_files.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/reader.h"
 #include "tests/testing.h"
 

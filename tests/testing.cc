@@ -16,8 +16,8 @@
 #include <sstream>
 #include <thread>
 
-#include "framework/base/memory.h"
 #include "framework/base/thread_pool.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/ticket.h"
 #include "framework/tensor/rows.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory_limit.h"
+#include "framework/memory/memory_limit.h"
 #include "framework/reader/reader.h"
 #include "framework/tensor/tensor.h"
 

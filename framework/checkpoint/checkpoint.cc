@@ -18,14 +18,14 @@
 #include <string_view>
 #include <utility>
 
-#include "framework/base/buffer.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory.h"
-#include "framework/base/place.h"
 #include "framework/io/file.h"
 #include "framework/io/output_file.h"
 #include "framework/io/saved_name.h"
+#include "framework/memory/buffer.h"
+#include "framework/memory/memory.h"
+#include "framework/memory/place.h"
 #include "framework/reader/message_items.h"
 #include "framework/tensor/tensor_stream.h"
 #include "proto/checkpoint.pb.h"

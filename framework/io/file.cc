@@ -6,9 +6,9 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
+#include "framework/memory/memory.h"
 
 namespace millhopper {
 

@@ -24,7 +24,6 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory.h"
 #include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 #include "framework/io/counted_reads.h"
@@ -32,6 +31,7 @@
 #include "framework/io/file_system.h"
 #include "framework/io/kept_mappings.h"
 #include "framework/io/one_pass.h"
+#include "framework/memory/memory.h"
 
 namespace millhopper {
 namespace {

@@ -11,10 +11,10 @@
 #include <string>
 #include <unordered_set>
 
-#include "framework/base/buffer.h"
 #include "framework/base/kept.h"
 #include "framework/base/mutex.h"
 #include "framework/io/guarded_pages.h"
+#include "framework/memory/buffer.h"
 
 namespace millhopper {
 

@@ -6,7 +6,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/secrets.h"
-#include "framework/io/cache_entry.h"
+#include "framework/io/digest.h"
 
 namespace millhopper {
 namespace {

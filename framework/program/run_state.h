@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "framework/base/place.h"
+#include "framework/memory/place.h"
 
 namespace paddle::framework::proto {
 class OpDesc;

@@ -27,8 +27,8 @@
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
 #include "framework/io/file.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/ticket.h"
 #include "framework/tensor/rows.h"
 

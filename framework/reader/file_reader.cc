@@ -11,10 +11,10 @@
 #include "framework/base/at_work.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory_limit.h"
 #include "framework/base/spelling.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
+#include "framework/memory/memory_limit.h"
 #include "framework/reader/record_place.h"
 
 namespace millhopper {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/counted_memory.h"
 #include "framework/io/files_in_use.h"
 #include "framework/io/kept_mappings.h"
 #include "framework/io/one_pass.h"
+#include "framework/memory/counted_memory.h"
 #include "framework/reader/chunk_queue.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/prefetcher.h"

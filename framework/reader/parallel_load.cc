@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory_limit.h"
 #include "framework/base/thread_pool.h"
+#include "framework/memory/memory_limit.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_counters.h"
 

@@ -8,10 +8,10 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory_limit.h"
-#include "framework/base/place.h"
 #include "framework/base/random.h"
 #include "framework/base/thread_pool.h"
+#include "framework/memory/memory_limit.h"
+#include "framework/memory/place.h"
 
 namespace millhopper {
 

@@ -11,9 +11,9 @@
 
 #include "framework/base/error.h"
 #include "framework/base/mutex.h"
-#include "framework/base/place.h"
 #include "framework/base/stop.h"
 #include "framework/base/yielding_mutex.h"
+#include "framework/memory/place.h"
 #include "framework/reader/reader.h"
 
 namespace millhopper {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
 #include "framework/base/random.h"
 #include "framework/base/stop.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/reader_counters.h"
 
 namespace millhopper {

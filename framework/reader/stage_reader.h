@@ -13,11 +13,11 @@
 #include <optional>
 #include <vector>
 
-#include "framework/base/memory_limit.h"
 #include "framework/base/mutex.h"
-#include "framework/base/place.h"
 #include "framework/base/thread_pool.h"
 #include "framework/base/yielding_mutex.h"
+#include "framework/memory/memory_limit.h"
+#include "framework/memory/place.h"
 #include "framework/reader/help_choice.h"
 #include "framework/reader/reader.h"
 

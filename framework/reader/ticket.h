@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "framework/base/buffer.h"
 #include "framework/base/kept.h"
 #include "framework/base/record_id.h"
+#include "framework/memory/buffer.h"
 
 namespace millhopper {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/buffer.h"
 #include "framework/base/kept.h"
+#include "framework/memory/buffer.h"
 #include "framework/tensor/tensor.h"
 
 namespace millhopper {

@@ -7,8 +7,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory.h"
-#include "framework/base/place.h"
+#include "framework/memory/memory.h"
+#include "framework/memory/place.h"
 
 namespace millhopper {
 

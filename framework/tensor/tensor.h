@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/buffer.h"
+#include "framework/memory/buffer.h"
 
 namespace millhopper {
 

@@ -6,7 +6,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/place.h"
+#include "framework/memory/place.h"
 
 namespace millhopper {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
 #include "framework/io/file.h"
 #include "framework/io/file_system.h"
 #include "framework/io/output_file.h"
+#include "framework/memory/memory.h"
 #include "framework/tensor/tensor_stream.h"
 #include "operators/support/conversion.h"
 

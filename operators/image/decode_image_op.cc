@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "framework/base/attribute.h"
-#include "framework/base/buffer.h"
-#include "framework/base/memory.h"
-#include "framework/base/place.h"
+#include "framework/memory/buffer.h"
+#include "framework/memory/memory.h"
+#include "framework/memory/place.h"
 #include "framework/program/infer_context.h"
 #include "operators/image/codecs/image_decoder.h"
 #include "operators/image/pixels/orientation.h"

@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "framework/base/buffer.h"
-#include "framework/base/memory.h"
+#include "framework/memory/buffer.h"
+#include "framework/memory/memory.h"
 #include "framework/program/infer_context.h"
 #include "framework/program/operator.h"
 #include "framework/tensor/tensor.h"

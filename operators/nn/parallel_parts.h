@@ -6,8 +6,8 @@
 #include <cstddef>
 
 #include "framework/base/error.h"
-#include "framework/base/memory_limit.h"
 #include "framework/base/thread_pool.h"
+#include "framework/memory/memory_limit.h"
 
 namespace millhopper {
 

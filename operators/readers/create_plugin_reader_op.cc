@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/place.h"
+#include "framework/memory/place.h"
 #include "framework/program/infer_context.h"
 #include "framework/reader/parser_plugins.h"
 #include "operators/readers/support/reader_creation.h"

@@ -12,10 +12,10 @@
 #include <tuple>
 #include <utility>
 
-#include "framework/base/memory_limit.h"
 #include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 #include "framework/io/file_system.h"
+#include "framework/memory/memory_limit.h"
 
 namespace millhopper {
 namespace {

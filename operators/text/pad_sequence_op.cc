@@ -8,7 +8,7 @@
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "operators/support/sequences.h"
 #include "readers/support/pad_value.h"
 

@@ -9,7 +9,7 @@
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "operators/support/loaded_files.h"
 #include "operators/support/sequences.h"
 #include "operators/text/tokens/byte_pairs.h"

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 
 namespace millhopper {
 

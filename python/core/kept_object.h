@@ -5,7 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "python/core/borrowed.h"
 
 namespace millhopper {

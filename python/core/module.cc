@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/place.h"
 #include "framework/base/secrets.h"
 #include "framework/base/thread_pool.h"
 #include "framework/base/version.h"
+#include "framework/io/cache/file_cache.h"
 #include "framework/io/command.h"
-#include "framework/io/file_cache.h"
 #include "framework/io/listed_files.h"
+#include "framework/memory/place.h"
 #include "framework/plugin.h"
 #include "framework/reader/first_pass_indexes.h"
 #include "python/core/arrow.h"

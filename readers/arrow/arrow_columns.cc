@@ -14,7 +14,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "readers/support/stored_number.h"
 
 namespace millhopper {

@@ -12,7 +12,7 @@
 #include <new>
 #include <unordered_map>
 
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 
 namespace millhopper {
 namespace {

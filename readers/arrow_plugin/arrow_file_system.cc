@@ -8,8 +8,8 @@
 
 #include "framework/base/error.h"
 #include "framework/io/file_system.h"
-#include "framework/io/http_file.h"
-#include "framework/io/http_upload.h"
+#include "framework/io/http/http_file.h"
+#include "framework/io/http/http_upload.h"
 #include "framework/io/name_pattern.h"
 #include "readers/arrow_plugin/arrow_object.h"
 #include "readers/arrow_plugin/arrow_store.h"

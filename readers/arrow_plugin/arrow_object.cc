@@ -28,8 +28,8 @@
 #include "framework/base/error.h"
 #include "framework/base/forks.h"
 #include "framework/base/stop.h"
-#include "framework/io/blocking_requests.h"
-#include "framework/io/compression.h"
+#include "framework/io/compression/compression.h"
+#include "framework/io/http/blocking_requests.h"
 #include "framework/io/output_file.h"
 #include "readers/arrow_plugin/arrow_store.h"
 

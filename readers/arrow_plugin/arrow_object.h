@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "framework/io/http_transfers.h"
+#include "framework/io/http/http_transfers.h"
 #include "framework/io/name_pattern.h"
 
 namespace millhopper {

@@ -19,7 +19,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/secrets.h"
-#include "framework/io/http_head.h"
+#include "framework/io/http/http_head.h"
 #include "framework/io/own_object.h"
 
 namespace millhopper {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "framework/io/blocking_requests.h"
+#include "framework/io/http/blocking_requests.h"
 
 namespace millhopper {
 

@@ -6,7 +6,7 @@
 #include <any>
 
 #include "framework/base/kept.h"
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/file_format.h"
 
 namespace millhopper {

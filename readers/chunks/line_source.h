@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "readers/index/indexable_format.h"
 #include "readers/support/line_ends.h"

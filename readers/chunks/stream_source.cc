@@ -9,8 +9,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory.h"
 #include "framework/base/stop.h"
+#include "framework/memory/memory.h"
 
 namespace millhopper {
 

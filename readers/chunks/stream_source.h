@@ -9,7 +9,7 @@
 #include <exception>
 #include <string>
 
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "readers/index/indexable_format.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/place.h"
+#include "framework/memory/place.h"
 
 namespace millhopper {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory_limit.h"
-#include "framework/base/place.h"
+#include "framework/memory/memory_limit.h"
+#include "framework/memory/place.h"
 
 namespace millhopper {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 
 namespace millhopper {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "framework/base/memory_limit.h"
-#include "framework/base/place.h"
+#include "framework/memory/memory_limit.h"
+#include "framework/memory/place.h"
 #include "framework/reader/stage_reader.h"
 
 namespace millhopper {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory_limit.h"
 #include "framework/base/mutex.h"
 #include "framework/base/stop.h"
+#include "framework/memory/memory_limit.h"
 
 namespace millhopper {
 

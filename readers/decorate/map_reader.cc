@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "framework/base/buffer.h"
 #include "framework/base/error.h"
-#include "framework/base/place.h"
 #include "framework/base/stop.h"
+#include "framework/memory/buffer.h"
+#include "framework/memory/place.h"
 #include "framework/reader/record_place.h"
 
 namespace millhopper {

@@ -10,9 +10,9 @@
 #include <mutex>
 #include <vector>
 
-#include "framework/base/buffer.h"
 #include "framework/base/kept.h"
-#include "framework/base/memory.h"
+#include "framework/memory/buffer.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/ticket.h"
 
 namespace millhopper {

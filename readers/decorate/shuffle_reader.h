@@ -10,9 +10,9 @@
 #include <memory>
 #include <optional>
 
-#include "framework/base/buffer.h"
 #include "framework/base/error.h"
 #include "framework/base/random.h"
+#include "framework/memory/buffer.h"
 #include "framework/reader/reader.h"
 #include "readers/decorate/record_store.h"
 

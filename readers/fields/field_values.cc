@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "readers/fields/fields.h"
 #include "readers/fields/timestamp.h"
 #include "readers/support/text_file.h"

@@ -11,8 +11,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory.h"
 #include "framework/base/spelling.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/file_format.h"
 #include "readers/fields/timestamp.h"
 #include "readers/support/text_file.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "readers/decorate/batch_reader.h"
 #include "readers/support/pad_value.h"
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "framework/base/buffer.h"
+#include "framework/memory/buffer.h"
 #include "readers/gather/gather_reader.h"
 
 namespace millhopper {

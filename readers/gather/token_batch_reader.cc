@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 
 namespace millhopper {
 

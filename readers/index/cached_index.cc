@@ -12,7 +12,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/url.h"
-#include "framework/io/file_cache.h"
+#include "framework/io/cache/file_cache.h"
 
 namespace millhopper {
 namespace {

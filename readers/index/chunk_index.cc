@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "framework/base/buffer.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
+#include "framework/memory/buffer.h"
 #include "readers/index/indexed_source.h"
 #include "readers/support/stored_number.h"
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/io/cache_folder.h"
+#include "framework/io/cache/cache_folder.h"
+#include "framework/io/cache/file_cache.h"
 #include "framework/io/counted_reads.h"
-#include "framework/io/file_cache.h"
 #include "framework/io/output_file.h"
 #include "framework/reader/first_pass_indexes.h"
 #include "readers/index/cached_index.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "readers/index/chunk_index.h"
 #include "readers/index/index_builder.h"

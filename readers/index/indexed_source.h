@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/file_format.h"
 
 namespace millhopper {

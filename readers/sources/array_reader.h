@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "readers/sources/index_reader.h"
 
 namespace millhopper {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "framework/base/memory_limit.h"
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
+#include "framework/memory/memory_limit.h"
 
 namespace millhopper {
 namespace {

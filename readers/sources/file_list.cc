@@ -11,11 +11,11 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory_limit.h"
 #include "framework/base/stop.h"
 #include "framework/base/url.h"
 #include "framework/io/file_system.h"
 #include "framework/io/output_file.h"
+#include "framework/memory/memory_limit.h"
 #include "framework/reader/file_format.h"
 #include "readers/index/chunk_index.h"
 

@@ -7,10 +7,10 @@
 
 #include "framework/base/at_work.h"
 #include "framework/base/error.h"
-#include "framework/base/memory_limit.h"
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/counted_reads.h"
+#include "framework/memory/memory_limit.h"
 
 namespace millhopper {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/memory_limit.h"
 #include "framework/base/stop.h"
+#include "framework/memory/memory_limit.h"
 
 namespace millhopper {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "readers/support/line_ends.h"
 
 namespace millhopper {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "framework/base/buffer.h"
+#include "framework/memory/buffer.h"
 
 namespace millhopper {
 

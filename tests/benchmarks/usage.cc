@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string>
 
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "tests/benchmarks/allocation_counter.h"
 
 namespace millhopper {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "framework/program/executor.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"

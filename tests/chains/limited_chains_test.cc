@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "framework/base/kept.h"
-#include "framework/base/memory_limit.h"
+#include "framework/memory/memory_limit.h"
 #include "tests/chains/chain_generator.h"
 #include "tests/chains/chain_runner.h"
 #include "tests/chains/schedule.h"

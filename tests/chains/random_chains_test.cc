@@ -12,8 +12,8 @@
 #include <set>
 #include <string>
 
-#include "framework/base/memory.h"
-#include "framework/base/memory_limit.h"
+#include "framework/memory/memory.h"
+#include "framework/memory/memory_limit.h"
 #include "tests/chains/chain_generator.h"
 #include "tests/chains/chain_model.h"
 #include "tests/chains/chain_runner.h"

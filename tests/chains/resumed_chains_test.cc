@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "tests/chains/chain_generator.h"
 #include "tests/chains/chain_runner.h"
 #include "tests/chains/schedule.h"

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
 #include "framework/base/random.h"
+#include "framework/memory/memory.h"
 
 namespace millhopper {
 namespace {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "framework/base/place.h"
+#include "framework/memory/place.h"
 
 namespace millhopper {
 

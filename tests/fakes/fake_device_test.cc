@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
 #include "framework/base/stop.h"
+#include "framework/memory/memory.h"
 #include "framework/tensor/tensor.h"
 #include "tests/testing.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/file_format.h"
 #include "tests/gate.h"
 

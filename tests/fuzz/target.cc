@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/ticket.h"
 
 namespace millhopper {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/file_format.h"
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/double_buffer_reader.h"

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
 #include "framework/io/listed_files.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
 #include "readers/formats/recordio/recordio_chunk.h"

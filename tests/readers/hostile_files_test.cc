@@ -22,7 +22,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/file_format.h"
 #include "readers/formats/recordio/recordio_writer.h"
 #include "readers/sources/open_files.h"

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory_limit.h"
 #include "framework/io/command.h"
+#include "framework/memory/memory_limit.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"

@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/base/memory.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/file_system.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "tests/fakes/fake_device.h"

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/base/memory_limit.h"
 #include "framework/base/permutation.h"
+#include "framework/memory/memory_limit.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
 #include "readers/cache/cache_reader.h"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "framework/base/buffer.h"
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
-#include "framework/base/place.h"
+#include "framework/memory/buffer.h"
+#include "framework/memory/memory.h"
+#include "framework/memory/place.h"
 #include "operators/image/codecs/jpeg_decoder.h"
 #include "operators/image/codecs/other_format.h"
 #include "operators/image/codecs/png_decoder.h"

@@ -8,8 +8,8 @@
 // In this order.
 #include <jerror.h>
 
-#include "framework/base/memory.h"
-#include "framework/base/place.h"
+#include "framework/memory/memory.h"
+#include "framework/memory/place.h"
 
 namespace millhopper {
 namespace {

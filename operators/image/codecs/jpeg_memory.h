@@ -12,8 +12,8 @@
 #include <exception>
 #include <vector>
 
-#include "framework/base/buffer.h"
 #include "framework/base/kept.h"
+#include "framework/memory/buffer.h"
 
 namespace millhopper {
 

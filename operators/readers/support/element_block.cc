@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/memory_limit.h"
+#include "framework/memory/memory_limit.h"
 #include "framework/program/declarations.h"
 #include "framework/program/executor.h"
 #include "framework/program/inference.h"

@@ -9,9 +9,9 @@
 #include <functional>
 #include <utility>
 
-#include "framework/base/buffer.h"
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "framework/memory/buffer.h"
 
 namespace millhopper {
 namespace {

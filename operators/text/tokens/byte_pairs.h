@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "framework/base/buffer.h"
+#include "framework/memory/buffer.h"
 #include "operators/text/tokens/pieces.h"
 #include "operators/text/tokens/token_table.h"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "framework/base/buffer.h"
+#include "framework/memory/buffer.h"
 
 namespace millhopper {
 

@@ -9,7 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/prefetched.h"
 #include "readers/chunks/learned_files.h"
 #include "readers/chunks/line_source.h"

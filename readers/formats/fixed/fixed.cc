@@ -9,7 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/prefetched.h"
 #include "readers/chunks/fixed_size_source.h"

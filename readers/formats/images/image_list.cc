@@ -19,7 +19,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/url.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/io/listed_files.h"
 #include "readers/formats/images/labeled_files.h"
 #include "readers/support/line_ends.h"

@@ -9,11 +9,11 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory_limit.h"
 #include "framework/base/random.h"
 #include "framework/base/stop.h"
 #include "framework/io/file_system.h"
 #include "framework/io/files_in_use.h"
+#include "framework/memory/memory_limit.h"
 #include "framework/reader/prefetched.h"
 #include "readers/chunks/claimed_list.h"
 #include "readers/support/byte_records.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "framework/base/buffer.h"
+#include "framework/memory/buffer.h"
 #include "framework/reader/file_format.h"
 
 namespace millhopper {

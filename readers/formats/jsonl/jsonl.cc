@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "readers/chunks/line_source.h"
 #include "readers/fields/fields.h"

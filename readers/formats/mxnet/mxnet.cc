@@ -26,7 +26,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/io/compression.h"
+#include "framework/io/compression/compression.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/prefetched.h"
 #include "readers/chunks/stream_source.h"

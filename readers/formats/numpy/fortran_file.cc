@@ -7,7 +7,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 
 namespace millhopper {
 namespace {

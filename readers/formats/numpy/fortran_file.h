@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/io/file.h"
 #include "readers/formats/numpy/npy_header.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "readers/formats/numpy/npy_arrays.h"
 #include "readers/formats/numpy/npy_header.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "readers/chunks/learned_files.h"
 #include "readers/fields/fields.h"

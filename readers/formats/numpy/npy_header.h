@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/tensor/rows.h"
 
 namespace millhopper {

@@ -10,7 +10,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/io/file.h"
 #include "framework/reader/file_format.h"
 #include "readers/fields/fields.h"

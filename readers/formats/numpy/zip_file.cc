@@ -8,7 +8,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/stop.h"
-#include "framework/io/compression.h"
+#include "framework/io/compression/compression.h"
 #include "readers/support/checksums.h"
 #include "readers/support/stored_number.h"
 

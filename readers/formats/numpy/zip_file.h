@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/io/file.h"
 
 namespace millhopper {

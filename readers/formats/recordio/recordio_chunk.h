@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/file_format.h"
 
 namespace millhopper {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/prefetched.h"
 #include "readers/chunks/line_source.h"
 #include "readers/support/line_ends.h"

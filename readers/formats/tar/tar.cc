@@ -20,11 +20,11 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/memory.h"
 #include "framework/base/spelling.h"
 #include "framework/base/stop.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/io/one_pass.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/prefetched.h"
 #include "readers/chunks/claimed_list.h"

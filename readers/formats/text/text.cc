@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/file_format.h"
 #include "readers/chunks/line_source.h"
 #include "readers/index/indexable_format.h"

@@ -20,7 +20,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/io/compression.h"
+#include "framework/io/compression/compression.h"
 #include "framework/reader/file_format.h"
 #include "readers/chunks/stream_source.h"
 #include "readers/fields/fields.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
-#include "framework/base/place.h"
+#include "framework/memory/memory.h"
+#include "framework/memory/place.h"
 #include "readers/decorate/double_buffer_reader.h"
 #include "tests/benchmarks/chain.h"
 #include "tests/benchmarks/workload.h"

@@ -13,7 +13,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/url.h"
-#include "framework/io/http_stats.h"
+#include "framework/io/http/http_stats.h"
 #include "framework/io/saved_name.h"
 #include "framework/reader/position.h"
 #include "proto/position.pb.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "framework/io/compression.h"
+#include "framework/io/compression/compression.h"
 
 namespace millhopper {
 namespace {

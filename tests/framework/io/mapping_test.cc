@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/io/file.h"
 #include "framework/io/guarded_pages.h"
 #include "framework/io/kept_mappings.h"

@@ -18,8 +18,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
-#include "framework/io/byte_stream.h"
 #include "framework/io/command.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/io/file_system.h"
 #include "tests/bytes.h"
 #include "tests/fifo.h"

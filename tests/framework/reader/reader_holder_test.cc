@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/base/place.h"
 #include "framework/base/random.h"
 #include "framework/base/thread_pool.h"
+#include "framework/memory/place.h"
 #include "framework/reader/chunk_queue.h"
 #include "framework/reader/reader.h"
 #include "readers/decorate/batch_reader.h"

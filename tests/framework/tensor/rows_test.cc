@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/base/memory.h"
-#include "framework/base/place.h"
+#include "framework/memory/memory.h"
+#include "framework/memory/place.h"
 #include "tests/testing.h"
 
 namespace millhopper {

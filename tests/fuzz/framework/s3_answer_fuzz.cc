@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "framework/io/aws_settings.h"
-#include "framework/io/s3_list.h"
-#include "framework/io/s3_xml.h"
+#include "framework/io/s3/aws_settings.h"
+#include "framework/io/s3/s3_list.h"
+#include "framework/io/s3/s3_xml.h"
 #include "tests/fuzz/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

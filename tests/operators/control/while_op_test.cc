@@ -6,8 +6,8 @@
 #include <chrono>
 #include <thread>
 
-#include "framework/base/memory.h"
 #include "framework/base/stop.h"
+#include "framework/memory/memory.h"
 #include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/memory_limit.h"
+#include "framework/memory/memory_limit.h"
 #include "tests/operators/run_op.h"
 #include "tests/testing.h"
 

@@ -2,7 +2,7 @@
 // The operator read.
 #include <gtest/gtest.h>
 
-#include "framework/base/memory.h"
+#include "framework/memory/memory.h"
 #include "tests/fakes/sources.h"
 #include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"

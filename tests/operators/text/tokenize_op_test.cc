@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "framework/base/memory_limit.h"
+#include "framework/memory/memory_limit.h"
 #include "tests/operators/run_op.h"
 #include "tests/operators/text/texts.h"
 #include "tests/testing.h"

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/base/memory.h"
 #include "framework/base/stop.h"
+#include "framework/memory/memory.h"
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/map_reader.h"
 #include "tests/fakes/fake_device.h"

@@ -11,9 +11,9 @@
 
 #include "framework/base/error.h"
 #include "framework/base/kept.h"
-#include "framework/base/memory.h"
-#include "framework/base/memory_limit.h"
-#include "framework/base/place.h"
+#include "framework/memory/memory.h"
+#include "framework/memory/memory_limit.h"
+#include "framework/memory/place.h"
 
 namespace millhopper {
 namespace {

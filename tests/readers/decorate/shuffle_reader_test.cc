@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/memory.h"
 #include "framework/base/stop.h"
+#include "framework/memory/memory.h"
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/multi_pass_reader.h"
 #include "readers/sources/open_files.h"

@@ -12,7 +12,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/reader/file_reader.h"
 #include "readers/decorate/shard_reader.h"
 #include "readers/sources/open_files.h"

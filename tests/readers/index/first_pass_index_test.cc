@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/io/file_cache.h"
+#include "framework/io/cache/file_cache.h"
 #include "framework/reader/first_pass_indexes.h"
 #include "readers/decorate/shard_reader.h"
 #include "readers/decorate/shuffle_reader.h"

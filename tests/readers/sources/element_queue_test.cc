@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "framework/base/memory.h"
-#include "framework/base/memory_limit.h"
-#include "framework/base/place.h"
 #include "framework/base/stop.h"
+#include "framework/memory/memory.h"
+#include "framework/memory/memory_limit.h"
+#include "framework/memory/place.h"
 #include "tests/gate.h"
 #include "tests/testing.h"
 

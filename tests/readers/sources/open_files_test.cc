@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/place.h"
 #include "framework/io/output_file.h"
+#include "framework/memory/place.h"
 #include "framework/reader/position.h"
 #include "framework/reader/reader_holder.h"
 #include "readers/decorate/double_buffer_reader.h"

@@ -20,7 +20,7 @@
 #include "framework/base/spelling.h"
 #include "framework/base/thread_pool.h"
 #include "framework/checkpoint/run_checkpoints.h"
-#include "framework/io/file_cache.h"
+#include "framework/io/cache/file_cache.h"
 #include "framework/io/output_file.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"

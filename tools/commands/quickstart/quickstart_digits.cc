@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "framework/base/error.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 
 namespace millhopper {
 namespace {

@@ -19,7 +19,7 @@
 #include "framework/base/secrets.h"
 #include "framework/base/stop.h"
 #include "framework/base/url.h"
-#include "framework/io/byte_stream.h"
+#include "framework/io/compression/byte_stream.h"
 #include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/io/file_cache.h"
-#include "framework/io/http_stats.h"
+#include "framework/io/cache/file_cache.h"
+#include "framework/io/http/http_stats.h"
 
 namespace millhopper {
 
