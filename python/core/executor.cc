@@ -21,11 +21,11 @@
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
 #include "operators/readers/support/slot_declaration.h"
-#include "python/core/deferred_teardown.h"
-#include "python/core/interpreter_release.h"
-#include "python/core/interrupt.h"
-#include "python/core/output.h"
-#include "python/core/python_call.h"
+#include "python/core/interpreter/deferred_teardown.h"
+#include "python/core/interpreter/interpreter_release.h"
+#include "python/core/interpreter/interrupt.h"
+#include "python/core/interpreter/output.h"
+#include "python/core/interpreter/python_call.h"
 #include "python/core/scope.h"
 
 namespace py = pybind11;

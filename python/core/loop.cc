@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "python/core/errors.h"
+#include "python/core/interpreter/errors.h"
 #include "python/core/reader.h"
 
 namespace py = pybind11;

@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "python/core/causes.h"
-#include "python/core/collected.h"
-#include "python/core/interpreter_release.h"
-#include "python/core/interrupt.h"
-#include "python/core/python_call.h"
+#include "python/core/functions/collected.h"
+#include "python/core/interpreter/causes.h"
+#include "python/core/interpreter/interpreter_release.h"
+#include "python/core/interpreter/interrupt.h"
+#include "python/core/interpreter/python_call.h"
 #include "python/core/scope.h"
-#include "python/core/slots.h"
-#include "python/core/values.h"
+#include "python/core/values/slots.h"
+#include "python/core/values/values.h"
 #include "readers/sources/element_queue.h"
 
 namespace py = pybind11;

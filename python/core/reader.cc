@@ -14,10 +14,10 @@
 #include "framework/reader/position.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
-#include "python/core/arrays.h"
-#include "python/core/deferred_teardown.h"
-#include "python/core/interrupt.h"
-#include "python/core/python_call.h"
+#include "python/core/interpreter/deferred_teardown.h"
+#include "python/core/interpreter/interrupt.h"
+#include "python/core/interpreter/python_call.h"
+#include "python/core/values/arrays.h"
 
 namespace py = pybind11;
 

@@ -20,7 +20,7 @@
 #include "framework/checkpoint/scope_state.h"
 #include "framework/io/file_system.h"
 #include "framework/program/program.h"
-#include "python/core/interrupt.h"
+#include "python/core/interpreter/interrupt.h"
 #include "python/core/scope.h"
 
 namespace py = pybind11;

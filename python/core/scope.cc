@@ -13,9 +13,9 @@
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "framework/tensor/tensor.h"
-#include "python/core/deferred_teardown.h"
-#include "python/core/interpreter_release.h"
-#include "python/core/interrupt.h"
+#include "python/core/interpreter/deferred_teardown.h"
+#include "python/core/interpreter/interpreter_release.h"
+#include "python/core/interpreter/interrupt.h"
 
 namespace py = pybind11;
 

@@ -12,8 +12,8 @@
 #include "framework/program/scope.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
-#include "python/core/interpreter_release.h"
-#include "python/core/python_call.h"
+#include "python/core/interpreter/interpreter_release.h"
+#include "python/core/interpreter/python_call.h"
 
 namespace millhopper {
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/values/python_arrays.h"
+
+#include <pybind11/stl.h>
+
+#include <utility>
+
+#include "framework/base/error.h"
+#include "python/core/interpreter/borrowed.h"
+#include "python/core/values/arrays.h"
+#include "python/core/values/numbered.h"
+
+namespace py = pybind11;
+
+namespace millhopper {
+
+PythonArrays::PythonArrays(const std::vector<py::array>& arrays)
+    : number_(Numbered<PythonArrays>::All().Next()) {
+  Require(!arrays.empty(), "there are no arrays");
+  columns_.reserve(arrays.size());
+  for (const py::array& array : arrays) {
+    Require(array.ndim() >= 1, "an array without axes has no rows");
+    const auto rows = static_cast<uint64_t>(array.shape(0));
+    if (columns_.empty()) rows_ = rows;
+    Require(rows == rows_, "an array has ", rows, " rows, and the first has ", rows_);
+    ArrayColumn column;
+    column.dtype = TypeOf(array.dtype());
+    column.row = Dims(std::vector<int64_t>(array.shape() + 1, array.shape() + array.ndim()));
+    column.data = static_cast<const char*>(array.data());
+    column.stride = array.strides(0);
+    column.owner = Borrow(nullptr, 0, array);
+    columns_.push_back(std::move(column));
+  }
+}
+
+std::shared_ptr<const PythonArrays> PythonArrays::Find(int64_t number) {
+  std::shared_ptr<const PythonArrays> arrays = Numbered<PythonArrays>::All().Find(number);
+  Require(arrays != nullptr, "there are no arrays ", number,
+          " in this process: a program that reads Python's runs in the process that wrote it, as "
+          "long as the millhopper.Reader exists whose from_arrays() did");
+  return arrays;
+}
+
+void DefineArrays(py::module_* module) {
+  py::class_<PythonArrays, std::shared_ptr<PythonArrays>>(
+      *module, "Arrays", "Arrays that create_python_array_reader reads, by their number.")
+      .def(py::init([](const std::vector<py::array>& arrays) {
+             auto made = std::make_shared<PythonArrays>(arrays);
+             Numbered<PythonArrays>::All().Register(made->number(), made);
+             return made;
+           }),
+           py::arg("arrays"))
+      .def_property_readonly("number", &PythonArrays::number)
+      // As of functions; the reader is told the names of its slots.
+      .def("names", [](const PythonArrays&) { return py::none(); });
+}
+
+}  // namespace millhopper
