@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pieces of text, compared with the patterns as they are written, tried one alternative after
-// another. tests/python/test_tiktoken.py compares them with tiktoken.
+// another. tests/python/readers/test_tiktoken.py compares them with tiktoken.
 #include "operators/text/tokens/pieces.h"
 
 #include <gtest/gtest.h>

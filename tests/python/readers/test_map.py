@@ -263,7 +263,7 @@ def test_programs_with_functions_show_it_and_the_commands_refuse_them(
 
     text = numbers.map(decode).to_text()
     assert 'type: "create_python_map_reader"' in text and "decode" in text
-    peek = Path(__file__).parents[2] / "bazel-bin/tools/peek"
+    peek = Path(__file__).parents[3] / "bazel-bin/tools/peek"
     if not os.access(peek, os.X_OK):
         pytest.skip("tools/peek is not built")
     path = tmp_path / "startup.pbtxt"

@@ -292,7 +292,7 @@ def hadoop(parquet_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Ha
     folder = tmp_path_factory.mktemp("hadoop")
     (folder / "root").mkdir()
     (folder / "lib" / "server").mkdir(parents=True)
-    source = Path(__file__).with_name("fake_hdfs.c")
+    source = Path(__file__).parents[1] / "fake_hdfs.c"
     for library in (folder / "libhdfs.so", folder / "lib" / "server" / "libjvm.so"):
         subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
     write_record_files(folder / "root")

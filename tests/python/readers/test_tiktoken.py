@@ -3,7 +3,7 @@
 
 In an environment with tiktoken (0.14 has been compared)::
 
-    pip install . && python -m pytest tests/python/test_tiktoken.py
+    pip install . && python -m pytest tests/python/readers/test_tiktoken.py
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ Pillow 9.4 to 12.3 give the same values. 13.0 resizes some images along the colu
 rounds other values and holds others between 0 and 255: at hard edges they are up to 9 apart. With
 it images of alpha and of 16 bits are compared where one direction stays. -s prints what differs::
 
-    pip install . && MILLHOPPER_TEST_DATA=... python -m pytest -s tests/python/test_pillow.py
+    pip install .
+    MILLHOPPER_TEST_DATA=... python -m pytest -s tests/python/readers/test_pillow.py
 """
 
 from __future__ import annotations

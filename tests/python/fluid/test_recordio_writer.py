@@ -18,7 +18,7 @@ from millhopper.recordio_writer import (
     create_recordio_writer,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 Compressor = fluid.core.RecordIOWriter.Compressor
 SLOTS = {"words": ("int64", [-1, 1], 1), "label": ("int64", [1, 1])}
 

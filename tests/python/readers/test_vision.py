@@ -309,7 +309,7 @@ def digest_of(element: Mapping[str, np.ndarray]) -> str:
 
 
 def test_digests_are_those_of_the_command(folder: Path, tmp_path: Path, pool: None) -> None:
-    peek = Path(__file__).parents[2] / "bazel-bin/tools/peek"
+    peek = Path(__file__).parents[3] / "bazel-bin/tools/peek"
     if not os.access(peek, os.X_OK):
         pytest.skip("tools/peek is not built")
     reader = augmentation()(dataset.image_folder(folder, seed=3), slot="image").batch(2)

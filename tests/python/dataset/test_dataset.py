@@ -15,7 +15,7 @@ from millhopper import dataset
 from millhopper.base.zipped import zip_strict
 from mnist_files import write_mnist
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)

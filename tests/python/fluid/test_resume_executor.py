@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import json
 import pickle
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
 import millhopper as fluid
 import numpy as np
 import pytest
+from conftest import run_python
 from number_files import write_numbers
 
 RECORDS = 60
@@ -150,7 +148,7 @@ def test_a_new_process_goes_on(path: Path, tmp_path: Path, expected: list[Any]) 
     job = Job(path)
     job.steps(9)
     job.executor.save_checkpoint(tmp_path / "saved", job.main, job.scope)
-    program = textwrap.dedent(
+    printed = run_python(
         """
         import json, sys
         from pathlib import Path
@@ -160,11 +158,9 @@ def test_a_new_process_goes_on(path: Path, tmp_path: Path, expected: list[Any]) 
         job = Job(Path(sys.argv[1]))
         assert job.executor.load_checkpoint(sys.argv[2], job.main, job.scope)
         print(json.dumps(job.steps(5)))
-        """
-    )
-    run = [sys.executable, "-c", program, str(path), str(tmp_path / "saved")]
-    printed = subprocess.run(
-        run, capture_output=True, text=True, check=True, cwd=Path(__file__).parent
+        """,
+        str(path),
+        str(tmp_path / "saved"),
     ).stdout
     assert json.loads(printed) == expected[9:14]
 
