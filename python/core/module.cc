@@ -11,7 +11,7 @@
 #include "framework/base/secrets.h"
 #include "framework/base/thread_pool.h"
 #include "framework/base/version.h"
-#include "framework/io/cache/file_cache.h"
+#include "framework/io/cache/remote_cache.h"
 #include "framework/io/command.h"
 #include "framework/io/listed_files.h"
 #include "framework/memory/place.h"
@@ -124,7 +124,7 @@ void Define(py::module_ module) {
       "without_secrets",
       [](py::handle text) { return ToText(WithoutSecrets(FromText(text), TextKind::kName)); },
       py::arg("text"));
-  module.def("set_cache", &FileCache::Use, py::arg("folder"), py::arg("most_bytes"));
+  module.def("set_cache", &RemoteCache::Use, py::arg("folder"), py::arg("most_bytes"));
   module.def("set_index", &FirstPassIndexes::Leave, py::arg("enabled"));
   module.def("set_threads", &SetThreads, py::arg("threads"));
   DefineLoop(&module);

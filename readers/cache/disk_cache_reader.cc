@@ -33,7 +33,7 @@ constexpr char kPartial[] = ".partial";  // the end of the name of a file that i
 constexpr uint32_t kNoNumber = UINT32_MAX;
 
 void SetStored(uint64_t number, Ticket* ticket) {
-  ticket->id = CacheFileFormat::IdOf(*ticket);
+  ticket->id = ElementCacheFormat::IdOf(*ticket);
   ticket->index = static_cast<uint32_t>(std::min<uint64_t>(number, kNoNumber));
 }
 
@@ -178,10 +178,11 @@ void DiskCacheReader::StopWriting() {
   if (entry_ != nullptr) entry_->Unlock();
 }
 
-std::unique_ptr<CacheFileFormat> DiskCacheReader::OpenFile(FileId* id) {
+std::unique_ptr<ElementCacheFormat> DiskCacheReader::OpenFile(FileId* id) {
   std::unique_ptr<const File> file = File::Open(entry_->path());
   *id = file->id();
-  std::unique_ptr<CacheFileFormat> format = CacheFileFormat::Read(std::move(file), entry_->key());
+  std::unique_ptr<ElementCacheFormat> format =
+      ElementCacheFormat::Read(std::move(file), entry_->key());
   // Only in the first pass, because later other threads may read them.
   if (first_pass_) stored_slots_ = format->slots();
   return format;
@@ -190,7 +191,7 @@ std::unique_ptr<CacheFileFormat> DiskCacheReader::OpenFile(FileId* id) {
 bool DiskCacheReader::Find(uint64_t first) {
   stored_id_ = FileId();
   try {
-    std::unique_ptr<CacheFileFormat> format = OpenFile(&stored_id_);
+    std::unique_ptr<ElementCacheFormat> format = OpenFile(&stored_id_);
     left_in_file_ = first == 0 ? 0 : first - format->StartWith(first);
     stored_ = std::make_unique<FileReader>(std::move(format), FileEntry{entry_->path(), "", {}});
   } catch (const Error& error) {
@@ -236,11 +237,11 @@ void DiskCacheReader::CheckRoom(uint64_t bytes) {
         "; raise the limit, or remove files that are no longer wanted");
 }
 
-CacheFileWriter& DiskCacheReader::Writer() {
+ElementCacheWriter& DiskCacheReader::Writer() {
   if (writer_ == nullptr) {
-    writer_ =
-        std::make_unique<CacheFileWriter>(entry_->path(), entry_->key(), GatherReader::row_slots(),
-                                          [this](uint64_t bytes) { CheckRoom(bytes); });
+    writer_ = std::make_unique<ElementCacheWriter>(entry_->path(), entry_->key(),
+                                                   GatherReader::row_slots(),
+                                                   [this](uint64_t bytes) { CheckRoom(bytes); });
   }
   return *writer_;
 }
@@ -320,7 +321,7 @@ void DiskCacheReader::GatherRest() {
 void DiskCacheReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
     if (tickets[i].bytes != nullptr) {
-      CacheFileFormat::LoadElement(tickets[i], rows);
+      ElementCacheFormat::LoadElement(tickets[i], rows);
     } else {
       GatherReader::LoadRows(tickets + i, 1, rows);
     }
@@ -386,7 +387,7 @@ void DiskCacheReader::PlanStoredAgain(const std::vector<uint64_t>& numbers, cons
   std::exception_ptr refused;  // what `take` has thrown
   try {
     FileId id;
-    std::unique_ptr<CacheFileFormat> format = OpenFile(&id);
+    std::unique_ptr<ElementCacheFormat> format = OpenFile(&id);
     ElementNames places;
     places.count = numbers.size();
     places.records = format->PlacesOf(numbers);

@@ -13,7 +13,7 @@
 
 #include "framework/io/file.h"
 #include "framework/reader/file_reader.h"
-#include "readers/cache/cache_file.h"
+#include "readers/cache/element_cache_file.h"
 #include "readers/gather/gather_reader.h"
 
 namespace millhopper {
@@ -82,7 +82,7 @@ class DiskCacheReader final : public GatherReader {
   // Removes a damaged one if this reader holds the lock.
   bool Find(uint64_t first);
   // Opens the file. Sets its id, and for the first pass the slots.
-  std::unique_ptr<CacheFileFormat> OpenFile(FileId* id);
+  std::unique_ptr<ElementCacheFormat> OpenFile(FileId* id);
   // Plans elements again that came from the file, by their numbers in the pass, as far as the file
   // is there and whole; `taken` says which. PlanBelowAgain plans the others from the reader below.
   void PlanStoredAgain(const std::vector<uint64_t>& numbers, const TakeElement& take,
@@ -101,7 +101,7 @@ class DiskCacheReader final : public GatherReader {
   // Throws kResourceLimit unless the file may have this many bytes.
   void CheckRoom(uint64_t bytes);
   // Makes the file when it is first written to, because the slots are known then.
-  CacheFileWriter& Writer();
+  ElementCacheWriter& Writer();
 
   const DiskCacheOptions options_;
   std::string description_;
@@ -111,10 +111,10 @@ class DiskCacheReader final : public GatherReader {
   bool first_pass_ = true;
   // Of this pass:
   bool begun_ = false;
-  std::unique_ptr<FileReader> stored_;       // what elements come from, or null
-  FileId stored_id_;                         // of its file
-  bool writes_ = false;                      // whether this reader holds the lock, and writes
-  std::unique_ptr<CacheFileWriter> writer_;  // null before the first element
+  std::unique_ptr<FileReader> stored_;          // what elements come from, or null
+  FileId stored_id_;                            // of its file
+  bool writes_ = false;                         // whether this reader holds the lock, and writes
+  std::unique_ptr<ElementCacheWriter> writer_;  // null before the first element
   uint64_t others_ = 0;       // bytes of the other files in the folder, when it was last listed
   uint64_t list_from_ = 0;    // the size of the file at which the folder is listed again
   size_t yielded_ = 0;        // elements

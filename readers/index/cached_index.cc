@@ -12,7 +12,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/url.h"
-#include "framework/io/cache/file_cache.h"
+#include "framework/io/cache/remote_cache.h"
 
 namespace millhopper {
 namespace {
@@ -50,35 +50,35 @@ std::string NameOf(const std::string& path, const std::string& rules) {
   return DigestOf({"index", rules, whole});
 }
 
-FileCache::Key KeyOf(const File& file, const std::string& rules) {
+RemoteCache::Key KeyOf(const File& file, const std::string& rules) {
   const std::string name = NameOf(file.path(), rules);
-  return FileCache::KeyOf(name, DigestOf({name, file.version()}), 0);
+  return RemoteCache::KeyOf(name, DigestOf({name, file.version()}), 0);
 }
 
 }  // namespace
 
 bool MayHaveCachedIndex(const std::string& path, const std::string& rules) {
-  const FileCache* const cache = FileCache::Get();
-  return cache != nullptr && cache->HasAny(FileCache::NameOf(NameOf(path, rules), 0));
+  const RemoteCache* const cache = RemoteCache::Get();
+  return cache != nullptr && cache->HasAny(RemoteCache::NameOf(NameOf(path, rules), 0));
 }
 
 std::unique_ptr<const File> FindCachedIndex(const File& file, const std::string& rules) {
-  const FileCache* const cache = FileCache::Get();
+  const RemoteCache* const cache = RemoteCache::Get();
   if (cache == nullptr || file.version().empty()) return nullptr;
-  const FileCache::Key key = KeyOf(file, rules);
+  const RemoteCache::Key key = KeyOf(file, rules);
   std::optional<std::string> bytes = cache->ReadWhole(key);
   if (!bytes) return nullptr;
   return std::make_unique<CachedIndex>(cache->PathOf(key.name), std::move(*bytes));
 }
 
 void CacheIndex(const File& file, const ChunkIndex& index) {
-  FileCache* const cache = FileCache::Get();
+  RemoteCache* const cache = RemoteCache::Get();
   Require(cache != nullptr, "no cache is used");
   const std::string bytes = index.ToBytes();
-  if (bytes.size() > FileCache::kMostBlockBytes) {
+  if (bytes.size() > RemoteCache::kMostBlockBytes) {
     throw Error(ErrorCode::kResourceLimit,
                 StrCat("its index has ", bytes.size(), " bytes; the cache keeps ",
-                       FileCache::kMostBlockBytes, " at most"))
+                       RemoteCache::kMostBlockBytes, " at most"))
         .InFile(file.path(), -1);
   }
   cache->Write(KeyOf(file, index.rules), bytes.data(), bytes.size());

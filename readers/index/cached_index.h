@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indexes (chunk_index.h) of files that have none beside them, in the cache of the process
-// (file_cache.h). An index belongs to the content that the file had when the index was made; for
+// (remote_cache.h). An index belongs to the content that the file had when the index was made; for
 // other content, as far as the file system tells contents apart, there is none.
 #ifndef MILLHOPPER_READERS_INDEX_CACHED_INDEX_H_
 #define MILLHOPPER_READERS_INDEX_CACHED_INDEX_H_

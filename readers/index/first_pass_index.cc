@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/io/cache/cache_folder.h"
-#include "framework/io/cache/file_cache.h"
+#include "framework/io/cache/remote_cache.h"
+#include "framework/io/cache/remote_cache_folder.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/output_file.h"
 #include "framework/reader/first_pass_indexes.h"
@@ -59,7 +59,7 @@ void Keep(const File& file, const ChunkIndex& index) {
     } catch (const Error& error) {
       if (error.interrupts()) throw;
       if (FindIndex(file.path())) return;  // another process was faster
-      if (FileCache::Get() == nullptr) throw;
+      if (RemoteCache::Get() == nullptr) throw;
     }
   }
   CacheIndex(file, index);
@@ -149,7 +149,7 @@ class LeavingSource final : public FileSource {
 
 bool IsIndexDue(const File& file) {
   if (!FirstPassIndexes::AreLeft()) return false;
-  if (!MayHaveIndex(file.path()) && FileCache::Get() == nullptr) {
+  if (!MayHaveIndex(file.path()) && RemoteCache::Get() == nullptr) {
     Warn(file.path(),
          "it is on no local disk, and no folder is set for a cache (--cache_dir, set_cache)");
     return false;

@@ -14,7 +14,7 @@
 #include "framework/program/program.h"
 #include "framework/tensor/tensor_stream.h"
 #include "proto/position.pb.h"
-#include "readers/cache/cache_file.h"
+#include "readers/cache/element_cache_file.h"
 #include "readers/formats/recordio/recordio_writer.h"
 #include "tests/bytes.h"
 #include "tests/files/index_files.h"
@@ -204,15 +204,15 @@ void WriteTensors(const std::string& folder) {
 }
 
 // The content of positions, without their checksums, which the target adds.
-void WriteCacheFiles(const std::string& folder) {
+void WriteElementCacheFiles(const std::string& folder) {
   std::filesystem::create_directories(folder);
   SlotSpec slot;
   slot.dims = {-1, 2};
   SlotSpec unknown;
   unknown.known = false;
   unknown.lod_level = 1;
-  CacheFileWriter writer(folder + "/numbers", {'f', 'u', 'z', 'z'}, {slot, unknown},
-                         [](uint64_t) {});
+  ElementCacheWriter writer(folder + "/numbers", {'f', 'u', 'z', 'z'}, {slot, unknown},
+                            [](uint64_t) {});
   for (uint64_t i = 0; i < 3; ++i) {
     RecordId id;
     id.sample = i;
@@ -295,7 +295,7 @@ int main(int argc, char** argv) {
   millhopper::WriteArrays(folder + "/npy", folder + "/npz");
   millhopper::WriteTars(folder + "/tar");
   millhopper::WriteTensors(folder + "/lod_tensor");
-  millhopper::WriteCacheFiles(folder + "/cache_file");
+  millhopper::WriteElementCacheFiles(folder + "/element_cache_file");
   millhopper::WritePositions(folder + "/position");
   millhopper::WriteCheckpoints(folder + "/checkpoint");
   millhopper::WritePrograms(folder, {argv + 2, argv + argc});

@@ -35,17 +35,17 @@ bool HasVersion(const HttpObject& object, time_t asked_at) {
 
 std::unique_ptr<const CachedObject> CachedObject::Of(const HttpRequest& asked,
                                                      const HttpObject& object, time_t asked_at) {
-  FileCache* const cache = FileCache::Get();
+  RemoteCache* const cache = RemoteCache::Get();
   if (cache == nullptr || !object.has_parts || !HasVersion(object, asked_at)) return nullptr;
   return std::unique_ptr<const CachedObject>(new CachedObject(cache, NameOf(asked), object));
 }
 
 bool CachedObject::Knows(const HttpRequest& asked) {
-  const FileCache* const cache = FileCache::Get();
-  return cache != nullptr && cache->HasAny(FileCache::NameOf(NameOf(asked), 0));
+  const RemoteCache* const cache = RemoteCache::Get();
+  return cache != nullptr && cache->HasAny(RemoteCache::NameOf(NameOf(asked), 0));
 }
 
-CachedObject::CachedObject(FileCache* cache, const std::string& name, const HttpObject& object)
+CachedObject::CachedObject(RemoteCache* cache, const std::string& name, const HttpObject& object)
     : cache_(cache),
       object_(object),
       name_(name),
@@ -76,8 +76,8 @@ void CachedObject::Write(uint64_t number, const HttpTransfer& transfer) const tr
   return;
 }
 
-FileCache::Key CachedObject::KeyOf(uint64_t number) const {
-  return FileCache::KeyOf(name_, version_, number);
+RemoteCache::Key CachedObject::KeyOf(uint64_t number) const {
+  return RemoteCache::KeyOf(name_, version_, number);
 }
 
 size_t CachedObject::BytesOf(uint64_t number) const {

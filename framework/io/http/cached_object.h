@@ -10,7 +10,7 @@
 #include <string>
 
 #include "framework/base/limits.h"
-#include "framework/io/cache/file_cache.h"
+#include "framework/io/cache/remote_cache.h"
 #include "framework/io/http/http_head.h"
 #include "framework/io/http/http_transfers.h"
 
@@ -48,11 +48,11 @@ class CachedObject {
   void Write(uint64_t number, const HttpTransfer& transfer) const;
 
  private:
-  CachedObject(FileCache* cache, const std::string& name, const HttpObject& object);
-  FileCache::Key KeyOf(uint64_t number) const;
+  CachedObject(RemoteCache* cache, const std::string& name, const HttpObject& object);
+  RemoteCache::Key KeyOf(uint64_t number) const;
   size_t BytesOf(uint64_t number) const;
 
-  FileCache* const cache_;
+  RemoteCache* const cache_;
   const HttpObject object_;
   const std::string name_;  // a digest
   const std::string version_;

@@ -101,7 +101,7 @@ class HttpFile final : public File {
   HttpRequest Beginning() const {
     HttpRequest request = asked_;
     if (CachedObject::Knows(asked_)) return request;
-    if (const FileCache* const cache = FileCache::Get(); cache != nullptr && cache->Takes()) {
+    if (const RemoteCache* const cache = RemoteCache::Get(); cache != nullptr && cache->Takes()) {
       const MemoryScope scope(MemoryScope::Current(), MemoryScope::Need::kAhead);
       try {
         request.buffer = BufferPool::At(Place()).Take(kBlockBytes);

@@ -25,7 +25,7 @@
 #include "operators/readers/support/element_block.h"
 #include "operators/support/loaded_files.h"
 #include "proto/framework.pb.h"
-#include "readers/cache/cache_file.h"
+#include "readers/cache/element_cache_file.h"
 #include "readers/sources/file_list.h"
 
 namespace millhopper {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "framework/program/operator.h"
-#include "readers/cache/cache_file.h"
+#include "readers/cache/element_cache_file.h"
 
 namespace millhopper {
 

@@ -387,7 +387,7 @@ TEST_F(SavedDiskCache, GoesOnWhereItHasLeftADamagedFile) {
   ReadAll(Cached().get());
   const std::string whole = ReadFile(FilePath());
   const size_t last_block =
-      29999 - CacheFileFormat::Read(File::Open(FilePath()), CacheKeyOf(description_))
+      29999 - ElementCacheFormat::Read(File::Open(FilePath()), CacheKeyOf(description_))
                   ->PlacesOf({29999})[0]
                   .record;
   ASSERT_GT(last_block, 10000u);

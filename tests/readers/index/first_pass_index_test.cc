@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/io/cache/file_cache.h"
+#include "framework/io/cache/remote_cache.h"
 #include "framework/reader/first_pass_indexes.h"
 #include "readers/decorate/shard_reader.h"
 #include "readers/decorate/shuffle_reader.h"
@@ -51,9 +51,9 @@ class CacheInUse {
  public:
   CacheInUse() {
     fs::permissions(folder_, fs::perms::owner_all);
-    FileCache::Use(folder_);
+    RemoteCache::Use(folder_);
   }
-  ~CacheInUse() { FileCache::Use(""); }
+  ~CacheInUse() { RemoteCache::Use(""); }
   CacheInUse(const CacheInUse&) = delete;
   CacheInUse& operator=(const CacheInUse&) = delete;
 

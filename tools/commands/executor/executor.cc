@@ -20,7 +20,7 @@
 #include "framework/base/spelling.h"
 #include "framework/base/thread_pool.h"
 #include "framework/checkpoint/run_checkpoints.h"
-#include "framework/io/cache/file_cache.h"
+#include "framework/io/cache/remote_cache.h"
 #include "framework/io/output_file.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
@@ -238,7 +238,7 @@ void Report(const std::vector<Usage>& usages, const Scope& scope, const std::str
   json["readers"] = nlohmann::json::array();
   for (const ChainStats& chain : ChainsIn(scope)) json["readers"].push_back(ToJson(chain));
   json["servers"] = ToJson(HttpStats());
-  if (FileCache::Get() != nullptr) json["cache"] = ToJson(FileCache::Stats());
+  if (RemoteCache::Get() != nullptr) json["cache"] = ToJson(RemoteCache::Stats());
   json["threads"] = ThreadPool::Get().size();
   json["seed"] = FLAGS_seed;
   if (!error.empty()) json["error"] = error;

@@ -21,7 +21,7 @@
 #include "framework/base/error.h"
 #include "framework/base/thread_pool.h"
 #include "framework/base/version.h"
-#include "framework/io/cache/file_cache.h"
+#include "framework/io/cache/remote_cache.h"
 #include "framework/io/command.h"
 #include "framework/io/files_in_use.h"
 #include "framework/io/http/http_transfers.h"
@@ -97,11 +97,11 @@ void SetHttpLimits() {
   HttpLimits::Set(limits);
 }
 
-void UseFileCache() {
+void UseRemoteCache() {
   const uint64_t bytes = ParseBytes("cache_bytes", FLAGS_cache_bytes);
   if (FLAGS_cache_dir.empty()) return;
   try {
-    FileCache::Use(FLAGS_cache_dir, bytes);
+    RemoteCache::Use(FLAGS_cache_dir, bytes);
   } catch (const Error& error) {
     throw Error(error.code(), StrCat("--cache_dir: ", error.what()));
   }
@@ -177,7 +177,7 @@ int ParseAndRun(const CommandHelp& help, const std::vector<std::string>& words,
     MemoryLimit::Set(ParseBytes("memory_limit", FLAGS_memory_limit));
   }
   SetHttpLimits();
-  UseFileCache();
+  UseRemoteCache();
   FirstPassIndexes::Leave(FLAGS_index);
   const int code = body(arguments);
   FlushOutput();

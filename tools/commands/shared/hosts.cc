@@ -21,8 +21,8 @@ std::string ToTable(const std::vector<HttpHostStats>& hosts) {
 }
 
 std::string ServersTable() {
-  if (FileCache::Get() == nullptr) return ToTable(HttpStats());
-  const FileCacheStats cache = FileCache::Stats();
+  if (RemoteCache::Get() == nullptr) return ToTable(HttpStats());
+  const RemoteCacheStats cache = RemoteCache::Stats();
   return ToTable(HttpStats()) +
          TextTable({{"cache", "reads", "bytes", "kept", "bytes", "not kept", "unfit"},
                     {"blocks", std::to_string(cache.reads), ShortBytes(cache.read_bytes),
@@ -42,7 +42,7 @@ nlohmann::json ToJson(const std::vector<HttpHostStats>& hosts) {
   return json;
 }
 
-nlohmann::json ToJson(const FileCacheStats& cache) {
+nlohmann::json ToJson(const RemoteCacheStats& cache) {
   return {{"reads", cache.reads},
           {"read_bytes", cache.read_bytes},
           {"written", cache.written},

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/io/cache/file_cache.h"
+#include "framework/io/cache/remote_cache.h"
 #include "framework/io/http/http_stats.h"
 
 namespace millhopper {
@@ -21,7 +21,7 @@ std::string ServersTable();
 // A list of objects with host, requests, retries, bytes and wait_seconds.
 nlohmann::json ToJson(const std::vector<HttpHostStats>& hosts);
 // An object with reads, read_bytes, written, written_bytes, not_written and unfit.
-nlohmann::json ToJson(const FileCacheStats& cache);
+nlohmann::json ToJson(const RemoteCacheStats& cache);
 
 }  // namespace millhopper
 

@@ -18,7 +18,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
-#include "framework/io/cache/file_cache.h"
+#include "framework/io/cache/remote_cache.h"
 #include "framework/io/http/http_file.h"
 #include "framework/io/http/http_stats.h"
 #include "framework/memory/memory.h"
@@ -99,7 +99,7 @@ class BlockingRequestsTest : public ::testing::Test {
   }
   void TearDown() override {
     HttpLimits::Set(HttpLimits());
-    FileCache::Use("");
+    RemoteCache::Use("");
   }
 
   HttpRequest Request() const {
@@ -274,7 +274,7 @@ TEST_F(BlockingRequestsTest, AStopDoesNotWaitForCalls) {
 }
 
 TEST_F(BlockingRequestsTest, TheCacheKeepsWhatCame) {
-  FileCache::Use(TempName("cache"));
+  RemoteCache::Use(TempName("cache"));
   EXPECT_EQ(ReadWhole(), content_);
   const uint64_t before = Stats().bytes;
   EXPECT_EQ(ReadWhole(), content_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cache files whose checksums are right and whose content is not: only an attacker writes them.
 // disk_cache_reader_test damages files in all other ways.
-#include "readers/cache/cache_file.h"
+#include "readers/cache/element_cache_file.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include "framework/base/error.h"
 #include "framework/io/file.h"
 #include "framework/reader/file_reader.h"
-#include "tests/files/cache_files.h"
+#include "tests/files/element_cache_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -34,7 +34,7 @@ std::string WholeFile() {
   const std::string path = TempName("whole.mhcache");
   SlotSpec slot;
   slot.dims = {-1, 2};
-  CacheFileWriter writer(path, kKey, {slot}, [](uint64_t) {});
+  ElementCacheWriter writer(path, kKey, {slot}, [](uint64_t) {});
   for (uint64_t i = 0; i < 2; ++i) {
     RecordId id;
     id.sample = i;
@@ -55,7 +55,7 @@ std::string With(size_t at, T number) {
 size_t ElementsOf(const std::string& content) {
   const std::string path = TempName("changed.mhcache");
   WriteFile(path, content);
-  FileReader reader(CacheFileFormat::Read(File::Open(path), kKey), FileEntry{path, "", {}});
+  FileReader reader(ElementCacheFormat::Read(File::Open(path), kKey), FileEntry{path, "", {}});
   return ReadAll(&reader).size();
 }
 
@@ -63,13 +63,13 @@ void ExpectDamage(const std::string& content, const std::string& words) {
   ExpectError(ErrorCode::kDataLoss, words, [&] { ElementsOf(content); });
 }
 
-TEST(CacheFile, HasChecksumsAsTheTestsPutThem) {
+TEST(ElementCacheFile, HasChecksumsAsTheTestsPutThem) {
   EXPECT_EQ(WithRightChecksums(WholeFile()), WholeFile());
   EXPECT_EQ(ElementsOf(WholeFile()), 2u);
   EXPECT_EQ(ElementsOf(With(kFirstAxis + 8, int64_t{-1})), 2u);
 }
 
-TEST(CacheFile, HasSlotsThatAReaderCanHave) {
+TEST(ElementCacheFile, HasSlotsThatAReaderCanHave) {
   ExpectDamage(With(kSlots, uint32_t{0}), "0 slots");
   ExpectDamage(With(kSlots, uint32_t{5000}), "5000 slots");
   ExpectDamage(With(kType, int32_t{77}), "type 77");
@@ -83,7 +83,7 @@ TEST(CacheFile, HasSlotsThatAReaderCanHave) {
   ExpectDamage(WithRightChecksums(file), "a slot without axes");
 }
 
-TEST(CacheFile, HasBlocksThatHoldTheirElements) {
+TEST(ElementCacheFile, HasBlocksThatHoldTheirElements) {
   ExpectDamage(With(kBlock, uint32_t{1000}), "the block has 1000 elements");
   ExpectDamage(With(kBody, uint64_t{1} << 40), "in 1099511627776 bytes");
   ExpectDamage(With(kFirstSize, uint32_t{39}), "element 0 has 39 bytes");
@@ -91,7 +91,7 @@ TEST(CacheFile, HasBlocksThatHoldTheirElements) {
   ExpectDamage(With(kFirstSize, uint32_t{kIdBytes}), "in record 0 of the chunk at byte 68");
 }
 
-TEST(CacheFile, HasElementsOfItsSlots) {
+TEST(ElementCacheFile, HasElementsOfItsSlots) {
   ExpectDamage(With(kType, static_cast<int32_t>(DataType::kInt64)), "int64 [-1, 2] is declared");
   ExpectDamage(With(kLevels, int32_t{1}), "is declared");
   ExpectDamage(With(kFirstAxis + 8, int64_t{3}), "float32 [-1, 3] is declared");
@@ -99,12 +99,12 @@ TEST(CacheFile, HasElementsOfItsSlots) {
 }
 
 // Blocks of one element of a mebibyte, and of several.
-TEST(CacheFile, BeginsAtAnyElement) {
+TEST(ElementCacheFile, BeginsAtAnyElement) {
   const std::string path = TempName("blocks.mhcache");
   SlotSpec slot;
   slot.dims = {-1};
   {
-    CacheFileWriter writer(path, kKey, {slot}, [](uint64_t) {});
+    ElementCacheWriter writer(path, kKey, {slot}, [](uint64_t) {});
     for (uint64_t i = 0; i < 10; ++i) {
       RecordId id;
       id.sample = i;
@@ -114,14 +114,15 @@ TEST(CacheFile, BeginsAtAnyElement) {
     }
     writer.Publish();
   }
-  const auto format = [&] { return CacheFileFormat::Read(File::Open(path), kKey); };
+  const auto format = [&] { return ElementCacheFormat::Read(File::Open(path), kKey); };
   const auto samples = [](const TicketRun& run) {
     std::vector<uint64_t> found;
-    for (const Ticket& ticket : run.tickets) found.push_back(CacheFileFormat::IdOf(ticket).sample);
+    for (const Ticket& ticket : run.tickets)
+      found.push_back(ElementCacheFormat::IdOf(ticket).sample);
     return found;
   };
   for (uint64_t first = 0; first <= 10; ++first) {
-    std::unique_ptr<CacheFileFormat> from = format();
+    std::unique_ptr<ElementCacheFormat> from = format();
     const uint64_t block = from->StartWith(first);
     ASSERT_LE(block, first);
     FileReader reader(std::move(from), FileEntry{path, "", {}});

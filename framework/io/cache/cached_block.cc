@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/io/cache/cache_entry.h"
+#include "framework/io/cache/cached_block.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,7 +57,7 @@ bool ReadAll(int descriptor, uint64_t offset, char* out, size_t size) {
 
 }  // namespace
 
-std::string CacheEntryHead(const BlockDigest& digest, const char* block, size_t size) {
+std::string CachedBlockHead(const BlockDigest& digest, const char* block, size_t size) {
   std::string head = Title(digest, size);
   for (size_t begin = 0; begin < size; begin += kPieceBytes) {
     AddNumber(XXH3_64bits(block + begin, std::min(kPieceBytes, size - begin)), &head);
@@ -66,7 +66,7 @@ std::string CacheEntryHead(const BlockDigest& digest, const char* block, size_t 
   return head;
 }
 
-std::optional<uint64_t> CacheEntryBytes(int descriptor) {
+std::optional<uint64_t> CachedBlockBytes(int descriptor) {
   std::string title(kTitleBytes, '\0');
   if (!ReadAll(descriptor, 0, title.data(), title.size()) ||
       title.compare(0, kMagic.size(), kMagic) != 0) {
@@ -75,8 +75,8 @@ std::optional<uint64_t> CacheEntryBytes(int descriptor) {
   return NumberAt(title, kTitleBytes - kNumberBytes);
 }
 
-std::optional<time_t> ReadCacheEntry(int descriptor, const BlockDigest& digest, size_t block_size,
-                                     size_t offset, char* out, size_t size) {
+std::optional<time_t> ReadCachedBlock(int descriptor, const BlockDigest& digest, size_t block_size,
+                                      size_t offset, char* out, size_t size) {
   std::string head(HeadBytes(block_size), '\0');
   const size_t checked = head.size() - kNumberBytes;
   struct stat status;

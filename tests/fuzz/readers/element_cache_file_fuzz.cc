@@ -6,8 +6,8 @@
 #include <string>
 
 #include "framework/io/file.h"
-#include "readers/cache/cache_file.h"
-#include "tests/files/cache_files.h"
+#include "readers/cache/element_cache_file.h"
+#include "tests/files/element_cache_files.h"
 #include "tests/fuzz/target.h"
 
 namespace millhopper {
@@ -19,8 +19,8 @@ const CacheKey kKey = {'f', 'u', 'z', 'z'};
 void Read(const std::string& content) {
   static auto* input = new InputFile;
   input->Write(reinterpret_cast<const uint8_t*>(content.data()), content.size());
-  std::unique_ptr<CacheFileFormat> format;
-  Outcome([&] { format = CacheFileFormat::Read(File::Open(input->path()), kKey); });
+  std::unique_ptr<ElementCacheFormat> format;
+  Outcome([&] { format = ElementCacheFormat::Read(File::Open(input->path()), kKey); });
   if (format == nullptr) return;
   // A chunk is a block, which lies in the file.
   const FileContent read = ReadThrough(format.get(), {input->path(), ""}, kMostRecords,
@@ -29,7 +29,7 @@ void Read(const std::string& content) {
     Ticket ticket;
     ticket.bytes = record.data();
     ticket.size = static_cast<uint32_t>(record.size());
-    CacheFileFormat::IdOf(ticket);
+    ElementCacheFormat::IdOf(ticket);
   }
 }
 

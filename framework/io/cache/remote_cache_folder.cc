@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/io/cache/cache_folder.h"
+#include "framework/io/cache/remote_cache_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ constexpr uint64_t kPageBytes = 4096;   // that disks give at once
 constexpr uint64_t kLeastPages = 4096;  // of a cache: 16 MiB
 constexpr uint64_t kMostEntryPages = kReadBlockBytes / kPageBytes + 1;
 constexpr uint64_t kShareRemoved = 8;  // one of so many parts of a cache that is full
-constexpr size_t kDigits = 2 * sizeof(CacheFolder::Name);
+constexpr size_t kDigits = 2 * sizeof(RemoteCacheFolder::Name);
 constexpr int kFolders = 256;
 constexpr time_t kTidySeconds = 600;
 constexpr int64_t kNanoseconds = 1'000'000'000;
@@ -58,7 +58,7 @@ std::string Absolute(const std::string& path) {
 bool IsFull(int reason) { return reason == ENOSPC || reason == EDQUOT; }
 
 // The name that begins with these digits, or false.
-bool TakeName(std::string_view text, CacheFolder::Name* name) {
+bool TakeName(std::string_view text, RemoteCacheFolder::Name* name) {
   if (text.size() < kDigits) return false;
   for (size_t i = 0; i < kDigits; ++i) {
     const char* const digit = std::strchr(kHex, text[i]);
@@ -145,7 +145,7 @@ bool WasTidied(const std::string& folder) {
 struct Entry {
   int64_t last_use;
   uint64_t pages;
-  CacheFolder::Name name;
+  RemoteCacheFolder::Name name;
 };
 
 // Removes a partial file whose writer is gone: a living writer holds the lock until the file has
@@ -210,7 +210,7 @@ void CheckFileSizeLimit(uint64_t bytes) {
   }
 }
 
-CacheFolder::CacheFolder(const std::string& path, uint64_t most_bytes)
+RemoteCacheFolder::RemoteCacheFolder(const std::string& path, uint64_t most_bytes)
     : path_(Absolute(path)), most_pages_(most_bytes / kPageBytes) {
   Require(IsLocal(path), "the cache '", Escaped(path), "' is on no local disk");
   Require(most_pages_ >= kLeastPages, "a cache of ", most_bytes, " bytes; it needs at least ",
@@ -234,13 +234,13 @@ CacheFolder::CacheFolder(const std::string& path, uint64_t most_bytes)
   const FolderLock lock(path_);
 }
 
-std::string CacheFolder::PathOf(const Name& name) const {
+std::string RemoteCacheFolder::PathOf(const Name& name) const {
   std::string digits;
   for (const uint8_t byte : name) digits += {kHex[byte >> 4], kHex[byte & 15]};
   return StrCat(path_, "/", std::string_view(digits).substr(0, 2), "/", digits);
 }
 
-bool CacheFolder::MakeRoom(uint64_t bytes) {
+bool RemoteCacheFolder::MakeRoom(uint64_t bytes) {
   MakeFolder(path_);  // another process may have removed it
   if (!tidied_) tidied_ = WasTidied(path_) || TidyUp(0);
   const uint64_t pages = PagesOf(bytes);
@@ -250,19 +250,19 @@ bool CacheFolder::MakeRoom(uint64_t bytes) {
   return used.Get() + pages <= most_pages_;
 }
 
-bool CacheFolder::Reserve(uint64_t bytes) const {
+bool RemoteCacheFolder::Reserve(uint64_t bytes) const {
   const UsedPages used(path_);
   used.Add(PagesOf(bytes));
   return used.Get() <= most_pages_;
 }
 
-void CacheFolder::MakeFolderOf(const Name& name) const {
+void RemoteCacheFolder::MakeFolderOf(const Name& name) const {
   MakeFolder(std::filesystem::path(PathOf(name)).parent_path().string());
 }
 
 // What others reserve meanwhile is added to what was found, and what they write counts as found. So
 // it is counted once or twice, but not left out.
-bool CacheFolder::TidyUp(uint64_t pages) const {
+bool RemoteCacheFolder::TidyUp(uint64_t pages) const {
   const FolderLock lock(path_);
   if (!lock.is_held()) return false;
   const UsedPages used(path_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/io/cache/file_cache.h"
+#include "framework/io/cache/remote_cache.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -46,7 +46,7 @@ int OpenEntry(const std::string& path) {
 // A file that gets its name when it is complete, and is removed otherwise.
 class PartFile {
  public:
-  PartFile(const CacheFolder& folder, const CacheFolder::Name& name)
+  PartFile(const RemoteCacheFolder& folder, const RemoteCacheFolder::Name& name)
       : whole_(folder.PathOf(name)),
         path_(StrCat(whole_, ".", ::getpid(), "-", std::random_device()(), ".part")),
         file_(OpenIn(folder, name)) {
@@ -81,7 +81,7 @@ class PartFile {
   }
 
  private:
-  int OpenIn(const CacheFolder& folder, const CacheFolder::Name& name) const {
+  int OpenIn(const RemoteCacheFolder& folder, const RemoteCacheFolder::Name& name) const {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
     const int file = ::open(path_.c_str(), kFlags, kPrivateFile);
     if (file >= 0 || errno != ENOENT) return file;
@@ -95,20 +95,21 @@ class PartFile {
 
 }  // namespace
 
-void FileCache::Use(const std::string& folder, uint64_t most_bytes) {
+void RemoteCache::Use(const std::string& folder, uint64_t most_bytes) {
   // Nothing destroys a cache, because files that are open may use it.
-  if (!folder.empty()) newest.store(new FileCache(folder, most_bytes, newest.load()));
+  if (!folder.empty()) newest.store(new RemoteCache(folder, most_bytes, newest.load()));
   current.store(folder.empty() ? nullptr : newest.load());
 }
 
-CacheFolder::Name FileCache::NameOf(std::string_view name, uint64_t number) {
+RemoteCacheFolder::Name RemoteCache::NameOf(std::string_view name, uint64_t number) {
   const std::string digest = DigestOf({name, std::to_string(number)});
-  CacheFolder::Name entry;
+  RemoteCacheFolder::Name entry;
   std::copy_n(digest.begin(), entry.size(), entry.begin());
   return entry;
 }
 
-FileCache::Key FileCache::KeyOf(std::string_view name, std::string_view version, uint64_t number) {
+RemoteCache::Key RemoteCache::KeyOf(std::string_view name, std::string_view version,
+                                    uint64_t number) {
   Key key;
   key.name = NameOf(name, number);
   const std::string digest = DigestOf({version, std::to_string(number)});
@@ -116,11 +117,11 @@ FileCache::Key FileCache::KeyOf(std::string_view name, std::string_view version,
   return key;
 }
 
-FileCache* FileCache::Get() { return current.load(); }
+RemoteCache* RemoteCache::Get() { return current.load(); }
 
-FileCacheStats FileCache::Stats() {
+RemoteCacheStats RemoteCache::Stats() {
   const Counts& counts = OwnObject<Counts>();
-  FileCacheStats stats;
+  RemoteCacheStats stats;
   stats.reads = counts.reads;
   stats.read_bytes = counts.read_bytes;
   stats.written = counts.written;
@@ -130,36 +131,36 @@ FileCacheStats FileCache::Stats() {
   return stats;
 }
 
-bool FileCache::HasAny(const CacheFolder::Name& name) const {
+bool RemoteCache::HasAny(const RemoteCacheFolder::Name& name) const {
   return ::access(folder_.PathOf(name).c_str(), F_OK) == 0;
 }
 
-bool FileCache::Has(const Key& key, size_t block_size) const {
+bool RemoteCache::Has(const Key& key, size_t block_size) const {
   const OwnDescriptor file(OpenEntry(folder_.PathOf(key.name)));
   return file.is_open() &&
-         ReadCacheEntry(file.get(), key.digest, block_size, 0, nullptr, 0).has_value();
+         ReadCachedBlock(file.get(), key.digest, block_size, 0, nullptr, 0).has_value();
 }
 
-bool FileCache::Read(const Key& key, size_t block_size, size_t offset, char* out,
-                     size_t size) const {
+bool RemoteCache::Read(const Key& key, size_t block_size, size_t offset, char* out,
+                       size_t size) const {
   const OwnDescriptor file(OpenEntry(folder_.PathOf(key.name)));
   return file.is_open() && ReadFrom(file.get(), key, block_size, offset, out, size);
 }
 
-std::optional<std::string> FileCache::ReadWhole(const Key& key) const {
+std::optional<std::string> RemoteCache::ReadWhole(const Key& key) const {
   const OwnDescriptor file(OpenEntry(folder_.PathOf(key.name)));
   if (!file.is_open()) return std::nullopt;
-  const uint64_t size = CacheEntryBytes(file.get()).value_or(0);
+  const uint64_t size = CachedBlockBytes(file.get()).value_or(0);
   std::string block(std::min<uint64_t>(size, kMostBlockBytes), '\0');
   if (!ReadFrom(file.get(), key, block.size(), 0, block.data(), block.size())) return std::nullopt;
   return block;
 }
 
-bool FileCache::ReadFrom(int descriptor, const Key& key, size_t block_size, size_t offset,
-                         char* out, size_t size) const {
+bool RemoteCache::ReadFrom(int descriptor, const Key& key, size_t block_size, size_t offset,
+                           char* out, size_t size) const {
   Counts& counts = OwnObject<Counts>();
   const std::optional<time_t> used =
-      ReadCacheEntry(descriptor, key.digest, block_size, offset, out, size);
+      ReadCachedBlock(descriptor, key.digest, block_size, offset, out, size);
   if (!used) {
     // Another process may have put a whole one in its place meanwhile. Then that one is lost, and
     // is fetched again.
@@ -174,11 +175,11 @@ bool FileCache::ReadFrom(int descriptor, const Key& key, size_t block_size, size
   return true;
 }
 
-bool FileCache::Takes() const {
+bool RemoteCache::Takes() const {
   return Clock::now().time_since_epoch().count() >= idle_until_.load();
 }
 
-void FileCache::Write(const Key& key, const char* block, size_t size) {
+void RemoteCache::Write(const Key& key, const char* block, size_t size) {
   Counts& counts = OwnObject<Counts>();
   bool written = false;
   if (Takes()) {
@@ -199,9 +200,9 @@ void FileCache::Write(const Key& key, const char* block, size_t size) {
   if (written) Count(size, &counts.written_bytes);
 }
 
-bool FileCache::WriteEntry(const Key& key, const char* block, size_t size) {
+bool RemoteCache::WriteEntry(const Key& key, const char* block, size_t size) {
   if (Has(key, size)) return true;  // another writer was faster
-  const std::string head = CacheEntryHead(key.digest, block, size);
+  const std::string head = CachedBlockHead(key.digest, block, size);
   const size_t bytes = head.size() + size;
   CheckFileSizeLimit(bytes);
   if (!folder_.MakeRoom(bytes)) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cache of remote files: whatever happens to it changes time, never data.
-#include "framework/io/cache/file_cache.h"
+#include "framework/io/cache/remote_cache.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
-#include "framework/io/cache/cache_folder.h"
+#include "framework/io/cache/remote_cache_folder.h"
 #include "framework/io/file.h"
 #include "framework/io/http/http_stats.h"
 #include "framework/io/http/http_transfers.h"
@@ -79,19 +79,19 @@ class SmallFiles {
   rlimit before_{};
 };
 
-class FileCacheTest : public ::testing::Test {
+class RemoteCacheTest : public ::testing::Test {
  protected:
   void SetUp() override {
     HttpLimits limits;
     limits.first_pause = milliseconds(1);
     limits.longest_pause = milliseconds(4);
     HttpLimits::Set(limits);
-    FileCache::Use(folder_);
+    RemoteCache::Use(folder_);
   }
   void TearDown() override {
     server_.Mend();
     HttpLimits::Set(HttpLimits());
-    FileCache::Use("");
+    RemoteCache::Use("");
   }
 
   // How many bytes of objects have come from servers since the last call.
@@ -140,7 +140,7 @@ class FileCacheTest : public ::testing::Test {
   uint64_t sent_ = 0;
 };
 
-TEST_F(FileCacheTest, ASecondPassTakesNoBytesFromTheServer) {
+TEST_F(RemoteCacheTest, ASecondPassTakesNoBytesFromTheServer) {
   for (const size_t size : {size_t{0}, size_t{1}, size_t{65'535}, size_t{65'536}, size_t{65'537},
                             kMiB - 1, kMiB, kMiB + 1, content_.size()}) {
     SCOPED_TRACE(size);
@@ -150,8 +150,8 @@ TEST_F(FileCacheTest, ASecondPassTakesNoBytesFromTheServer) {
     EXPECT_TRUE(ReadAllOf(url) == content);
     EXPECT_EQ(Sent(), size) << "each byte is sent once";
     for (const bool again : {false, true}) {
-      if (again) FileCache::Use(folder_);  // as another process does
-      server_.Break(HttpTrouble::kNone);   // counts anew
+      if (again) RemoteCache::Use(folder_);  // as another process does
+      server_.Break(HttpTrouble::kNone);     // counts anew
       EXPECT_TRUE(ReadAllOf(url) == content);
       EXPECT_EQ(Sent(), 0u);
       ASSERT_EQ(server_.heads().size(), 1u);
@@ -169,15 +169,15 @@ TEST_F(FileCacheTest, ASecondPassTakesNoBytesFromTheServer) {
     }
     EXPECT_EQ(Sent(), 0u);
   }
-  EXPECT_GT(FileCache::Stats().reads, 0u);
-  EXPECT_GE(FileCache::Stats().written_bytes, content_.size());
+  EXPECT_GT(RemoteCache::Stats().reads, 0u);
+  EXPECT_GE(RemoteCache::Stats().written_bytes, content_.size());
 }
 
-TEST_F(FileCacheTest, SmallReadsHereAndThereAreKept) {
+TEST_F(RemoteCacheTest, SmallReadsHereAndThereAreKept) {
   const std::string url = Put("/object", content_);
   constexpr size_t kReads = 20;
   for (const bool again : {false, true}) {
-    const uint64_t before = FileCache::Stats().read_bytes;
+    const uint64_t before = RemoteCache::Stats().read_bytes;
     const std::unique_ptr<const File> file = File::Open(url);
     std::string part(1000, '\0');
     for (size_t i = 0; i < kReads; ++i) {
@@ -186,12 +186,12 @@ TEST_F(FileCacheTest, SmallReadsHereAndThereAreKept) {
       EXPECT_TRUE(content_.compare(offset, part.size(), part) == 0);
     }
     // What was requested ahead for the file before may still come, so it is not counted what comes.
-    const uint64_t kept = FileCache::Stats().read_bytes - before;
+    const uint64_t kept = RemoteCache::Stats().read_bytes - before;
     EXPECT_EQ(kept == kReads * part.size(), again) << kept;
   }
 }
 
-TEST_F(FileCacheTest, ThreadsThatReadOneFileShareItsBlocks) {
+TEST_F(RemoteCacheTest, ThreadsThatReadOneFileShareItsBlocks) {
   const std::string url = Put("/object", content_);
   for (const bool again : {false, true}) {
     Sent();
@@ -201,7 +201,7 @@ TEST_F(FileCacheTest, ThreadsThatReadOneFileShareItsBlocks) {
   }
 }
 
-TEST_F(FileCacheTest, ReadsAheadPastWhatTheCacheHas) {
+TEST_F(RemoteCacheTest, ReadsAheadPastWhatTheCacheHas) {
   const std::string content = Noise(32 * kMiB);
   const std::string url = Put("/object", content);
   {
@@ -218,7 +218,7 @@ TEST_F(FileCacheTest, ReadsAheadPastWhatTheCacheHas) {
   EXPECT_EQ(Sent(), content.size() - had * kMiB);
 }
 
-TEST_F(FileCacheTest, ObjectsOfAStoreAreKept) {
+TEST_F(RemoteCacheTest, ObjectsOfAStoreAreKept) {
   const std::shared_ptr<S3Judge> judge = S3Judge::For(&server_);
   const AwsTestEnvironment environment(server_.Url(""));
   SetS3User();
@@ -238,7 +238,7 @@ TEST_F(FileCacheTest, ObjectsOfAStoreAreKept) {
 }
 
 // All objects of the server have the same ETag.
-TEST_F(FileCacheTest, ObjectsAreToldApartByTheirNames) {
+TEST_F(RemoteCacheTest, ObjectsAreToldApartByTheirNames) {
   std::vector<std::string> urls, contents;
   for (uint32_t i = 0; i < 8; ++i) {
     contents.push_back(Noise(100'000, i));
@@ -264,7 +264,7 @@ HttpAnswer PartOf(const std::string& content, const std::string& head,
       content.substr(first, last - first + 1)};
 }
 
-TEST_F(FileCacheTest, QueriesTellObjectsApartAndSignaturesDoNot) {
+TEST_F(RemoteCacheTest, QueriesTellObjectsApartAndSignaturesDoNot) {
   const std::string one = Noise(100'000, 1), two = Noise(100'000, 2);
   server_.set_judge([&](const std::string& head, const std::string&) {
     return PartOf(head.find("id=2") == std::string::npos ? one : two, head, "ETag: \"a\"");
@@ -288,7 +288,7 @@ TEST_F(FileCacheTest, QueriesTellObjectsApartAndSignaturesDoNot) {
   EXPECT_EQ(Sent(), 0u);
 }
 
-TEST_F(FileCacheTest, PasswordsDoNotTellObjectsApart) {
+TEST_F(RemoteCacheTest, PasswordsDoNotTellObjectsApart) {
   const std::string url = Put("/object", content_);
   std::string with_password = url + "?X-Amz-Signature=s4";
   with_password.insert(with_password.find("//") + 2, "me:word@");
@@ -299,7 +299,7 @@ TEST_F(FileCacheTest, PasswordsDoNotTellObjectsApart) {
   EXPECT_EQ(Sent(), 0u);
 }
 
-TEST_F(FileCacheTest, NoSecretIsKept) {
+TEST_F(RemoteCacheTest, NoSecretIsKept) {
   std::string url = Put("/object", std::string(100, 'x'));
   url.insert(url.find("//") + 2, "hidden:hidden@");
   const std::string errors = ErrorsOf([&] {
@@ -317,7 +317,7 @@ TEST_F(FileCacheTest, NoSecretIsKept) {
   }
 }
 
-TEST_F(FileCacheTest, AnObjectThatHasChangedIsReadAnew) {
+TEST_F(RemoteCacheTest, AnObjectThatHasChangedIsReadAnew) {
   const std::string url = Put("/object", content_);
   std::string other = content_;
   for (char& c : other) c = static_cast<char>(~c);
@@ -336,7 +336,7 @@ TEST_F(FileCacheTest, AnObjectThatHasChangedIsReadAnew) {
   }
 }
 
-TEST_F(FileCacheTest, AnObjectThatIsReplacedMeanwhileIsAnErrorAndNoMixture) {
+TEST_F(RemoteCacheTest, AnObjectThatIsReplacedMeanwhileIsAnErrorAndNoMixture) {
   const std::string url = Put("/object", content_);
   std::string other = content_;
   for (char& c : other) c = static_cast<char>(~c);
@@ -345,7 +345,7 @@ TEST_F(FileCacheTest, AnObjectThatIsReplacedMeanwhileIsAnErrorAndNoMixture) {
     for (const size_t had : {size_t{0}, 2 * kMiB}) {
       for (int64_t request = 0;; ++request) {
         SCOPED_TRACE(StrCat("trouble ", static_cast<int>(trouble), " at request ", request));
-        FileCache::Use(NewFolder("replaced") + "/new");
+        RemoteCache::Use(NewFolder("replaced") + "/new");
         std::string part(had, '\0');
         if (had > 0) File::Open(url)->Read(0, part.data(), part.size());
         server_.Break(trouble, request);
@@ -373,7 +373,7 @@ TEST_F(FileCacheTest, AnObjectThatIsReplacedMeanwhileIsAnErrorAndNoMixture) {
 }
 
 // The first try for the second block gets half of another object, from a server that says no ETag.
-TEST_F(FileCacheTest, ABlockOfWhichOnlyAPartHasAVersionIsAnErrorAndNotKept) {
+TEST_F(RemoteCacheTest, ABlockOfWhichOnlyAPartHasAVersionIsAnErrorAndNotKept) {
   const std::string content = content_.substr(0, 2 * kMiB);
   std::atomic<int> odd{0};
   server_.set_judge([&](const std::string& head, const std::string&) -> HttpAnswer {
@@ -392,7 +392,7 @@ TEST_F(FileCacheTest, ABlockOfWhichOnlyAPartHasAVersionIsAnErrorAndNotKept) {
   EXPECT_EQ(Entries().size(), 2u);
 }
 
-TEST_F(FileCacheTest, ObjectsWithoutAVersionAreNotKept) {
+TEST_F(RemoteCacheTest, ObjectsWithoutAVersionAreNotKept) {
   using Validators = HttpServer::Validators;
   const std::string url = Put("/object", content_);
   for (const Validators validators :
@@ -407,7 +407,7 @@ TEST_F(FileCacheTest, ObjectsWithoutAVersionAreNotKept) {
 
 // A date is a version, unless the object may yet be replaced in the same second by the clock of the
 // server. An ETag may have been made of the date.
-TEST_F(FileCacheTest, ObjectsThatMayHaveTheSameVersionAsOthersAreNotKept) {
+TEST_F(RemoteCacheTest, ObjectsThatMayHaveTheSameVersionAsOthersAreNotKept) {
   const std::string small = content_.substr(0, 100);
   const std::string etag = "\r\nETag: \"a\"", weak = "\r\nETag: W/\"a\"";
   const std::string modified = "\r\nLast-Modified: Wed, 01 Jan 2020 12:00:00 GMT";
@@ -447,7 +447,7 @@ TEST_F(FileCacheTest, ObjectsThatMayHaveTheSameVersionAsOthersAreNotKept) {
   }
 }
 
-TEST_F(FileCacheTest, AServerWithoutPartsIsReadPastTheCache) {
+TEST_F(RemoteCacheTest, AServerWithoutPartsIsReadPastTheCache) {
   const std::string url = Put("/object", content_);
   server_.Break(HttpTrouble::kNoParts);
   EXPECT_TRUE(ReadAllOf(url) == content_);
@@ -461,19 +461,19 @@ TEST_F(FileCacheTest, AServerWithoutPartsIsReadPastTheCache) {
 
 // ---- Damage ----
 
-class DamagedCacheTest : public FileCacheTest {
+class DamagedCacheTest : public RemoteCacheTest {
  protected:
   // Reads the object although its entry has this content, and expects it to be put right.
   void ExpectNoticed(const fs::path& entry, const std::string& damaged) {
     WriteFile(entry, damaged);
-    const uint64_t unfit = FileCache::Stats().unfit;
+    const uint64_t unfit = RemoteCache::Stats().unfit;
     ASSERT_TRUE(ReadAllOf(url_) == small_);
-    EXPECT_EQ(FileCache::Stats().unfit, unfit + 1);
+    EXPECT_EQ(RemoteCache::Stats().unfit, unfit + 1);
     ASSERT_TRUE(ReadFile(entry) == whole_);
   }
 
   void SetUp() override {
-    FileCacheTest::SetUp();
+    RemoteCacheTest::SetUp();
     EXPECT_TRUE(ReadAllOf(url_) == small_);
     ASSERT_EQ(Entries().size(), 1u);
     whole_ = ReadFile(Entries()[0]);
@@ -556,7 +556,7 @@ TEST_F(DamagedCacheTest, OnlyDamagedBlocksComeAgain) {
 
 // ---- What cannot be written ----
 
-TEST_F(FileCacheTest, AFullDiskIsReadPast) {
+TEST_F(RemoteCacheTest, AFullDiskIsReadPast) {
   const std::string url = Put("/object", content_);
   // The first file that finds no room.
   const std::string used = folder_ + "/used";
@@ -566,25 +566,25 @@ TEST_F(FileCacheTest, AFullDiskIsReadPast) {
   if (!full.is_open() || ::write(full.get(), "x", 1) == 1 || errno != ENOSPC) {
     GTEST_SKIP() << "this test needs to make a device like /dev/full";
   }
-  const uint64_t not_written = FileCache::Stats().not_written;
+  const uint64_t not_written = RemoteCache::Stats().not_written;
   const std::string errors = ErrorsOf([&] {
     for (int pass = 0; pass < 3; ++pass) EXPECT_TRUE(ReadAllOf(url) == content_);
   });
   EXPECT_TRUE(Entries().empty());
-  EXPECT_EQ(FileCache::Stats().not_written - not_written, 15u);
+  EXPECT_EQ(RemoteCache::Stats().not_written - not_written, 15u);
   EXPECT_NE(errors.find("files are read past it: "), std::string::npos) << errors;
   EXPECT_NE(errors.find("No space left on device"), std::string::npos) << errors;
   EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
 }
 
-TEST_F(FileCacheTest, ADiskThatFillsUpIsReadPast) {
+TEST_F(RemoteCacheTest, ADiskThatFillsUpIsReadPast) {
   const std::string small_disk = NewFolder("disk");
   if (::mount("none", small_disk.c_str(), "tmpfs", 0, "size=2m") != 0) {
     GTEST_SKIP() << "this test needs to mount a small disk: " << std::strerror(errno);
   }
   const std::string content = content_.substr(0, 4 * kMiB);  // of blocks of which one fits
   const std::string url = Put("/object", content);
-  FileCache::Use(small_disk + "/cache");
+  RemoteCache::Use(small_disk + "/cache");
   ErrorsOf([&] {
     for (int pass = 0; pass < 3; ++pass) EXPECT_TRUE(ReadAllOf(url) == content);
   });
@@ -599,7 +599,7 @@ TEST_F(FileCacheTest, ADiskThatFillsUpIsReadPast) {
   EXPECT_TRUE(ReadAllOf(url) == content);
   EXPECT_EQ(Sent(), content.size() - kMiB);
   // What is there already can be used although nothing more can be written.
-  FileCache::Use(small_disk + "/cache");
+  RemoteCache::Use(small_disk + "/cache");
   {
     const OwnDescriptor more(::open((small_disk + "/more").c_str(), O_WRONLY | O_CREAT, 0600));
     while (::write(more.get(), content_.data(), content_.size()) > 0) {
@@ -607,11 +607,11 @@ TEST_F(FileCacheTest, ADiskThatFillsUpIsReadPast) {
   }
   ErrorsOf([&] { EXPECT_TRUE(ReadAllOf(url) == content); });
   EXPECT_EQ(Sent(), content.size() - kMiB);
-  FileCache::Use("");
+  RemoteCache::Use("");
   EXPECT_EQ(::umount(small_disk.c_str()), 0);
 }
 
-TEST_F(FileCacheTest, ALimitOnTheSizesOfFilesIsReadPast) {
+TEST_F(RemoteCacheTest, ALimitOnTheSizesOfFilesIsReadPast) {
   const std::string url = Put("/object", content_);
   std::string errors;
   {
@@ -624,7 +624,7 @@ TEST_F(FileCacheTest, ALimitOnTheSizesOfFilesIsReadPast) {
   EXPECT_NE(errors.find("ulimit -f"), std::string::npos) << errors;
 }
 
-TEST_F(FileCacheTest, SmallReadsPastTheCacheAreSmall) {
+TEST_F(RemoteCacheTest, SmallReadsPastTheCacheAreSmall) {
   const std::string url = Put("/object", content_);
   const SmallFiles small;
   ErrorsOf([&] { EXPECT_TRUE(ReadAllOf(url) == content_); });
@@ -637,7 +637,7 @@ TEST_F(FileCacheTest, SmallReadsPastTheCacheAreSmall) {
   EXPECT_LT(Sent(), 100'000u);
 }
 
-TEST_F(FileCacheTest, AFolderThatIsGoneIsMadeAgain) {
+TEST_F(RemoteCacheTest, AFolderThatIsGoneIsMadeAgain) {
   const std::string url = Put("/object", content_);
   for (int pass = 0; pass < 2; ++pass) {
     EXPECT_TRUE(ReadAllOf(url) == content_);
@@ -646,31 +646,31 @@ TEST_F(FileCacheTest, AFolderThatIsGoneIsMadeAgain) {
   }
 }
 
-TEST_F(FileCacheTest, FoldersThatCannotBeUsedAreErrorsAtOnce) {
+TEST_F(RemoteCacheTest, FoldersThatCannotBeUsedAreErrorsAtOnce) {
   const TempFile file("file", "");
   ExpectError(ErrorCode::kIo, "file: the cache cannot be written: Not a directory",
-              [&] { FileCache::Use(file.path()); });
+              [&] { RemoteCache::Use(file.path()); });
   ExpectError(ErrorCode::kIo, "file/cache: the cache cannot be made: Not a directory",
-              [&] { FileCache::Use(file.path() + "/cache"); });
+              [&] { RemoteCache::Use(file.path() + "/cache"); });
   ExpectError(ErrorCode::kInvalidArgument, "is on no local disk",
-              [&] { FileCache::Use("s3://bucket/cache"); });
+              [&] { RemoteCache::Use("s3://bucket/cache"); });
   ExpectError(ErrorCode::kInvalidArgument, "it needs at least 16777216",
-              [&] { FileCache::Use(folder_, kSmallCache - 1); });
+              [&] { RemoteCache::Use(folder_, kSmallCache - 1); });
   const std::string open = NewFolder("open");
   for (const fs::perms writes : {fs::perms::others_write, fs::perms::group_write}) {
     fs::permissions(open, fs::perms::owner_all | writes);
     ExpectError(ErrorCode::kInvalidArgument, "other users can write to this cache",
-                [&] { FileCache::Use(open); });
+                [&] { RemoteCache::Use(open); });
   }
   fs::permissions(open, fs::perms::owner_all);
   if (constexpr uid_t kOther = 12'345; ::chown(open.c_str(), kOther, kOther) == 0) {
     ExpectError(ErrorCode::kInvalidArgument, "other users can write to this cache",
-                [&] { FileCache::Use(open); });
+                [&] { RemoteCache::Use(open); });
   }
-  ASSERT_EQ(FileCache::Get()->HasAny({}), false) << "the one before stays";
+  ASSERT_EQ(RemoteCache::Get()->HasAny({}), false) << "the one before stays";
 }
 
-TEST_F(FileCacheTest, LinksToOtherFilesAreNotFollowed) {
+TEST_F(RemoteCacheTest, LinksToOtherFilesAreNotFollowed) {
   const TempFile victim("victim", "do not touch");
   const std::string url = Put("/object", content_);
   fs::create_symlink(victim.path(), folder_ + "/used");
@@ -679,14 +679,14 @@ TEST_F(FileCacheTest, LinksToOtherFilesAreNotFollowed) {
   EXPECT_TRUE(Entries().empty());
   fs::remove(folder_ + "/lock");
   fs::create_symlink(victim.path(), folder_ + "/lock");
-  ExpectError(ErrorCode::kIo, "symbolic links", [&] { FileCache::Use(folder_); });
+  ExpectError(ErrorCode::kIo, "symbolic links", [&] { RemoteCache::Use(folder_); });
   EXPECT_EQ(ReadFile(victim.path()), "do not touch");
 }
 
 // ---- Room ----
 
-TEST_F(FileCacheTest, TheOldestEntriesMakeRoom) {
-  FileCache::Use(folder_, kSmallCache);
+TEST_F(RemoteCacheTest, TheOldestEntriesMakeRoom) {
+  RemoteCache::Use(folder_, kSmallCache);
   constexpr int kObjects = 40;
   std::vector<std::string> urls, contents;
   for (uint32_t i = 0; i < kObjects; ++i) {
@@ -717,7 +717,7 @@ TEST_F(FileCacheTest, TheOldestEntriesMakeRoom) {
   }
 }
 
-TEST_F(FileCacheTest, ReadsMakeOldEntriesNew) {
+TEST_F(RemoteCacheTest, ReadsMakeOldEntriesNew) {
   const std::string url = Put("/object", std::string(1000, 'x'));
   ReadAllOf(url);
   const fs::path entry = Entries().at(0);
@@ -730,8 +730,8 @@ TEST_F(FileCacheTest, ReadsMakeOldEntriesNew) {
   }
 }
 
-TEST_F(FileCacheTest, ACountThatIsWrongIsPutRight) {
-  FileCache::Use(folder_, kSmallCache);
+TEST_F(RemoteCacheTest, ACountThatIsWrongIsPutRight) {
+  RemoteCache::Use(folder_, kSmallCache);
   const std::string url = Put("/object", content_);
   EXPECT_TRUE(ReadAllOf(url) == content_);
   const std::string used = folder_ + "/used";
@@ -741,7 +741,7 @@ TEST_F(FileCacheTest, ACountThatIsWrongIsPutRight) {
     fs::remove(Entries()[0]);
     if (wrong == 0) {
       SetBackTimeOf(folder_ + "/lock");
-      FileCache::Use(folder_, kSmallCache);
+      RemoteCache::Use(folder_, kSmallCache);
     }
     EXPECT_TRUE(ReadAllOf(url) == content_);
     EXPECT_EQ(Entries().size(), 5u);
@@ -749,9 +749,9 @@ TEST_F(FileCacheTest, ACountThatIsWrongIsPutRight) {
   }
 }
 
-TEST(CacheFolderTest, AFolderThatCannotBeReadIsNotTakenForEmpty) {
+TEST(RemoteCacheFolderTest, AFolderThatCannotBeReadIsNotTakenForEmpty) {
   const std::string path = NewFolder("cache") + "/new", used = path + "/used";
-  CacheFolder folder(path, kSmallCache);
+  RemoteCacheFolder folder(path, kSmallCache);
   SetBackTimeOf(path + "/lock");
   WriteFile(used, std::string(1000, '\0'));
   fs::create_symlink("ab", path + "/ab");  // leads nowhere
@@ -764,28 +764,28 @@ TEST(CacheFolderTest, AFolderThatCannotBeReadIsNotTakenForEmpty) {
   EXPECT_EQ(fs::file_size(used), 0u);
 }
 
-TEST(CacheFolderTest, AFolderThatWasLookedThroughJustNowIsTakenForWhatItSays) {
+TEST(RemoteCacheFolderTest, AFolderThatWasLookedThroughJustNowIsTakenForWhatItSays) {
   const std::string path = NewFolder("cache") + "/new", used = path + "/used";
-  CacheFolder first(path, kSmallCache);
+  RemoteCacheFolder first(path, kSmallCache);
   EXPECT_TRUE(first.MakeRoom(kMiB));  // looks, because there was no write
   fs::resize_file(used, 1000);
-  CacheFolder second(path, kSmallCache);
+  RemoteCacheFolder second(path, kSmallCache);
   EXPECT_TRUE(second.MakeRoom(kMiB));
   EXPECT_EQ(fs::file_size(used), 1000u);
   SetBackTimeOf(path + "/lock");
-  CacheFolder third(path, kSmallCache);
+  RemoteCacheFolder third(path, kSmallCache);
   EXPECT_TRUE(third.MakeRoom(kMiB));
   EXPECT_EQ(fs::file_size(used), 0u);
   fs::remove(used);
-  CacheFolder fourth(path, kSmallCache);
+  RemoteCacheFolder fourth(path, kSmallCache);
   EXPECT_TRUE(fourth.MakeRoom(kMiB));
   EXPECT_TRUE(fs::exists(used));
 }
 
-TEST(CacheFolderTest, WhatIsBeingWrittenIsCounted) {
+TEST(RemoteCacheFolderTest, WhatIsBeingWrittenIsCounted) {
   const std::string path = NewFolder("cache") + "/new", used = path + "/used";
   const std::string part = path + "/00/" + std::string(32, '0') + ".1-2.part";
-  CacheFolder folder(path, kSmallCache);
+  RemoteCacheFolder folder(path, kSmallCache);
   folder.MakeFolderOf({});
   WriteFile(part, "");
   WriteFile(used, std::string(1000, '\0'));
@@ -796,14 +796,14 @@ TEST(CacheFolderTest, WhatIsBeingWrittenIsCounted) {
   EXPECT_EQ(fs::file_size(used), 257u);
   ASSERT_EQ(::flock(writer.get(), LOCK_UN), 0);
   SetBackTimeOf(path + "/lock");
-  CacheFolder next(path, kSmallCache);
+  RemoteCacheFolder next(path, kSmallCache);
   EXPECT_TRUE(next.MakeRoom(kMiB));
   EXPECT_EQ(fs::file_size(used), 0u);
   EXPECT_FALSE(fs::exists(part));
 }
 
-TEST_F(FileCacheTest, OnlyWhatIsItsOwnIsRemoved) {
-  FileCache::Use(folder_, kSmallCache);
+TEST_F(RemoteCacheTest, OnlyWhatIsItsOwnIsRemoved) {
+  RemoteCache::Use(folder_, kSmallCache);
   const std::string digits = "ab0123456789abcdef0123456789abcd";
   fs::create_directories(folder_ + "/ab");
   const std::string left = folder_ + "/ab/" + digits + ".1-2.part";
@@ -827,8 +827,8 @@ TEST_F(FileCacheTest, OnlyWhatIsItsOwnIsRemoved) {
   for (const std::string& file : others) EXPECT_TRUE(fs::exists(file)) << file;
 }
 
-TEST_F(FileCacheTest, NobodyWaitsForWhoMakesRoom) {
-  FileCache::Use(folder_, kSmallCache);
+TEST_F(RemoteCacheTest, NobodyWaitsForWhoMakesRoom) {
+  RemoteCache::Use(folder_, kSmallCache);
   for (uint32_t i = 0; i < 15; ++i) ReadAllOf(Put(StrCat("/", i), Noise(kMiB, i)));
   const uint64_t bytes = EntryBytes(), used = fs::file_size(folder_ + "/used");
   const OwnDescriptor lock(::open((folder_ + "/lock").c_str(), O_RDWR | O_CLOEXEC));
@@ -847,9 +847,9 @@ TEST_F(FileCacheTest, NobodyWaitsForWhoMakesRoom) {
   EXPECT_EQ(Sent(), 0u) << "there is room again";
 }
 
-TEST_F(FileCacheTest, WhatIsThereIsNotWrittenAgain) {
-  FileCache* const cache = FileCache::Get();
-  FileCache::Key key{};
+TEST_F(RemoteCacheTest, WhatIsThereIsNotWrittenAgain) {
+  RemoteCache* const cache = RemoteCache::Get();
+  RemoteCache::Key key{};
   cache->Write(key, content_.data(), kMiB);
   const uint64_t used = fs::file_size(folder_ + "/used");
   SetBackTimeOf(Entries().at(0));
@@ -866,15 +866,15 @@ TEST_F(FileCacheTest, WhatIsThereIsNotWrittenAgain) {
 }
 
 // Threads are to each other as processes are: each writes through its own cache.
-TEST_F(FileCacheTest, WhoeverWritesKeepsCountWhileOthersMakeRoom) {
+TEST_F(RemoteCacheTest, WhoeverWritesKeepsCountWhileOthersMakeRoom) {
   constexpr size_t kThreads = 4, kBlocks = 40;
-  const FileCacheStats before = FileCache::Stats();
+  const RemoteCacheStats before = RemoteCache::Stats();
   std::vector<std::thread> threads;
   threads.reserve(kThreads);
   for (size_t thread = 0; thread < kThreads; ++thread) {
-    FileCache::Use(folder_, kSmallCache);
-    threads.emplace_back([&, thread, cache = FileCache::Get()] {
-      FileCache::Key key{};
+    RemoteCache::Use(folder_, kSmallCache);
+    threads.emplace_back([&, thread, cache = RemoteCache::Get()] {
+      RemoteCache::Key key{};
       for (size_t i = 0; i < kBlocks; ++i) {
         key.name[0] = static_cast<uint8_t>(thread * kBlocks + i);
         cache->Write(key, content_.data(), kMiB);
@@ -882,7 +882,7 @@ TEST_F(FileCacheTest, WhoeverWritesKeepsCountWhileOthersMakeRoom) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  const FileCacheStats after = FileCache::Stats();
+  const RemoteCacheStats after = RemoteCache::Stats();
   EXPECT_EQ(after.written + after.not_written - before.written - before.not_written,
             kThreads * kBlocks);
   EXPECT_GT(after.written - before.written, kSmallCache / kMiB);
@@ -892,7 +892,7 @@ TEST_F(FileCacheTest, WhoeverWritesKeepsCountWhileOthersMakeRoom) {
 
 // ---- Memory and stops ----
 
-TEST_F(FileCacheTest, MemoryStaysWithinItsLimit) {
+TEST_F(RemoteCacheTest, MemoryStaysWithinItsLimit) {
   const std::string url = Put("/object", content_);
   for (const size_t limit : {8 * kMiB, 16 * kMiB}) {
     const LimitInForce in_force(limit);
@@ -902,7 +902,7 @@ TEST_F(FileCacheTest, MemoryStaysWithinItsLimit) {
   }
 }
 
-TEST_F(FileCacheTest, AReadThatIsStoppedLeavesNoEntry) {
+TEST_F(RemoteCacheTest, AReadThatIsStoppedLeavesNoEntry) {
   const std::string url = Put("/object", content_);
   server_.Break(HttpTrouble::kStall, 1);
   std::thread stopper([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/files/cache_files.h"
+#include "tests/files/element_cache_files.h"
 
 #include <xxhash.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source: XXH3 (https://github.com/Cyan4973/xxHash).
-#include "readers/cache/cache_file.h"
+#include "readers/cache/element_cache_file.h"
 
 #include <xxhash.h>
 
@@ -139,7 +139,7 @@ class FileHeadReader {
   std::string head_;
 };
 
-class CacheFileSource final : public FileSource {
+class ElementCacheSource final : public FileSource {
  public:
   struct Block {
     uint64_t offset;
@@ -149,7 +149,7 @@ class CacheFileSource final : public FileSource {
   };
 
   // Begins with the block at a byte, before which the file has so many elements.
-  CacheFileSource(std::shared_ptr<const File> file, uint64_t byte, uint64_t element)
+  ElementCacheSource(std::shared_ptr<const File> file, uint64_t byte, uint64_t element)
       : file_(std::move(file)), next_(byte), claimed_(element) {}
 
   // The next block, or none at the end of the file. Reads its head.
@@ -239,16 +239,16 @@ std::string ToString(const CacheKey& key) {
   return text;
 }
 
-CacheFileWriter::CacheFileWriter(const std::string& path, const CacheKey& key,
-                                 const std::vector<SlotSpec>& slots,
-                                 std::function<void(uint64_t bytes)> may_grow)
+ElementCacheWriter::ElementCacheWriter(const std::string& path, const CacheKey& key,
+                                       const std::vector<SlotSpec>& slots,
+                                       std::function<void(uint64_t bytes)> may_grow)
     : file_(path), may_grow_(std::move(may_grow)) {
   const std::string head = FileHead(key, slots);
   may_grow_(head.size());
   file_.Write(head);
 }
 
-void CacheFileWriter::Add(const RecordId& id, const std::vector<LoDTensor>& element) {
+void ElementCacheWriter::Add(const RecordId& id, const std::vector<LoDTensor>& element) {
   const size_t begin = elements_.size();
   elements_ += IdBytes(id);
   // Values that would fill a block alone are not copied into it.
@@ -285,14 +285,14 @@ void CacheFileWriter::Add(const RecordId& id, const std::vector<LoDTensor>& elem
   WriteBlock(1, body);
 }
 
-void CacheFileWriter::Flush() {
+void ElementCacheWriter::Flush() {
   if (sizes_.empty()) return;
   WriteBlock(static_cast<uint32_t>(sizes_.size() / sizeof(uint32_t)), {sizes_, elements_});
   sizes_.clear();
   elements_.clear();
 }
 
-void CacheFileWriter::WriteBlock(uint32_t elements, const std::vector<std::string_view>& body) {
+void ElementCacheWriter::WriteBlock(uint32_t elements, const std::vector<std::string_view>& body) {
   uint64_t bytes = 0;
   for (const std::string_view& part : body) bytes += part.size();
   std::string head;
@@ -308,7 +308,7 @@ void CacheFileWriter::WriteBlock(uint32_t elements, const std::vector<std::strin
   for (const std::string_view& part : body) file_.Write(part.data(), part.size());
 }
 
-void CacheFileWriter::Publish() {
+void ElementCacheWriter::Publish() {
   Flush();
   std::string end;
   Put(uint32_t{0}, &end);
@@ -320,21 +320,21 @@ void CacheFileWriter::Publish() {
   file_.Publish();
 }
 
-std::unique_ptr<CacheFileFormat> CacheFileFormat::Read(std::unique_ptr<const File> file,
-                                                       const CacheKey& key) {
+std::unique_ptr<ElementCacheFormat> ElementCacheFormat::Read(std::unique_ptr<const File> file,
+                                                             const CacheKey& key) {
   FileHeadReader head(*file);
   std::vector<SlotSpec> slots = head.Read(key);
-  return std::unique_ptr<CacheFileFormat>(
-      new CacheFileFormat(std::move(slots), std::move(file), head.size()));
+  return std::unique_ptr<ElementCacheFormat>(
+      new ElementCacheFormat(std::move(slots), std::move(file), head.size()));
 }
 
 // A count that has changed in a head would be noticed only with the checksum of its block, which is
 // not read. The end of the file has the sum of all, so the heads are read to there.
 template <typename F>
-uint64_t CacheFileFormat::ForEachBlock(const F& f) const {
-  CacheFileSource blocks(file_, first_block_, 0);
+uint64_t ElementCacheFormat::ForEachBlock(const F& f) const {
+  ElementCacheSource blocks(file_, first_block_, 0);
   uint64_t elements = 0;
-  while (const std::optional<CacheFileSource::Block> block = blocks.NextBlock()) {
+  while (const std::optional<ElementCacheSource::Block> block = blocks.NextBlock()) {
     CheckStop();
     f(*block);
     elements = block->first + block->elements;
@@ -342,10 +342,10 @@ uint64_t CacheFileFormat::ForEachBlock(const F& f) const {
   return elements;
 }
 
-uint64_t CacheFileFormat::StartWith(uint64_t element) {
+uint64_t ElementCacheFormat::StartWith(uint64_t element) {
   uint64_t byte = file_->size() - kHeadBytes;  // the end of the file has the form of a head
   uint64_t first = element;
-  const uint64_t elements = ForEachBlock([&](const CacheFileSource::Block& block) {
+  const uint64_t elements = ForEachBlock([&](const ElementCacheSource::Block& block) {
     if (element < block.first || element - block.first >= block.elements) return;
     byte = block.offset;
     first = block.first;
@@ -357,10 +357,10 @@ uint64_t CacheFileFormat::StartWith(uint64_t element) {
   return first;
 }
 
-std::vector<RecordId> CacheFileFormat::PlacesOf(const std::vector<uint64_t>& elements) const {
+std::vector<RecordId> ElementCacheFormat::PlacesOf(const std::vector<uint64_t>& elements) const {
   std::vector<RecordId> places;
   places.reserve(elements.size());
-  const uint64_t end = ForEachBlock([&](const CacheFileSource::Block& block) {
+  const uint64_t end = ForEachBlock([&](const ElementCacheSource::Block& block) {
     while (places.size() < elements.size() &&
            elements[places.size()] - block.first < block.elements) {
       RecordId place;
@@ -374,15 +374,15 @@ std::vector<RecordId> CacheFileFormat::PlacesOf(const std::vector<uint64_t>& ele
   return places;
 }
 
-std::unique_ptr<FileSource> CacheFileFormat::Open(const FileEntry&) {
-  return std::make_unique<CacheFileSource>(file_, start_byte_, start_element_);
+std::unique_ptr<FileSource> ElementCacheFormat::Open(const FileEntry&) {
+  return std::make_unique<ElementCacheSource>(file_, start_byte_, start_element_);
 }
 
-void CacheFileFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+void ElementCacheFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   for (const Ticket& ticket : Prefetched(tickets, n)) LoadElement(ticket, rows);
 }
 
-RecordId CacheFileFormat::IdOf(const Ticket& ticket) {
+RecordId ElementCacheFormat::IdOf(const Ticket& ticket) {
   RecordId id;
   id.pass = At<uint64_t>(ticket.bytes);
   id.sample = At<uint64_t>(ticket.bytes + 8);
@@ -393,7 +393,7 @@ RecordId CacheFileFormat::IdOf(const Ticket& ticket) {
   return id;
 }
 
-void CacheFileFormat::LoadElement(const Ticket& ticket, Rows* rows) {
+void ElementCacheFormat::LoadElement(const Ticket& ticket, Rows* rows) {
   const char* here = ticket.bytes + kIdBytes;
   size_t left = ticket.size - kIdBytes;
   for (size_t slot = 0; slot < rows->size(); ++slot) {

@@ -13,8 +13,8 @@
 // tensor_stream.h writes it. The checksum of a block, and of the end, is seeded with the byte of
 // the file at which it begins and covers all of it but itself, so that a block at another place
 // or of another length is noticed as well as a bit that has changed.
-#ifndef MILLHOPPER_READERS_CACHE_CACHE_FILE_H_
-#define MILLHOPPER_READERS_CACHE_CACHE_FILE_H_
+#ifndef MILLHOPPER_READERS_CACHE_ELEMENT_CACHE_FILE_H_
+#define MILLHOPPER_READERS_CACHE_ELEMENT_CACHE_FILE_H_
 
 #include <array>
 #include <cstdint>
@@ -42,12 +42,13 @@ std::string ToString(const CacheKey& key);
 
 // Writes a file, which gets its name when it is whole. One thread at a time. Everything may throw
 // kIo (a full disk), after which the file can only be dropped.
-class CacheFileWriter {
+class ElementCacheWriter {
  public:
   // `may_grow` is called before more is written, with the size that the file is about to have; it
   // throws if that is too much.
-  CacheFileWriter(const std::string& path, const CacheKey& key, const std::vector<SlotSpec>& slots,
-                  std::function<void(uint64_t bytes)> may_grow);
+  ElementCacheWriter(const std::string& path, const CacheKey& key,
+                     const std::vector<SlotSpec>& slots,
+                     std::function<void(uint64_t bytes)> may_grow);
 
   // Throws kResourceLimit for an element that a file cannot hold.
   void Add(const RecordId& id, const std::vector<LoDTensor>& element);
@@ -67,12 +68,12 @@ class CacheFileWriter {
 };
 
 // Reads one file. Its tickets point to the bytes of elements that are whole.
-class CacheFileFormat final : public FileFormat {
+class ElementCacheFormat final : public FileFormat {
  public:
   // Reads the head of the file. Throws kDataLoss if it is damaged, or that of another version or
   // another key, and what File::Read throws.
-  static std::unique_ptr<CacheFileFormat> Read(std::unique_ptr<const File> file,
-                                               const CacheKey& key);
+  static std::unique_ptr<ElementCacheFormat> Read(std::unique_ptr<const File> file,
+                                                  const CacheKey& key);
 
   // Sources that are opened from now on begin with the block that holds this element, counted from
   // 0. Returns how many elements come before that block. Reads only the heads of blocks. Throws
@@ -92,8 +93,8 @@ class CacheFileFormat final : public FileFormat {
   static void LoadElement(const Ticket& ticket, Rows* rows);
 
  private:
-  CacheFileFormat(std::vector<SlotSpec> slots, std::unique_ptr<const File> file,
-                  uint64_t first_block)
+  ElementCacheFormat(std::vector<SlotSpec> slots, std::unique_ptr<const File> file,
+                     uint64_t first_block)
       : FileFormat(std::move(slots)),
         file_(std::move(file)),
         first_block_(first_block),
@@ -112,4 +113,4 @@ class CacheFileFormat final : public FileFormat {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_READERS_CACHE_CACHE_FILE_H_
+#endif  // MILLHOPPER_READERS_CACHE_ELEMENT_CACHE_FILE_H_

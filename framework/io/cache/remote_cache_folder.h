@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of a cache of remote files (file_cache.h): where its entries lie, how much they take,
-// and which of them are removed when that is too much. Many processes work in it at once, and each
-// may be killed at any time.
+// The folder of a cache of remote files (remote_cache.h): where its entries lie, how much they
+// take, and which of them are removed when that is too much. Many processes work in it at once, and
+// each may be killed at any time.
 //
 //   4f/4f0c..e1
 //
@@ -28,8 +28,8 @@
 //
 // The folder must lie on a local disk: by the time of a file and by its locks, all processes must
 // see the same.
-#ifndef MILLHOPPER_FRAMEWORK_IO_CACHE_CACHE_FOLDER_H_
-#define MILLHOPPER_FRAMEWORK_IO_CACHE_CACHE_FOLDER_H_
+#ifndef MILLHOPPER_FRAMEWORK_IO_CACHE_REMOTE_CACHE_FOLDER_H_
+#define MILLHOPPER_FRAMEWORK_IO_CACHE_REMOTE_CACHE_FOLDER_H_
 
 #include <array>
 #include <atomic>
@@ -40,7 +40,7 @@
 namespace millhopper {
 
 // Any thread.
-class CacheFolder {
+class RemoteCacheFolder {
  public:
   using Name = std::array<uint8_t, 16>;
 
@@ -48,9 +48,9 @@ class CacheFolder {
   // locked, unless the disk is full; and kInvalidArgument if it belongs to another user but root,
   // or if its group or everybody may write there, because what lies there is taken for what a
   // server has sent.
-  CacheFolder(const std::string& path, uint64_t most_bytes);
-  CacheFolder(const CacheFolder&) = delete;
-  CacheFolder& operator=(const CacheFolder&) = delete;
+  RemoteCacheFolder(const std::string& path, uint64_t most_bytes);
+  RemoteCacheFolder(const RemoteCacheFolder&) = delete;
+  RemoteCacheFolder& operator=(const RemoteCacheFolder&) = delete;
 
   const std::string& path() const { return path_; }
   std::string PathOf(const Name& name) const;
@@ -81,4 +81,4 @@ void CheckFileSizeLimit(uint64_t bytes);
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_FRAMEWORK_IO_CACHE_CACHE_FOLDER_H_
+#endif  // MILLHOPPER_FRAMEWORK_IO_CACHE_REMOTE_CACHE_FOLDER_H_
