@@ -160,7 +160,7 @@ void ThreadPool::Loop() {
   }
 }
 
-void ThreadPool::Hold() {
+void ThreadPool::Pause() {
   {
     const MutexLock lock(&mutex_);
     ++forking_;
@@ -170,7 +170,7 @@ void ThreadPool::Hold() {
   for (Backoff backoff; working_.load() > 0;) backoff.Pause();
 }
 
-void ThreadPool::LetGo() {
+void ThreadPool::Resume() {
   {
     const MutexLock lock(&mutex_);
     --forking_;
@@ -179,7 +179,7 @@ void ThreadPool::LetGo() {
 }
 
 void ThreadPool::BeforeFork() {
-  Hold();
+  Pause();
   mutex_.Lock();  // until the process is forked
 }
 

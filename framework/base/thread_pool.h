@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "framework/base/forks.h"
-#include "framework/base/kept.h"
 #include "framework/base/mutex.h"
+#include "framework/base/ref_counted.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {
@@ -25,7 +25,7 @@ namespace millhopper {
 // Two rules prevent deadlocks even with one worker or one core: Work may wait only for work that
 // has begun, and a thread that has to wait works itself instead, at once or (HelpChoice) after a
 // while.
-class Job : public Kept {
+class Job : public RefCounted {
  public:
   Job();
   // Asks for one call of Work on some worker. False where the pool has no workers or can start
@@ -79,12 +79,12 @@ class ThreadPool {
   int size() const { return size_.load(std::memory_order_relaxed); }
   // Threads that have been started: 0 before the first Submit. For tests.
   int started() const;
-  // Lets no job begin until LetGo, and waits for the jobs that have begun, unless the calling
+  // Lets no job begin until Resume, and waits for the jobs that have begun, unless the calling
   // thread is a worker or has a ForksAtOnce. A thread that holds a lock which jobs may want, such
-  // as Python's, must release that lock and call Hold before it forks. The child's pool is not
+  // as Python's, must release that lock and call Pause before it forks. The child's pool is not
   // held.
-  void Hold() EXCLUDES(mutex_);
-  void LetGo() EXCLUDES(mutex_);
+  void Pause() EXCLUDES(mutex_);
+  void Resume() EXCLUDES(mutex_);
 
  private:
   friend class Job;

@@ -29,7 +29,7 @@
 #include "framework/io/counted_reads.h"
 #include "framework/io/descriptor_input.h"
 #include "framework/io/file_system.h"
-#include "framework/io/kept_mappings.h"
+#include "framework/io/mapping_cache.h"
 #include "framework/io/one_pass.h"
 #include "framework/memory/memory.h"
 
@@ -234,7 +234,7 @@ LocalFile::LocalFile(const std::string& path, BufferType buffer_type) : LocalFil
     return;
   }
   if (buffer_type == BufferType::kMmap && size() > 0) {
-    set_mapping(KeptMappings::Open(path, descriptor_, status));
+    set_mapping(MappingCache::Open(path, descriptor_, status));
     descriptor_ = mapping()->descriptor();
     return;
   }

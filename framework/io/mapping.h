@@ -11,8 +11,8 @@
 #include <string>
 #include <unordered_set>
 
-#include "framework/base/kept.h"
 #include "framework/base/mutex.h"
+#include "framework/base/ref_counted.h"
 #include "framework/io/guarded_pages.h"
 #include "framework/memory/buffer.h"
 
@@ -21,7 +21,7 @@ namespace millhopper {
 // A whole file, mapped for reading. The memory changes whenever the file does. So a caller copies
 // bytes or computes something from them, then calls CheckUnchanged, and only then uses the result.
 // Reading the same byte twice may give two values. Any thread.
-class Mapping final : public Kept {
+class Mapping final : public RefCounted {
  public:
   // Maps an open regular file of at least one byte; `status` is its status. Owns the descriptor
   // unless the constructor throws kIo with the file's name.

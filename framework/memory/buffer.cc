@@ -35,10 +35,10 @@ void* TakeSmall(size_t bytes) {
   MemoryCharge charge = MemoryLimit::Use(counted);
   void* memory = nullptr;
   try {
-    MemoryLimit::Hold(counted);
+    MemoryLimit::Reserve(counted);
     memory = ::operator new(sizeof(Header) + bytes);
   } catch (const std::bad_alloc&) {
-    MemoryLimit::Unhold(counted);
+    MemoryLimit::Unreserve(counted);
     MemoryLimit::Unuse(counted, charge);
     throw;
   } catch (...) {
@@ -112,7 +112,7 @@ void GiveTable(void* table) noexcept {
     return;
   }
   MemoryLimit::Unuse(header->counted, header->charge);
-  MemoryLimit::Unhold(header->counted);
+  MemoryLimit::Unreserve(header->counted);
   header->~Header();
   ::operator delete(header);
 }

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 
 namespace millhopper {
 
@@ -29,7 +29,7 @@ struct MemoryCharge {
 
 // A piece of memory at a place, aligned to kBufferAlignment unless it is foreign, shared by
 // reference count. Once other threads can see it (it is published) it is never written again.
-class Buffer final : public Kept {
+class Buffer final : public RefCounted {
  public:
   char* data() const { return data_; }
   size_t capacity() const { return capacity_; }

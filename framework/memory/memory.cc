@@ -306,7 +306,7 @@ size_t BufferPool::in_use_bytes() const {
 
 void* BufferPool::Allocate(size_t bytes) {
   if (!on_host()) return place_.device()->Allocate(bytes);
-  MemoryLimit::Hold(bytes);
+  MemoryLimit::Reserve(bytes);
   try {
     if (!place_.is_cpu()) return place_.device()->AllocateHost(bytes);
     void* memory = std::aligned_alloc(kBufferAlignment, bytes);
@@ -319,7 +319,7 @@ void* BufferPool::Allocate(size_t bytes) {
     }
     return memory;
   } catch (...) {
-    MemoryLimit::Unhold(bytes);
+    MemoryLimit::Unreserve(bytes);
     throw;
   }
 }
@@ -334,7 +334,7 @@ void BufferPool::Free(Buffer* buffer) noexcept {
       place_.device()->Free(buffer->data_);
     }
   }
-  if (on_host()) MemoryLimit::Unhold(buffer->capacity_);
+  if (on_host()) MemoryLimit::Unreserve(buffer->capacity_);
   delete buffer;
 }
 

@@ -207,7 +207,7 @@ void MemoryLimit::UseNow(size_t bytes, MemoryCharge* charge) {
   if (charge->account) charge->account->Add(bytes);
 }
 
-void MemoryLimit::Hold(size_t bytes) {
+void MemoryLimit::Reserve(size_t bytes) {
   for (Backoff backoff;;) {
     const size_t now = held.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     const size_t most = limit.load(std::memory_order_relaxed);
@@ -222,7 +222,7 @@ void MemoryLimit::Hold(size_t bytes) {
   }
 }
 
-void MemoryLimit::Unhold(size_t bytes) { held.fetch_sub(bytes, std::memory_order_relaxed); }
+void MemoryLimit::Unreserve(size_t bytes) { held.fetch_sub(bytes, std::memory_order_relaxed); }
 
 size_t MemoryLimit::needed() { return needed_now.load(std::memory_order_relaxed); }
 

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "framework/base/error.h"
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 
 namespace millhopper {
 
@@ -24,7 +24,7 @@ struct MemoryCharge;
 
 // Counts the memory of one reader or program, under the name that error texts give it. Any thread;
 // set_name is only for the thread that creates it.
-class MemoryAccount final : public Kept {
+class MemoryAccount final : public RefCounted {
  public:
   MemoryAccount();
   // Call it before any memory is taken for the account.
@@ -109,8 +109,8 @@ class MemoryLimit {
   static void UseNow(size_t bytes, MemoryCharge* charge);
   // Counts memory that a pool is about to get from the system. Where the limit leaves no room,
   // frees idle memory of the pools, and waits for memory that is on its way back to a pool.
-  static void Hold(size_t bytes);
-  static void Unhold(size_t bytes);
+  static void Reserve(size_t bytes);
+  static void Unreserve(size_t bytes);
 
   // The needed memory that is in use, and the most that any Use under a limit has seen since
   // ResetPeak.

@@ -12,8 +12,6 @@
 
 namespace millhopper {
 
-namespace proto = paddle::framework::proto;
-
 // The value of an attribute, whose `type` must be set or inferred already. Throws kInvalidArgument
 // for VAR and VARS, which no operator takes.
 Attribute FromProto(const proto::OpDesc::Attr& attribute);

@@ -27,14 +27,12 @@
 
 // Only declared here: most operators never read a message, and the generated header is large. An
 // operator that reads a message includes proto/framework.pb.h itself.
-namespace paddle::framework::proto {
+namespace millhopper::proto {
 class OpDesc;
 class VarDesc;
-}  // namespace paddle::framework::proto
+}  // namespace millhopper::proto
 
 namespace millhopper {
-
-namespace proto = paddle::framework::proto;
 
 struct AttributeSchema;
 struct OperatorRun;

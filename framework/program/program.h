@@ -18,8 +18,6 @@
 
 namespace millhopper {
 
-namespace proto = paddle::framework::proto;
-
 // An operator, or a part of it: `index` is the index of the attribute, input or output in the
 // operator's message, and `argument` the index of an argument of that slot (-1: the slot itself).
 struct OperatorPart {

@@ -10,9 +10,9 @@
 
 #include "framework/memory/place.h"
 
-namespace paddle::framework::proto {
+namespace millhopper::proto {
 class OpDesc;
-}  // namespace paddle::framework::proto
+}  // namespace millhopper::proto
 
 namespace millhopper {
 
@@ -43,7 +43,7 @@ struct RunState {
   int64_t max_steps = -1;  // limit on the steps of all loops together; -1 is no limit
   int64_t steps = 0;       // steps of all loops so far
   // How often each operator has run so far; only of operators that count their runs (print).
-  std::map<const paddle::framework::proto::OpDesc*, int64_t> times;
+  std::map<const millhopper::proto::OpDesc*, int64_t> times;
   // The element that an element block runs for: random operators derive their numbers from this
   // id, so that the order in which worker threads run elements has no effect. Null elsewhere.
   const RecordId* record = nullptr;

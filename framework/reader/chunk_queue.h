@@ -38,7 +38,7 @@ struct QueuedFile {
 };
 
 // One pass over one file. A run keeps the chunks that its tickets point into.
-class ChunkQueue final : public Kept {
+class ChunkQueue final : public RefCounted {
  public:
   // Begins at `start`, if it is given: a place that another queue of this file has returned.
   ChunkQueue(std::unique_ptr<FileSource> source, QueuedFile file,

@@ -41,7 +41,7 @@ struct Piece {
 };
 
 // Holds the records of a chunk in another form than stretches of bytes, such as rows of columns.
-class RecordHolder : public Kept {
+class RecordHolder : public RefCounted {
  public:
   // How much memory it holds.
   virtual size_t bytes() const = 0;
@@ -50,7 +50,7 @@ class RecordHolder : public Kept {
 };
 
 // A stretch of a file with its records listed. Pooled.
-class Chunk final : public Kept {
+class Chunk final : public RefCounted {
  public:
   // Set by Claim: where the chunk lies in the file. In a list of files, `offset` says which of them
   // is the chunk's first one.

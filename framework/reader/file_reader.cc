@@ -251,7 +251,7 @@ std::unique_ptr<FileSource> FileReader::OpenByFormat(size_t index) {
   const MemoryScope charged(account());
   const CountedReads reads(counters()->sum_of_bytes_read());
   const OnePassScope scope(&once_);
-  const KeptMappingsScope mappings(&mappings_);
+  const MappingCacheScope mappings(&mappings_);
   AtWork at_work;
   at_work->library = library_;
   at_work->file = files_[index].path.c_str();

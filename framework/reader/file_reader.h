@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "framework/io/files_in_use.h"
-#include "framework/io/kept_mappings.h"
+#include "framework/io/mapping_cache.h"
 #include "framework/io/one_pass.h"
 #include "framework/memory/counted_memory.h"
 #include "framework/reader/chunk_queue.h"
@@ -125,7 +125,7 @@ class FileReader : public ReaderBase {
   std::optional<CountedMemory> names_;  // once a file is opened: the account has its name then
   FilesRead read_{FileRole::kData};
   OnePassFiles once_;
-  KeptMappings mappings_;
+  MappingCache mappings_;
   // Of the files and their companions, when the reader was made; 0 for folders.
   std::vector<uint64_t> sizes_;
   mutable std::optional<FileList> list_;  // once it was asked for

@@ -17,22 +17,22 @@ namespace millhopper {
 
 // While it lives, no other thread plans in these chains. Readers come before those below them,
 // whichever chain they are in: a thread that plans takes the locks of its chain in this order, too.
-class ReaderBase::Hold {
+class ReaderBase::PlanningLock {
  public:
-  explicit Hold(const std::vector<ReaderBase*>& chains) {
+  explicit PlanningLock(const std::vector<ReaderBase*>& chains) {
     for (ReaderBase* const chain : chains) Add(chain);
-    for (size_t i = readers_.size(); i-- > 0;) readers_[i]->HoldPlanning();
+    for (size_t i = readers_.size(); i-- > 0;) readers_[i]->LockPlanning();
   }
-  ~Hold() {
+  ~PlanningLock() {
     for (ReaderBase* const reader : readers_) {
       try {
-        reader->LetPlan();
+        reader->UnlockPlanning();
       } catch (...) {  // no thread works ahead for a while
       }
     }
   }
-  Hold(const Hold&) = delete;
-  Hold& operator=(const Hold&) = delete;
+  PlanningLock(const PlanningLock&) = delete;
+  PlanningLock& operator=(const PlanningLock&) = delete;
 
  private:
   void Add(ReaderBase* reader) {
@@ -240,7 +240,7 @@ void ReaderBase::ExpectSave() {
   if (expects_save_) return;
   Require(!planned_, Name(), " has been read already; ExpectSave must be called before that");
   try {
-    const Hold hold({this});
+    const PlanningLock lock({this});
     Position none;
     SharedReaders shared;
     SaveChain(&none, &shared);
@@ -271,7 +271,7 @@ std::vector<Position> ReaderBase::SaveAll(const std::vector<ReaderBase*>& chains
             " has dropped an element for which the memory limit leaves no room, so that nobody can "
             "go on from there");
   }
-  const Hold hold(chains);
+  const PlanningLock lock(chains);
   SharedReaders shared;
   std::vector<Position> positions(chains.size());
   for (size_t i = 0; i < chains.size(); ++i) chains[i]->SavePosition(&positions[i], &shared);

@@ -176,12 +176,12 @@ class ReaderBase {
   virtual std::optional<uint64_t> PassLength() const { return std::nullopt; }
   // The readers that this one stands on.
   virtual std::vector<ReaderBase*> Below() const { return {}; }
-  // For saving: no other thread plans here from HoldPlanning to LetPlan, which are called once for
-  // each `planner`: this reader, or what a handle stands for. A reader's comes before those of the
-  // readers below it, as in a thread that plans. A thread that is planning leaves its waits for
-  // HoldPlanning.
-  virtual void HoldPlanning() {}
-  virtual void LetPlan() {}
+  // For saving: no other thread plans here from LockPlanning to UnlockPlanning, which are called
+  // once for each `planner`: this reader, or what a handle stands for. A reader's comes before
+  // those of the readers below it, as in a thread that plans. A thread that is planning leaves its
+  // waits for LockPlanning.
+  virtual void LockPlanning() {}
+  virtual void UnlockPlanning() {}
   virtual const void* planner() const { return this; }
   // Adds the states of this reader and of those below it to a position. No other thread plans.
   virtual void SaveChain(Position* position, SharedReaders* shared);
@@ -240,7 +240,7 @@ class ReaderBase {
   const Ref<MemoryAccount>& account() const { return account_; }
 
  private:
-  class Hold;
+  class PlanningLock;
 
   void CheckProcess() const;
   // The name of this reader in error texts.

@@ -177,8 +177,8 @@ class ReaderHolder::Handle final : public ReaderBase {
     held_->reader->ExpectWindow();
   }
   std::vector<ReaderBase*> Below() const override { return {held_->reader.get()}; }
-  void HoldPlanning() override ACQUIRE(held_->planning) { held_->planning.LockAtOnce(); }
-  void LetPlan() override RELEASE(held_->planning) { held_->planning.Unlock(); }
+  void LockPlanning() override ACQUIRE(held_->planning) { held_->planning.LockAtOnce(); }
+  void UnlockPlanning() override RELEASE(held_->planning) { held_->planning.Unlock(); }
   const void* planner() const override { return held_.get(); }
   // The only handle has no state: it is in the reader's generation.
   void SaveChain(Position* position, SharedReaders* shared) override {
@@ -273,7 +273,7 @@ class ReaderHolder::Handle final : public ReaderBase {
   }
 
   void SaveState(ReaderState* state) const override {
-    held_->planning.AssertHeld();  // by HoldPlanning
+    held_->planning.AssertHeld();  // by LockPlanning
     state->Setting("readers", static_cast<uint64_t>(held_->handles.load()));
     state->Set("generation", held_->generation);
     state->Set("begun", held_->begun ? 1 : 0);
@@ -305,7 +305,7 @@ ReaderHolder::ReaderHolder(ReaderHolder&&) noexcept = default;
 
 ReaderHolder::~ReaderHolder() {
   // Readers that stand on the reader may keep it, but it is not read through this holder any more.
-  if (has_reader()) held_->LetGo();
+  if (has_reader()) held_->Leave();
 }
 
 ReaderHolder& ReaderHolder::operator=(ReaderHolder&& other) noexcept {
@@ -321,7 +321,7 @@ void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader,
     const MutexLock lock(&other.mutex);
     other.above.push_back(held);
   }
-  if (has_reader()) held_->LetGo();
+  if (has_reader()) held_->Leave();
   held_ = std::move(held);
 }
 

@@ -12,7 +12,7 @@
 namespace millhopper {
 
 // An element between Plan, which made it, and Load.
-class SequentialReader::Element final : public Kept {
+class SequentialReader::Element final : public RefCounted {
  public:
   std::vector<LoDTensor> tensors;
 

@@ -35,7 +35,7 @@ enum class StageReader::State {
 };
 
 // Elements of the reader below that one thread plans and works on together.
-class StageReader::Group final : public Kept {
+class StageReader::Group final : public RefCounted {
  public:
   TicketRun run;   // their tickets, until the work is done
   RecordId first;  // the name of the first element
@@ -337,7 +337,7 @@ void StageReader::Name(const Ticket& below, Group* group) const {
 }
 
 // A worker that finds the lock taken ends, so one may be missing afterwards.
-void StageReader::LetPlan() {
+void StageReader::UnlockPlanning() {
   planning_.Unlock();
   if (started_ && wanted_.load() > 0) CallWorker();
 }

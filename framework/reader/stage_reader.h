@@ -103,8 +103,8 @@ class StageReader : public DecoratedReader {
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
   void ExpectWindow() override {}  // its elements are loaded, and keep nothing else
-  void HoldPlanning() override ACQUIRE(planning_) { planning_.LockAtOnce(); }
-  void LetPlan() override RELEASE(planning_);
+  void LockPlanning() override ACQUIRE(planning_) { planning_.LockAtOnce(); }
+  void UnlockPlanning() override RELEASE(planning_);
   // Writes two numbers for each ticket. First, which element below it was made of: 0 is a new one,
   // whose name is added now; k is the k-th last of those named so far. Second, the part.
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;

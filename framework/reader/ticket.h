@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "framework/base/kept.h"
 #include "framework/base/record_id.h"
+#include "framework/base/ref_counted.h"
 #include "framework/memory/buffer.h"
 
 namespace millhopper {
@@ -18,9 +18,9 @@ struct Ticket {
   // bytes, or only such as may change (mapping.h): then `owner` holds the element, or `id` alone is
   // enough to make it.
   const char* bytes = nullptr;
-  Kept* owner = nullptr;  // keeps `bytes` valid; null if nothing has to be kept
-  uint32_t size = 0;      // of the encoded bytes; 0 if there are none
-  uint32_t index = 0;     // for its reader alone, such as which element of the owner
+  RefCounted* owner = nullptr;  // keeps `bytes` valid; null if nothing has to be kept
+  uint32_t size = 0;            // of the encoded bytes; 0 if there are none
+  uint32_t index = 0;           // for its reader alone, such as which element of the owner
 
   // The owner as a T. Only the reader that set `owner` knows its type.
   template <typename T>
@@ -32,7 +32,7 @@ static_assert(sizeof(Ticket) == 64, "plans of small records are as fast as ticke
 
 // Tickets in order, and one reference to each owner that keeps them valid. A run may be dropped at
 // any moment; nothing else remembers what was planned. One thread at a time.
-class TicketRun final : public Kept {
+class TicketRun final : public RefCounted {
  public:
   TicketRun();
 
@@ -45,7 +45,7 @@ class TicketRun final : public Kept {
   }
   // Keeps an owner for tickets that are added without Add. A mark on the owner says which run kept
   // it last, so that a repeated call for the same owner costs one read of memory.
-  void Keep(Kept* owner) {
+  void Keep(RefCounted* owner) {
     if (owner->last_run_.load(std::memory_order_relaxed) == id_) return;
     kept_.emplace_back(owner);
     owner->last_run_.store(id_, std::memory_order_relaxed);
@@ -56,7 +56,7 @@ class TicketRun final : public Kept {
  private:
   void Dispose() override;
 
-  PooledVector<Ref<Kept>> kept_;
+  PooledVector<Ref<RefCounted>> kept_;
   uint64_t id_;  // new after each Clear, so no owner carries it yet
 };
 

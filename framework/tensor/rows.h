@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "framework/memory/buffer.h"
 #include "framework/tensor/tensor.h"
 
@@ -132,7 +132,7 @@ class Rows {
 };
 
 // Rows that a thread uses for a while, for example for its part of a batch. Pooled.
-class ScratchRows final : public Kept {
+class ScratchRows final : public RefCounted {
  public:
   Rows rows;
 

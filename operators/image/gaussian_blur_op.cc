@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "framework/base/attribute.h"
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "operators/image/byte_images.h"
 #include "operators/image/image_draws.h"
 #include "operators/image/pixels/blur.h"
@@ -65,7 +65,7 @@ OpSchema Schema() {
 }
 
 // A Blur of a pool, so that its memory is used again.
-class PooledBlur final : public Kept {
+class PooledBlur final : public RefCounted {
  public:
   Blur blur;
 

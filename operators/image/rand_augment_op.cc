@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "framework/base/attribute.h"
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "operators/image/byte_images.h"
 #include "operators/image/image_sampling.h"
 #include "operators/image/pixels/affine.h"
@@ -95,7 +95,7 @@ OpSchema Schema() {
 }
 
 // Memory of a pool, which is used again.
-class PooledPixels final : public Kept {
+class PooledPixels final : public RefCounted {
  public:
   std::vector<uint8_t> values;
 

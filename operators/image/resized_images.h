@@ -5,14 +5,14 @@
 
 #include <type_traits>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "operators/image/image_argument.h"
 #include "operators/image/pixels/resample.h"
 
 namespace millhopper {
 
 // A Resampler of a pool, so that its memory is used again.
-class PooledResampler final : public Kept {
+class PooledResampler final : public RefCounted {
  public:
   Resampler resampler;
 

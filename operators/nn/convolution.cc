@@ -21,14 +21,14 @@ struct Run {
 // Calls visit(run) for all columns of a tile, row by row.
 template <typename Visit>
 void ForEachRun(const Convolution& convolution, const Tile& tile, const Visit& visit) {
-  const Window& y = convolution.y;
-  const Window& x = convolution.x;
+  const ImageWindow& y = convolution.y;
+  const ImageWindow& x = convolution.x;
   int64_t column = 0;
   for (int64_t c = 0; c < convolution.group_channels(); ++c) {
     for (int64_t i = 0; i < y.size; ++i) {
       for (int64_t j = 0; j < x.size; ++j) {
-        // Window w takes pixel w * stride + shift of a row; the windows from `low` up to `high`
-        // take one inside the image.
+        // ImageWindow w takes pixel w * stride + shift of a row; the windows from `low` up to
+        // `high` take one inside the image.
         const int64_t shift = j * x.dilation - x.padding;
         const int64_t low = shift >= 0 ? 0 : (x.stride - 1 - shift) / x.stride;
         const int64_t high =
@@ -63,7 +63,7 @@ void CheckChannels(const Dims& input, const Dims& filter, int64_t groups, const 
   }
 }
 
-Window WindowOf(const AttributeMap& attributes, size_t axis, int64_t size) {
+ImageWindow WindowOf(const AttributeMap& attributes, size_t axis, int64_t size) {
   const auto at = [&](const char* name) {
     return static_cast<int64_t>(attributes.Get<std::vector<int32_t>>(name)[axis]);
   };
@@ -74,7 +74,7 @@ Window WindowOf(const AttributeMap& attributes, size_t axis, int64_t size) {
 int64_t CountWindows(const AttributeMap& attributes, size_t axis, int64_t length, int64_t size,
                      const Refusal& refuse) {
   if (length < 0 || size < 0) return -1;
-  const Window window = WindowOf(attributes, axis, size);
+  const ImageWindow window = WindowOf(attributes, axis, size);
   const int64_t count = window.Count(length, false);
   if (count == 0) {
     refuse("Input", StrCat("its ", axis == 0 ? "height" : "width", " and ", 2 * window.padding,

@@ -20,7 +20,7 @@
 #include "framework/program/operator.h"
 #include "framework/tensor/tensor.h"
 #include "operators/math/matrix.h"
-#include "operators/nn/window.h"
+#include "operators/nn/image_window.h"
 
 namespace millhopper {
 
@@ -34,7 +34,7 @@ TensorSpec InferConv2dOutput(const InferContext& context);
 struct Convolution {
   int64_t images, channels, height, width;  // of Input
   int64_t filters, groups;
-  Window y, x;
+  ImageWindow y, x;
   int64_t out_height, out_width;
 
   int64_t group_channels() const { return channels / groups; }

@@ -11,7 +11,7 @@ namespace millhopper {
 namespace {
 
 // The windows along an axis of X; `axis` is 0 for the height.
-Window WindowOf(const AttributeMap& attributes, size_t axis, int64_t length) {
+ImageWindow WindowOf(const AttributeMap& attributes, size_t axis, int64_t length) {
   if (attributes.Get<bool>("global_pooling")) return {length};
   const auto at = [&](const char* name) {
     return static_cast<int64_t>(attributes.Get<std::vector<int32_t>>(name)[axis]);
@@ -23,7 +23,7 @@ int64_t CountWindows(const AttributeMap& attributes, size_t axis, int64_t length
                      const Refusal& refuse) {
   if (attributes.Get<bool>("global_pooling")) return 1;
   if (length < 0) return -1;
-  const Window window = WindowOf(attributes, axis, length);
+  const ImageWindow window = WindowOf(attributes, axis, length);
   const int64_t count = window.Count(length, attributes.Get<bool>("ceil_mode"));
   if (count == 0 || window.padding >= window.size || window.Begin(count - 1) >= length) {
     refuse("X",

@@ -12,7 +12,7 @@
 #include "framework/program/infer_context.h"
 #include "framework/program/operator.h"
 #include "framework/tensor/tensor.h"
-#include "operators/nn/window.h"
+#include "operators/nn/image_window.h"
 
 namespace millhopper {
 
@@ -31,7 +31,7 @@ struct Area {
 // The sizes of one pooling.
 struct Pooling {
   int64_t images, channels, height, width;  // of X
-  Window y, x;
+  ImageWindow y, x;
   int64_t out_height, out_width;
   bool is_max;
   bool exclusive;

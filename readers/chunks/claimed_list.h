@@ -5,7 +5,7 @@
 
 #include <any>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "framework/memory/memory.h"
 #include "framework/reader/file_format.h"
 
@@ -14,7 +14,7 @@ namespace millhopper {
 // Claim takes one, fills it, and stores it as Chunk::claimed. Pooled, so that chunk after chunk
 // uses the same memory.
 template <typename T>
-class ClaimedList final : public Kept {
+class ClaimedList final : public RefCounted {
  public:
   static Ref<ClaimedList> Take() { return Pool<ClaimedList>::Take(); }
   // The values that Claim has stored so.

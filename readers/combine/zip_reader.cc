@@ -24,7 +24,7 @@ std::vector<SlotSpec> Joined(size_t readers, const F& slots_of) {
 }
 
 // Moves the slots of rows into parts, one for each reader, so that each reader loads its own slots.
-class Parts final : public Kept {
+class Parts final : public RefCounted {
  public:
   void Lend(Rows* rows) {
     size_t first = 0;

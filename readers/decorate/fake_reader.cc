@@ -13,7 +13,7 @@
 namespace millhopper {
 
 // The first element: its ticket, and once a thread has loaded it, its tensors.
-class FakeReader::Element final : public Kept {
+class FakeReader::Element final : public RefCounted {
  public:
   TicketRun run;
 

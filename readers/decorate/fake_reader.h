@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "framework/reader/reader.h"
 
 namespace millhopper {

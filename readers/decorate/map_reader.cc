@@ -21,7 +21,7 @@ void Forget(LoDTensor* tensor) {
 }
 
 // The working memory of one call of the function.
-class Workplace final : public Kept {
+class Workplace final : public RefCounted {
  public:
   Rows rows;
   std::vector<LoDTensor> in, out;

@@ -69,7 +69,7 @@ size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots) {
       slot->owner = nullptr;
     }
   } else {
-    Kept* const owner = tickets->owner;
+    RefCounted* const owner = tickets->owner;
     for (; put < most && tickets[put].owner == owner && tickets[put].bytes == nullptr; ++put) {
       slots[put] = last[static_cast<std::ptrdiff_t>(put)];
       *slots[put] = tickets[put];
@@ -123,7 +123,7 @@ void RecordStore::MakeSlot(size_t kind, size_t size) {
 }
 
 void RecordStore::Drop(Ticket* slot) {
-  Kept* const owner = slot->owner;
+  RefCounted* const owner = slot->owner;
   free_[KindOf(*slot)].push_back(slot);
   if (owner != nullptr) owner->Release();
 }

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "framework/memory/buffer.h"
 #include "framework/memory/memory.h"
 #include "framework/reader/ticket.h"
@@ -21,11 +21,11 @@ namespace millhopper {
 // holds only pointers to slots. Put, Drop and NewLease are called by one thread at a time, the
 // planner's. A lease may be dropped by any thread and keeps the store alive, so that tickets
 // outlive the reader's passes. If there is no memory, functions throw and change nothing.
-class RecordStore final : public Kept {
+class RecordStore final : public RefCounted {
  public:
   // The slots of one planned run. They go back together when the lease is dropped; one by one would
   // cost a lock per record.
-  class Lease final : public Kept {
+  class Lease final : public RefCounted {
    public:
     // Makes room for n slots, so that the next n calls of Add cannot fail.
     void MakeRoom(size_t n) {

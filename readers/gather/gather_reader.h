@@ -11,13 +11,13 @@
 #include <memory>
 #include <vector>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "framework/reader/stage_reader.h"
 
 namespace millhopper {
 
 // A loaded element of the reader below. Pooled. Any number of gathered elements may share it.
-class GatheredPart final : public Kept {
+class GatheredPart final : public RefCounted {
  public:
   RecordId id;
   std::vector<LoDTensor> tensors;  // one per slot
@@ -28,7 +28,7 @@ class GatheredPart final : public Kept {
 };
 
 // A future element: steps of elements below, in order. Pooled. It does not change once it is ready.
-class Gathered final : public Kept {
+class Gathered final : public RefCounted {
  public:
   struct Piece {
     Ref<const GatheredPart> part;

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "framework/reader/file_format.h"
 
 namespace millhopper {
 
 // Files of records of one size (FileSource::Records). Numbers count through the files in the order
 // in which they were added. Once all are added, any thread may call what is const.
-class NumberedRecords final : public Kept {
+class NumberedRecords final : public RefCounted {
  public:
   // Throws kInvalidArgument with the file's name if its records cannot be read by themselves, and
   // what FileSource::Records throws.

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "framework/base/kept.h"
 #include "framework/base/permutation.h"
 #include "framework/base/random.h"
+#include "framework/base/ref_counted.h"
 #include "framework/reader/file_reader.h"
 
 namespace millhopper {

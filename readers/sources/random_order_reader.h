@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "framework/base/kept.h"
 #include "framework/base/random.h"
+#include "framework/base/ref_counted.h"
 #include "framework/reader/file_reader.h"
 #include "readers/sources/numbered_records.h"
 

@@ -36,7 +36,7 @@ size_t RecordsIn(size_t bytes, size_t record_bytes, size_t most) {
 
 }  // namespace
 
-class RandomOrderSource::Stretch final : public Kept {
+class RandomOrderSource::Stretch final : public RefCounted {
  public:
   uint64_t first = 0;
   size_t size = 0;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "framework/memory/memory_limit.h"
 #include "tests/chains/chain_generator.h"
 #include "tests/chains/chain_runner.h"

@@ -17,7 +17,7 @@ constexpr int64_t kBlockRecords = 16;
 std::atomic<int64_t> live_blocks{0};
 
 // A few records that lie together, as in a chunk of a file.
-class Block final : public Kept {
+class Block final : public RefCounted {
  public:
   explicit Block(int64_t first) {
     ++live_blocks;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "operators/image/pixels/image.h"
 
 namespace millhopper {
@@ -53,7 +53,7 @@ DecodePart WholeImage(const ImageShape& stored);
 
 // Decodes images, one after another, and uses its memory again. One thread at a time; each thread
 // takes one from the pool for as long as it has images to decode.
-class ImageDecoder final : public Kept {
+class ImageDecoder final : public RefCounted {
  public:
   ImageDecoder();
   ~ImageDecoder() override;

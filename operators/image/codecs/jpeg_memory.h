@@ -12,7 +12,7 @@
 #include <exception>
 #include <vector>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "framework/memory/buffer.h"
 
 namespace millhopper {

@@ -16,7 +16,7 @@
 #include "framework/base/record_id.h"
 #include "framework/tensor/tensor.h"
 #include "python/core/interpreter/causes.h"
-#include "python/core/interpreter/kept_object.h"
+#include "python/core/interpreter/python_ref.h"
 #include "python/core/values/values.h"
 
 namespace millhopper {
@@ -67,7 +67,7 @@ class PythonFunction {
   Names InputNames(size_t slots) const;
 
   const int64_t number_;
-  KeptObject function_;          // guarded by the interpreter
+  PythonRef function_;           // guarded by the interpreter
   mutable RaisedErrors raised_;  // guarded by the interpreter
   const std::string title_;      // "function 'decode' (/home/me/train.py:12)"
   const std::optional<Names> inputs_;

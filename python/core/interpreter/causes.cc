@@ -7,7 +7,7 @@
 
 #include "python/core/interpreter/imports.h"
 #include "python/core/interpreter/interrupt.h"
-#include "python/core/interpreter/kept_object.h"
+#include "python/core/interpreter/python_ref.h"
 #include "python/core/interpreter/text.h"
 
 namespace py = pybind11;
@@ -27,7 +27,7 @@ class ExceptionCause final : public ErrorCause {
   void Forget() const { exception_.Clear(); }
 
  private:
-  mutable KeptObject exception_;  // an error may be dropped by any thread
+  mutable PythonRef exception_;  // an error may be dropped by any thread
 };
 
 const ExceptionCause* From(const std::shared_ptr<const ErrorCause>& cause) {

@@ -19,12 +19,12 @@ thread_local HeldBy held_by = HeldBy::kNobody;
 
 void Hold(HeldBy who) {
   const InterpreterRelease released;
-  ThreadPool::Get().Hold();
+  ThreadPool::Get().Pause();
   held_by = who;
 }
 
 void LetGo() {
-  ThreadPool::Get().LetGo();
+  ThreadPool::Get().Resume();
   held_by = HeldBy::kNobody;
 }
 

@@ -187,9 +187,9 @@ TEST(Job, LeavesItsWaitsForAFork) {
   });
   job->Submit();
   begun.Wait();
-  ThreadPool::Get().Hold();
+  ThreadPool::Get().Pause();
   EXPECT_TRUE(left);
-  ThreadPool::Get().LetGo();
+  ThreadPool::Get().Resume();
   job->Cancel();
 }
 

@@ -22,7 +22,7 @@
 #include "framework/io/compression/byte_stream.h"
 #include "framework/io/file.h"
 #include "framework/io/guarded_pages.h"
-#include "framework/io/kept_mappings.h"
+#include "framework/io/mapping_cache.h"
 #include "tests/bytes.h"
 #include "tests/fakes/memory_files.h"
 #include "tests/testing.h"
@@ -225,18 +225,18 @@ Ref<Mapping> Map(const std::string& path) {
   return Ref<Mapping>(File::Open(path, BufferType::kMmap)->mapping().get());
 }
 
-TEST(KeptMappings, GiveTheSameAgainWithinTheirScope) {
+TEST(MappingCache, GiveTheSameAgainWithinTheirScope) {
   const TempFile temp("file", Content(kPage)), other("other", Content(kPage));
   LetSettle();
-  KeptMappings kept;
+  MappingCache kept;
   const void* first = nullptr;
   {
-    const KeptMappingsScope scope(&kept);
+    const MappingCacheScope scope(&kept);
     const Ref<Mapping> mapping = Map(temp.path());
     first = mapping.get();
     mapping->SetChecked(7);
   }
-  const KeptMappingsScope scope(&kept);
+  const MappingCacheScope scope(&kept);
   const auto again = File::Open(temp.path(), BufferType::kMmap);
   EXPECT_EQ(again->mapping().get(), first);
   EXPECT_TRUE(again->mapping()->IsChecked(7));
@@ -246,14 +246,14 @@ TEST(KeptMappings, GiveTheSameAgainWithinTheirScope) {
   EXPECT_EQ(std::string(bytes, sizeof(bytes)), Content(kPage).substr(100, 5));
   EXPECT_NE(Map(other.path()).get(), first);
   {
-    KeptMappings others;
-    const KeptMappingsScope inner(&others);
+    MappingCache others;
+    const MappingCacheScope inner(&others);
     EXPECT_NE(Map(temp.path()).get(), first);
   }
   EXPECT_EQ(Map(temp.path()).get(), first);
 }
 
-TEST(KeptMappings, AreOfNoFileThatHasChanged) {
+TEST(MappingCache, AreOfNoFileThatHasChanged) {
   const auto changes = {
       +[](const std::string& path) { std::ofstream(path, std::ios::app) << "more"; },
       +[](const std::string& path) {  // with the same size, and the time of the last writing
@@ -271,8 +271,8 @@ TEST(KeptMappings, AreOfNoFileThatHasChanged) {
   for (const auto change : changes) {
     const TempFile temp("file", Content(kPage));
     LetSettle();
-    KeptMappings kept;
-    const KeptMappingsScope scope(&kept);
+    MappingCache kept;
+    const MappingCacheScope scope(&kept);
     const Ref<Mapping> before = Map(temp.path());
     change(temp.path());
     const Ref<Mapping> after = Map(temp.path());
@@ -281,14 +281,14 @@ TEST(KeptMappings, AreOfNoFileThatHasChanged) {
   }
 }
 
-TEST(KeptMappings, AreNotOfAFileThatHasJustChanged) {
+TEST(MappingCache, AreNotOfAFileThatHasJustChanged) {
   using Clock = std::chrono::steady_clock;
   // Repeats where the machine has taken so long that the file has settled.
   for (bool in_time = false; !in_time;) {
     const Clock::time_point begin = Clock::now();
     const TempFile temp("file", Content(kPage));
-    KeptMappings kept;
-    const KeptMappingsScope scope(&kept);
+    MappingCache kept;
+    const MappingCacheScope scope(&kept);
     const Ref<Mapping> before = Map(temp.path());
     in_time = Clock::now() - begin < std::chrono::seconds(1);
     if (!in_time) continue;
@@ -296,38 +296,38 @@ TEST(KeptMappings, AreNotOfAFileThatHasJustChanged) {
   }
 }
 
-TEST(KeptMappings, AreNotMoreThanDescriptorsAllow) {
+TEST(MappingCache, AreNotMoreThanDescriptorsAllow) {
   std::vector<std::unique_ptr<TempFile>> files;
-  for (size_t i = 0; i <= KeptMappings::kMost; ++i) {
+  for (size_t i = 0; i <= MappingCache::kMost; ++i) {
     files.push_back(std::make_unique<TempFile>(StrCat("file", i), Content(kPage)));
   }
   LetSettle();
-  KeptMappings kept;
-  const KeptMappingsScope scope(&kept);
+  MappingCache kept;
+  const MappingCacheScope scope(&kept);
   std::vector<Ref<Mapping>> first;
   for (const auto& file : files) first.push_back(Map(file->path()));
   for (size_t i = 0; i < files.size(); ++i) {
-    EXPECT_EQ(Map(files[i]->path()).get() == first[i].get(), i < KeptMappings::kMost) << i;
+    EXPECT_EQ(Map(files[i]->path()).get() == first[i].get(), i < MappingCache::kMost) << i;
   }
 }
 
 // Those of all readers together.
-TEST(KeptMappings, LeaveTheirRoomToOthers) {
+TEST(MappingCache, LeaveTheirRoomToOthers) {
   const TempFile temp("file", Content(kPage));
   std::vector<std::unique_ptr<TempFile>> files;
-  for (size_t i = 0; i < KeptMappings::kMost; ++i) {
+  for (size_t i = 0; i < MappingCache::kMost; ++i) {
     files.push_back(std::make_unique<TempFile>(StrCat("file", i), Content(kPage)));
   }
   LetSettle();
-  KeptMappings others;
+  MappingCache others;
   const auto is_kept = [&] {
-    const KeptMappingsScope scope(&others);
+    const MappingCacheScope scope(&others);
     const Ref<Mapping> mapping = Map(temp.path());
     return Map(temp.path()).get() == mapping.get();
   };
   {
-    KeptMappings kept;
-    const KeptMappingsScope scope(&kept);
+    MappingCache kept;
+    const MappingCacheScope scope(&kept);
     for (const auto& file : files) Map(file->path());
     EXPECT_FALSE(is_kept());
   }

@@ -8,7 +8,7 @@
 namespace millhopper {
 namespace {
 
-class Counted final : public Kept {
+class Counted final : public RefCounted {
  public:
   explicit Counted(int* alive) : alive_(alive) { ++*alive_; }
 
@@ -17,7 +17,7 @@ class Counted final : public Kept {
   int* const alive_;
 };
 
-Ticket TicketOf(Kept* owner) {
+Ticket TicketOf(RefCounted* owner) {
   Ticket ticket;
   ticket.owner = owner;
   return ticket;

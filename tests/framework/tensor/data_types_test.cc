@@ -18,8 +18,6 @@
 namespace millhopper {
 namespace {
 
-namespace proto = paddle::framework::proto;
-
 TEST(DataTypes, AreThoseOfTheList) {
   std::set<std::string> names;
   for (const DataType type : kDataTypes) {

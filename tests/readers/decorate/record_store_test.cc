@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "framework/memory/memory.h"
 #include "framework/memory/memory_limit.h"
 #include "framework/memory/place.h"
@@ -63,7 +63,7 @@ TEST(RecordStore, SlotsOfOneLeaseMayBeOfAllKinds) {
 }
 
 TEST(RecordStore, GivesBackTheOwnersOfWhatIsDropped) {
-  struct Owner final : Kept {};
+  struct Owner final : RefCounted {};
   const Ref<Owner> owners[] = {Ref<Owner>(new Owner), Ref<Owner>(new Owner)};
   const Ref<RecordStore> store(new RecordStore);
   constexpr size_t kElements = 100;
@@ -88,7 +88,7 @@ TEST(RecordStore, GivesBackTheOwnersOfWhatIsDropped) {
 }
 
 TEST(RecordStore, StoresAllOrNothing) {
-  struct Owner final : Kept {};
+  struct Owner final : RefCounted {};
   const Ref<Owner> owner(new Owner);
   const Ref<RecordStore> store(new RecordStore);
   constexpr size_t kElements = 200;
@@ -114,7 +114,7 @@ TEST(RecordStore, StoresAllOrNothing) {
 }
 
 TEST(RecordStore, CountsTheBytesThatAnElementKeepsInMemory) {
-  struct Owner final : Kept {};
+  struct Owner final : RefCounted {};
   const Ref<Owner> owner(new Owner);
   const std::string record(1000, 'r');
   Ticket mapped;  // its bytes are those of a file

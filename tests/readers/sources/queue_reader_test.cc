@@ -113,8 +113,8 @@ TEST(QueueReader, KeepsNoWorkerWaiting) {
       std::make_unique<BatchReader>(Reading(queue), 4, false, BatchMode::kConcat), Place(), 3);
   for (int64_t i = 0; i < 6; ++i) queue->Push(0, Of(i));
   EXPECT_EQ(ReadSome(&reader, 1).size(), 1u);
-  ThreadPool::Get().Hold();  // returns, because no job runs for ever
-  ThreadPool::Get().LetGo();
+  ThreadPool::Get().Pause();  // returns, because no job runs for ever
+  ThreadPool::Get().Resume();
   reader.ReInit();
   for (int64_t i = 0; i < 6; ++i) queue->Push(queue->generation(), Of(i));
   queue->Close(queue->generation());

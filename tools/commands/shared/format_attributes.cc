@@ -14,8 +14,6 @@
 namespace millhopper {
 namespace {
 
-namespace proto = paddle::framework::proto;
-
 const AttributeSchema& SchemaOf(const FormatSchema& format, const std::string& name) {
   std::vector<std::string> names;
   for (const AttributeSchema& schema : format.attributes) {

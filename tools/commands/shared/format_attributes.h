@@ -17,7 +17,7 @@ namespace millhopper {
 AttributeMap AttributesOfFlags(const FormatSchema& format, const std::vector<std::string>& texts);
 
 // Gives such attributes to the operator that reads the files.
-void SetAttributes(const AttributeMap& attributes, paddle::framework::proto::OpDesc* op);
+void SetAttributes(const AttributeMap& attributes, millhopper::proto::OpDesc* op);
 
 }  // namespace millhopper
 

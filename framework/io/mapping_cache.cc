@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/io/kept_mappings.h"
+#include "framework/io/mapping_cache.h"
 
 #include <unistd.h>
 
@@ -9,12 +9,12 @@
 namespace millhopper {
 namespace {
 
-thread_local KeptMappings* scope = nullptr;
+thread_local MappingCache* scope = nullptr;
 std::atomic<size_t> kept_in_process{0};
 
 }  // namespace
 
-Ref<Mapping> KeptMappings::Open(const std::string& path, int descriptor,
+Ref<Mapping> MappingCache::Open(const std::string& path, int descriptor,
                                 const struct stat& status) {
   if (scope == nullptr) return Ref<Mapping>(new Mapping(path, descriptor, status));
   std::map<std::string, Ref<Mapping>>& kept = scope->mappings_;
@@ -36,11 +36,11 @@ Ref<Mapping> KeptMappings::Open(const std::string& path, int descriptor,
   return mapping;
 }
 
-KeptMappings::~KeptMappings() { kept_in_process -= mappings_.size(); }
+MappingCache::~MappingCache() { kept_in_process -= mappings_.size(); }
 
-KeptMappingsScope::KeptMappingsScope(KeptMappings* mappings)
+MappingCacheScope::MappingCacheScope(MappingCache* mappings)
     : before_(std::exchange(scope, mappings)) {}
 
-KeptMappingsScope::~KeptMappingsScope() { scope = before_; }
+MappingCacheScope::~MappingCacheScope() { scope = before_; }
 
 }  // namespace millhopper

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 
 namespace millhopper {
 namespace {

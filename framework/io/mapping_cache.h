@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mappings that outlive a pass, because to find the pages of a file takes longer than to copy them.
-#ifndef MILLHOPPER_FRAMEWORK_IO_KEPT_MAPPINGS_H_
-#define MILLHOPPER_FRAMEWORK_IO_KEPT_MAPPINGS_H_
+#ifndef MILLHOPPER_FRAMEWORK_IO_MAPPING_CACHE_H_
+#define MILLHOPPER_FRAMEWORK_IO_MAPPING_CACHE_H_
 
 #include <sys/stat.h>
 
@@ -9,21 +9,21 @@
 #include <map>
 #include <string>
 
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 #include "framework/io/mapping.h"
 
 namespace millhopper {
 
 // The mappings of one reader's files. One thread at a time.
-class KeptMappings {
+class MappingCache {
  public:
   // How many are kept in a process. Each has a descriptor, of which many systems allow 1024.
   static constexpr size_t kMost = 64;
 
-  KeptMappings() = default;
-  ~KeptMappings();
-  KeptMappings(const KeptMappings&) = delete;
-  KeptMappings& operator=(const KeptMappings&) = delete;
+  MappingCache() = default;
+  ~MappingCache();
+  MappingCache(const MappingCache&) = delete;
+  MappingCache& operator=(const MappingCache&) = delete;
 
   // A mapping of an open file: the one that the innermost scope of the calling thread has kept, if
   // it is of this file, unchanged; else a new one, which the scope keeps if there are not too many.
@@ -35,17 +35,17 @@ class KeptMappings {
 };
 
 // Within its life, files that the calling thread maps are kept here. Scopes nest.
-class KeptMappingsScope {
+class MappingCacheScope {
  public:
-  explicit KeptMappingsScope(KeptMappings* mappings);
-  ~KeptMappingsScope();
-  KeptMappingsScope(const KeptMappingsScope&) = delete;
-  KeptMappingsScope& operator=(const KeptMappingsScope&) = delete;
+  explicit MappingCacheScope(MappingCache* mappings);
+  ~MappingCacheScope();
+  MappingCacheScope(const MappingCacheScope&) = delete;
+  MappingCacheScope& operator=(const MappingCacheScope&) = delete;
 
  private:
-  KeptMappings* const before_;
+  MappingCache* const before_;
 };
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_FRAMEWORK_IO_KEPT_MAPPINGS_H_
+#endif  // MILLHOPPER_FRAMEWORK_IO_MAPPING_CACHE_H_

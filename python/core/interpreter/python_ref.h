@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // References to Python objects for threads that do not hold the interpreter.
-#ifndef MILLHOPPER_PYTHON_CORE_INTERPRETER_KEPT_OBJECT_H_
-#define MILLHOPPER_PYTHON_CORE_INTERPRETER_KEPT_OBJECT_H_
+#ifndef MILLHOPPER_PYTHON_CORE_INTERPRETER_PYTHON_REF_H_
+#define MILLHOPPER_PYTHON_CORE_INTERPRETER_PYTHON_REF_H_
 
 #include <pybind11/pybind11.h>
 
@@ -12,10 +12,10 @@ namespace millhopper {
 
 // A reference that any thread may copy and drop, also when the interpreter is gone. After the last
 // copy is dropped, the object is released when Python runs next.
-class KeptObject {
+class PythonRef {
  public:
   // The caller holds the interpreter, also for get(), Clear() and Visit().
-  explicit KeptObject(const pybind11::object& object)
+  explicit PythonRef(const pybind11::object& object)
       : object_(object.ptr()), kept_(Borrow(nullptr, 0, object)) {}
   pybind11::object get() const { return pybind11::reinterpret_borrow<pybind11::object>(object_); }
   // Releases the object; get() returns null afterwards.
@@ -23,7 +23,7 @@ class KeptObject {
     object_ = nullptr;
     kept_ = Ref<Buffer>();
   }
-  // Shows the object to Python's collector. Only for a KeptObject that has no copies.
+  // Shows the object to Python's collector. Only for a PythonRef that has no copies.
   int Visit(visitproc visit, void* arg) const {
     return object_ == nullptr ? 0 : visit(object_, arg);
   }
@@ -35,4 +35,4 @@ class KeptObject {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_PYTHON_CORE_INTERPRETER_KEPT_OBJECT_H_
+#endif  // MILLHOPPER_PYTHON_CORE_INTERPRETER_PYTHON_REF_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/base/kept.h"
+#include "framework/base/ref_counted.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace millhopper {
 namespace {
 
-class Counted final : public Kept {
+class Counted final : public RefCounted {
  public:
   explicit Counted(int* alive) : alive_(alive) { ++*alive_; }
 
@@ -42,7 +42,7 @@ TEST(Ref, MayBeAssignedToItself) {
   EXPECT_TRUE(ref->HasOneReference());
 }
 
-class Pooled final : public Kept {
+class Pooled final : public RefCounted {
  public:
   int value = 0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows that slide over the last two axes of images [N, C, H, W], in convolutions and poolings.
-#ifndef MILLHOPPER_OPERATORS_NN_WINDOW_H_
-#define MILLHOPPER_OPERATORS_NN_WINDOW_H_
+#ifndef MILLHOPPER_OPERATORS_NN_IMAGE_WINDOW_H_
+#define MILLHOPPER_OPERATORS_NN_IMAGE_WINDOW_H_
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,7 @@
 namespace millhopper {
 
 // The windows along one axis.
-struct Window {
+struct ImageWindow {
   int64_t size = 1;      // values of a window
   int64_t stride = 1;    // from one window to the next
   int64_t padding = 0;   // places in front of the axis, and as many after it
@@ -55,4 +55,4 @@ inline Refusal RefusalOf(const OpContext& context) {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_OPERATORS_NN_WINDOW_H_
+#endif  // MILLHOPPER_OPERATORS_NN_IMAGE_WINDOW_H_

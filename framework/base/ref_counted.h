@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reference-counted things that planned tickets point into, and pools that use them again.
-#ifndef MILLHOPPER_FRAMEWORK_BASE_KEPT_H_
-#define MILLHOPPER_FRAMEWORK_BASE_KEPT_H_
+#ifndef MILLHOPPER_FRAMEWORK_BASE_REF_COUNTED_H_
+#define MILLHOPPER_FRAMEWORK_BASE_REF_COUNTED_H_
 
 #include <algorithm>
 #include <atomic>
@@ -15,24 +15,24 @@ namespace millhopper {
 
 // Something that must outlive what points into it: a chunk of a file, a buffer, a run of tickets.
 // The count is atomic; the last Release, on any thread, disposes of the object.
-class Kept {
+class RefCounted {
  public:
-  Kept() = default;
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
 
   // Adds n references.
   void Retain(int n = 1) const { references_.fetch_add(n, std::memory_order_relaxed); }
   void Release() const {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      const_cast<Kept*>(this)->Dispose();
+      const_cast<RefCounted*>(this)->Dispose();
     }
   }
   // True if the caller holds the only reference, so that no other thread can see a change.
   bool HasOneReference() const { return references_.load(std::memory_order_acquire) == 1; }
 
  protected:
-  virtual ~Kept() = default;
+  virtual ~RefCounted() = default;
   // Called when the last reference is gone. Pooled kinds return themselves to their pool. Must not
   // throw.
   virtual void Dispose() { delete this; }
@@ -44,7 +44,7 @@ class Kept {
   std::atomic<uint64_t> last_run_{0};
 };
 
-// An owning pointer to something Kept.
+// An owning pointer to something RefCounted.
 template <typename T>
 class Ref {
  public:
@@ -81,8 +81,8 @@ void AddPool(void (*drop_idle)());
 }  // namespace internal
 
 // Objects of one type that are used again and again with the memory that they have gathered, so
-// that the steady state allocates nothing. T derives from Kept, is default-constructible, and its
-// Dispose clears it and calls Pool<T>::Give(this). Any thread.
+// that the steady state allocates nothing. T derives from RefCounted, is default-constructible, and
+// its Dispose clears it and calls Pool<T>::Give(this). Any thread.
 template <typename T>
 class Pool {
  public:
@@ -156,4 +156,4 @@ class Pool {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_FRAMEWORK_BASE_KEPT_H_
+#endif  // MILLHOPPER_FRAMEWORK_BASE_REF_COUNTED_H_

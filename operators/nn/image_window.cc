@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operators/nn/window.h"
+#include "operators/nn/image_window.h"
 
 #include <utility>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace millhopper {
 
-int64_t Window::Count(int64_t length, bool ceil) const {
+int64_t ImageWindow::Count(int64_t length, bool ceil) const {
   const int64_t room = length + 2 * padding - extent();
   if (room < 0) return 0;
   return (ceil ? room + stride - 1 : room) / stride + 1;
