@@ -23,7 +23,7 @@ std::vector<SlotSpec> SlotsOf(const std::vector<ArrayColumn>& columns) {
 
 ArrayReader::ArrayReader(std::vector<ArrayColumn> columns, uint64_t rows,
                          const std::optional<RandomKey>& key)
-    : IndexReader(rows, key, SlotsOf(columns)), columns_(std::move(columns)) {}
+    : RangeReader(rows, key, SlotsOf(columns)), columns_(std::move(columns)) {}
 
 void ArrayReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t slot = 0; slot < columns_.size(); ++slot) {

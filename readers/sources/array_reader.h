@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "framework/memory/memory.h"
-#include "readers/sources/index_reader.h"
+#include "readers/sources/range_reader.h"
 
 namespace millhopper {
 
@@ -24,7 +24,7 @@ struct ArrayColumn {
 };
 
 // An element is a row of each array, [1, row...]. Rows are copied once, into the batch.
-class ArrayReader final : public IndexReader {
+class ArrayReader final : public RangeReader {
  public:
   // Each column has `rows` rows. `key` is the one that decides the order; without it, the order is
   // that of the arrays. Throws kInvalidArgument without columns, and for more values than there may

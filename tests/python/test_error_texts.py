@@ -29,7 +29,7 @@ def lines(tmp_path: Path, *texts: str) -> millhopper.Reader:
 
 @pytest.fixture
 def numbers() -> millhopper.Reader:
-    return millhopper.Reader.create("create_index_reader", count=3, names=["n"])
+    return millhopper.Reader.create("create_range_reader", count=3, names=["n"])
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_every_library_of_the_core_has_a_package() -> None:
 
 
 def test_a_flat_sequence_is_an_element_of_one_level() -> None:
-    reader = millhopper.Reader.create("create_index_reader", count=4, names=["n"]).map(
+    reader = millhopper.Reader.create("create_range_reader", count=4, names=["n"]).map(
         lambda e: {"tokens": np.arange(int(e["n"][0]))}, slots={"tokens": ("int64", [-1], 1)}
     )
     (batch,) = reader.batch(4)

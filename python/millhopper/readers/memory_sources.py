@@ -255,7 +255,7 @@ def indices(
 ) -> AnyReader:
     """A reader of the numbers 0 to ``count - 1``, in the slot ``index``."""
     attributes = {"count": count, "shuffle_records": shuffle, "reshuffle": reshuffle}
-    return cls._source("create_index_reader", name, attributes, ["index"], seed=seed)
+    return cls._source("create_range_reader", name, attributes, ["index"], seed=seed)
 
 
 def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -16,7 +16,7 @@
 #include "framework/io/file_system.h"
 #include "framework/io/output_file.h"
 #include "proto/checkpoint.pb.h"
-#include "readers/sources/index_reader.h"
+#include "readers/sources/range_reader.h"
 #include "tests/fakes/memory_files.h"
 #include "tests/files/record_files.h"
 #include "tests/testing.h"
@@ -31,7 +31,7 @@ Checkpoint Some(uint64_t step = 7) {
   checkpoint.tensors["w"] = MakeTensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}, {{0, 1, 2}});
   checkpoint.tensors["\xff none"] = MakeTensor<int64_t>({0, 4}, {});
   checkpoint.tensors["yes"] = MakeTensor<uint8_t>({1}, {1});
-  checkpoint.positions.emplace("files", IndexReader(5, std::nullopt).Save());
+  checkpoint.positions.emplace("files", RangeReader(5, std::nullopt).Save());
   return checkpoint;
 }
 

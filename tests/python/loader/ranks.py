@@ -21,7 +21,7 @@ BATCH = 8
 
 
 def reader_of(size: int) -> millhopper.Reader:
-    return millhopper.Reader.create("create_index_reader", count=size, names=["index"])
+    return millhopper.Reader.create("create_range_reader", count=size, names=["index"])
 
 
 def loader_of(size: int, of_data_set: bool, **keywords: Any) -> millhopper.DataLoader:

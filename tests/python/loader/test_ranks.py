@@ -118,7 +118,7 @@ def test_the_rank_comes_later_where_lightning_has_started_the_process(
 def test_parts_that_end_together(tmp_path: Path, shards: int) -> None:
     """torch.utils.data.DistributedSampler's rule, for all sizes of a source."""
     for records in range(131):
-        source = millhopper.Reader.create("create_index_reader", count=records, names=["n"])
+        source = millhopper.Reader.create("create_range_reader", count=records, names=["n"])
         rounds = -(-records // shards)
         padded = [i % records for i in range(rounds * shards)]
         dropped = list(range(records // shards * shards))
@@ -140,7 +140,7 @@ def test_a_length_that_is_not_known_beforehand(tmp_path: Path) -> None:
 
 
 def test_batches_in_front_of_shards_are_dealt_as_they_are() -> None:
-    source = millhopper.Reader.create("create_index_reader", count=11, names=["n"])
+    source = millhopper.Reader.create("create_range_reader", count=11, names=["n"])
     below = [list(source.shard(2, i, even="pad").batch(3)) for i in range(2)]
     assert [[len(batch["n"]) for batch in part] for part in below] == [[3, 3]] * 2
     above = [list(source.batch(3).shard(2, i, even="pad")) for i in range(2)]
@@ -148,7 +148,7 @@ def test_batches_in_front_of_shards_are_dealt_as_they_are() -> None:
 
 
 def test_what_cannot_be_even_is_refused() -> None:
-    source = millhopper.Reader.create("create_index_reader", count=11)
+    source = millhopper.Reader.create("create_range_reader", count=11)
     with pytest.raises(millhopper.Error, match="attribute 'even' is 'fair'"):
         source.shard(2, 0, even="fair")
     with pytest.raises(millhopper.Error, match='they cannot be made even: use by: "record"'):

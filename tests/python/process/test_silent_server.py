@@ -100,7 +100,7 @@ def tick():
         ticks.append(time.monotonic())
 threading.Thread(target=tick, daemon=True).start()
 lines = lambda: Reader.open_files("text:" + url, names=["line"])
-numbers = lambda: Reader.create("create_index_reader", count=5000, names=["x"])
+numbers = lambda: Reader.create("create_range_reader", count=5000, names=["x"])
 def run():
     print("begun", flush=True)
 """
@@ -136,7 +136,7 @@ WAITS: dict[str, tuple[Moment, str]] = {
     ),
     "passes without elements": (
         "accept",
-        "list(Reader.create('create_index_reader', count=1, names=['x'])"
+        "list(Reader.create('create_range_reader', count=1, names=['x'])"
         ".batch(2, drop_last=True).repeat(2**31 - 1))",
     ),
     "cache": ("answer", "millhopper.set_cache(sys.argv[3] + '.cache'); list(lines().batch(100))"),

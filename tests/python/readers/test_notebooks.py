@@ -193,9 +193,9 @@ def test_names_that_are_none_are_refused() -> None:
     with pytest.raises(TypeError, match="^show takes a batch; 3 is no name of a slot"):
         millhopper.show({3: np.zeros(2)})  # type: ignore[dict-item]
     assert batch_html({3: np.zeros(2)}) is None
-    program = millhopper.Reader.create("create_index_reader", count=2).to_text()
+    program = millhopper.Reader.create("create_range_reader", count=2).to_text()
     view = millhopper.Reader(program, names=["a", "b"])._repr_html_()
-    assert "2 names for a reader of 1 slots" in view and "create_index_reader" in view
+    assert "2 names for a reader of 1 slots" in view and "create_range_reader" in view
 
 
 @pytest.fixture
@@ -334,7 +334,7 @@ def test_ctrl_c_in_the_kernel() -> None:
 
         CELL = '''
         import millhopper
-        numbers = millhopper.Reader.create("create_index_reader", count=10**15)
+        numbers = millhopper.Reader.create("create_range_reader", count=10**15)
         print("begun", flush=True)
         for batch in numbers.batch(64).double_buffer():
             pass

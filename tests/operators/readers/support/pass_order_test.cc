@@ -53,7 +53,7 @@ TEST(PassOrder, IsAWarningWhereEachPassHasAnother) {
     files.attributes.emplace_back(attribute, value);
     return files;
   };
-  const Below numbers = {"create_index_reader",
+  const Below numbers = {"create_range_reader",
                          {{"count", "i: 9"}, {"shuffle_records", "b: true"}}};
   for (const std::vector<Below>& readers :
        std::vector<std::vector<Below>>{{kFiles, kShuffled},
@@ -96,7 +96,7 @@ TEST(PassOrder, IsNoWarningWhereAllPassesAreAlike) {
                                        {kFiles, same},
                                        {files, same},
                                        {kFiles, kShuffled, cached},
-                                       {{"create_index_reader", {{"count", "i: 9"}}}}}) {
+                                       {{"create_range_reader", {{"count", "i: 9"}}}}}) {
     EXPECT_TRUE(Warnings(readers).empty());
   }
   EXPECT_TRUE(Warnings({kFiles, kShuffled}, "i: 0").empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "readers/sources/index_reader.h"
+#include "readers/sources/range_reader.h"
 
 #include <cstring>
 #include <utility>
@@ -18,21 +18,21 @@ std::vector<SlotSpec> OneNumber() {
 
 }  // namespace
 
-IndexReader::IndexReader(uint64_t count, const std::optional<RandomKey>& key)
-    : IndexReader(count, key, OneNumber()) {}
+RangeReader::RangeReader(uint64_t count, const std::optional<RandomKey>& key)
+    : RangeReader(count, key, OneNumber()) {}
 
-IndexReader::IndexReader(uint64_t count, const std::optional<RandomKey>& key,
+RangeReader::RangeReader(uint64_t count, const std::optional<RandomKey>& key,
                          std::vector<SlotSpec> slots)
     : ReaderBase(std::move(slots)), count_(count), key_(key) {}
 
-void IndexReader::PlanNext(size_t n, TicketRun* run) {
+void RangeReader::PlanNext(size_t n, TicketRun* run) {
   if (key_ && !order_) order_.emplace(count_, *key_, pass_);
   for (; n > 0 && next_ < count_; --n, ++next_) {
     run->Add(TicketOf(pass_, next_, order_ ? (*order_)[next_] : next_));
   }
 }
 
-Ticket IndexReader::TicketOf(uint64_t pass, uint64_t place, uint64_t number) {
+Ticket RangeReader::TicketOf(uint64_t pass, uint64_t place, uint64_t number) {
   Ticket ticket;
   ticket.id.pass = pass;
   ticket.id.sample = place;
@@ -40,36 +40,36 @@ Ticket IndexReader::TicketOf(uint64_t pass, uint64_t place, uint64_t number) {
   return ticket;
 }
 
-void IndexReader::Rewind(uint64_t pass) {
+void RangeReader::Rewind(uint64_t pass) {
   pass_ = pass;
   next_ = 0;
   order_.reset();
 }
 
-void IndexReader::SaveState(ReaderState* state) const {
+void RangeReader::SaveState(ReaderState* state) const {
   state->Setting("count", count_);
   if (key_) state->Setting("random_key", key_->Bits(0, 0));
   state->Set("pass", pass_);
   state->Set("next", next_);
 }
 
-void IndexReader::RestoreState(const ReaderState& state) {
+void RangeReader::RestoreState(const ReaderState& state) {
   pass_ = state.Get("pass");
   next_ = state.Get("next", count_);
 }
 
-void IndexReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+void RangeReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
   names->AddRecords(tickets, n);
 }
 
-void IndexReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+void RangeReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
   const std::vector<uint64_t> numbers = NumbersAgain(names, count_, key_, origin());
   for (size_t i = 0; i < numbers.size(); ++i) {
     take(i, TicketOf(names.records[i].pass, names.records[i].sample, numbers[i]));
   }
 }
 
-void IndexReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
+void RangeReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   char* place = rows->Append(0, n);
   for (size_t i = 0; i < n; ++i) {
     const auto number = static_cast<int64_t>(NumberOf(tickets[i]));

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// create_index_reader: the numbers from 0 on, in order or shuffled.
+// create_range_reader: the numbers from 0 on, in order or shuffled.
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "framework/program/infer_context.h"
 #include "operators/readers/support/reader_creation.h"
-#include "readers/sources/index_reader.h"
+#include "readers/sources/range_reader.h"
 
 namespace millhopper {
 namespace {
 
-OpSchema IndexSchema() {
+OpSchema RangeSchema() {
   return ReaderCreationSchema("Yields the numbers 0, 1 ... count - 1, each as int64 [1].")
       .Attr(AttributeSchema("count", int64_t{}, "how many").Required().AtLeast(0))
       .Attr({"shuffle_records", false,
@@ -29,14 +29,14 @@ OpSchema IndexSchema() {
       });
 }
 
-void CreateIndexReader(OpContext& context) {
+void CreateRangeReader(OpContext& context) {
   std::optional<RandomKey> key;
   if (context.Attr<bool>("shuffle_records")) key = OrderKeyOf(context);
-  StoreReader(context, std::make_unique<IndexReader>(
+  StoreReader(context, std::make_unique<RangeReader>(
                            static_cast<uint64_t>(context.Attr<int64_t>("count")), key));
 }
 
-REGISTER_OPERATOR(create_index_reader, IndexSchema, CreateIndexReader);
+REGISTER_OPERATOR(create_range_reader, RangeSchema, CreateRangeReader);
 
 }  // namespace
 }  // namespace millhopper

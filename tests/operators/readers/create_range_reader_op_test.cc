@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator create_index_reader.
+// The operator create_range_reader.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 std::string Make(const AttributeTexts& attributes) {
   return BlockText(
       0, -1,
-      {ReaderText("out"), OpText("create_index_reader", {}, {{"Out", {"out"}}}, attributes)});
+      {ReaderText("out"), OpText("create_range_reader", {}, {{"Out", {"out"}}}, attributes)});
 }
 
 // The numbers of the next pass.
@@ -39,7 +39,7 @@ std::vector<int64_t> Counted(int64_t count) {
   return numbers;
 }
 
-TEST(CreateIndexReaderOp, Counts) {
+TEST(CreateRangeReaderOp, Counts) {
   for (const int64_t count : {0, 1, 130}) {
     ProgramRunner runner;
     runner.Startup(Make({{"count", StrCat("i: ", count)}}));
@@ -50,7 +50,7 @@ TEST(CreateIndexReaderOp, Counts) {
   }
 }
 
-TEST(CreateIndexReaderOp, ShufflesEachPassInAnOrderOfItsOwn) {
+TEST(CreateRangeReaderOp, ShufflesEachPassInAnOrderOfItsOwn) {
   for (const int64_t count : {0, 1, 130, 5000}) {  // a list up to 4096, then a permutation
     ProgramRunner runner;
     runner.Startup(Make({{"count", StrCat("i: ", count)}, {"shuffle_records", "b: true"}}));
@@ -71,7 +71,7 @@ TEST(CreateIndexReaderOp, ShufflesEachPassInAnOrderOfItsOwn) {
   }
 }
 
-TEST(CreateIndexReaderOp, RefusesWrongAttributesWhenChecked) {
+TEST(CreateRangeReaderOp, RefusesWrongAttributesWhenChecked) {
   ProgramRunner runner;
   runner.ExpectProblem(Make({{"count", "i: -1"}}),
                        "attribute 'count' is -1; it must be at least 0");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Yields the numbers from 0 on, in order or shuffled: the source for whatever is found by number.
-#ifndef MILLHOPPER_READERS_SOURCES_INDEX_READER_H_
-#define MILLHOPPER_READERS_SOURCES_INDEX_READER_H_
+#ifndef MILLHOPPER_READERS_SOURCES_RANGE_READER_H_
+#define MILLHOPPER_READERS_SOURCES_RANGE_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace millhopper {
 // The numbers 0, 1 ... count - 1, each as int64 [1] and once in a pass. Shuffled, their order is
 // Permutation(count, key, pass), which takes no memory for numbers that wait. The name of an
 // element has its place in the order as sample, and its number in place of the chunk's.
-class IndexReader : public ReaderBase {
+class RangeReader : public ReaderBase {
  public:
   // `key` is the one that decides the order; without it, the order is that of the numbers.
-  IndexReader(uint64_t count, const std::optional<RandomKey>& key);
+  RangeReader(uint64_t count, const std::optional<RandomKey>& key);
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   std::optional<uint64_t> PassLength() const final { return count_; }
@@ -30,7 +30,7 @@ class IndexReader : public ReaderBase {
 
  protected:
   // For a reader whose elements are found by number and have these slots.
-  IndexReader(uint64_t count, const std::optional<RandomKey>& key, std::vector<SlotSpec> slots);
+  RangeReader(uint64_t count, const std::optional<RandomKey>& key, std::vector<SlotSpec> slots);
   static uint64_t NumberOf(const Ticket& ticket) { return ticket.id.chunk; }
 
  private:
@@ -50,4 +50,4 @@ class IndexReader : public ReaderBase {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_READERS_SOURCES_INDEX_READER_H_
+#endif  // MILLHOPPER_READERS_SOURCES_RANGE_READER_H_
