@@ -70,7 +70,7 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
   // or it was read so before.
   bool IsRead() REQUIRES(use) { return own != nullptr || Above().empty(); }
   // The holder goes away, or takes another reader.
-  void LetGo() EXCLUDES(use) {
+  void Leave() EXCLUDES(use) {
     const MutexLock lock(&use);  // ReInit of a reader below may be at work here
     has_holder = false;
     own.reset();

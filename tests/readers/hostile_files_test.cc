@@ -210,7 +210,7 @@ TEST(HostileFiles, ThatMayNotBeReadAreNamed) {
   EXPECT_EQ(ReadSome(reader.get(), 2).size(), 1u);
 }
 
-// What is a FIFO from the beginning is read, see read_once_test.cc.
+// What is a FIFO from the beginning is read, see read_once_test.threaded.cc.
 TEST(HostileFiles, ThatAreNoFilesAreRefusedWithoutWaiting) {
   const std::string folder = NewFolder("kinds");
   const std::string loop = folder + "/loop.recordio";

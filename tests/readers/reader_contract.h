@@ -4,7 +4,7 @@
 //   INSTANTIATE_TEST_SUITE_P(Mine, ReaderContract, WithPools({{"my_reader", MakeMyReader}}),
 //                            NameOfCase);
 //
-// in any test that includes this header; see readers/contract_test.cc.
+// in any test that includes this header; see readers/contract_test.parser.threaded.cc.
 #ifndef MILLHOPPER_TESTS_READERS_READER_CONTRACT_H_
 #define MILLHOPPER_TESTS_READERS_READER_CONTRACT_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tar archives in WebDataset's form: records, fields, limits, damage, and the real files with known
-// truth. tar_member_test.cc has the headers.
+// truth. tar_member_test.parser.cc has the headers.
 #include <gtest/gtest.h>
 
 #include <cstdint>

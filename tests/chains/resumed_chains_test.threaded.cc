@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random chains that are saved at random places and resumed yield what they yield without that.
-// MILLHOPPER_CHAIN_CASES and MILLHOPPER_CHAIN_SEED as in random_chains_test.cc.
+// MILLHOPPER_CHAIN_CASES and MILLHOPPER_CHAIN_SEED as in random_chains_test.threaded.cc.
 #include <gtest/gtest.h>
 
 #include <string>

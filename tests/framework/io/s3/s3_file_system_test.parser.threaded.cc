@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Object stores: who asks, what there is, what a refusal means. What networks do to transfers is
-// tested in http_file_system_test.cc, for both protocols.
+// tested in http_file_system_test.parser.threaded.cc, for both protocols.
 #include <gtest/gtest.h>
 
 #include <algorithm>
