@@ -48,7 +48,7 @@ bool IsIn(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The operators that lead to a loop, the innermost first (RunState::go_on). None
+// The operators that lead to a loop, the innermost first (RunState::resume_at). None
 // if there is no such loop, or if it is within an operator that a run cannot go on in.
 std::vector<OperatorNumber> WayTo(const Program& program, const OperatorNumber& loop) {
   const proto::ProgramDesc& desc = program.desc();
@@ -135,8 +135,8 @@ void RunCheckpoints::Run(const std::shared_ptr<const Program>& program, Prepared
   std::vector<OperatorNumber> way = WayTo(*program, place);
   Require(number == Number(*from_, kProgram) && !way.empty(),
           "this is no checkpoint of a run: it was saved at no loop of ", program->name());
-  prepared->GoOn(std::move(way));
-  if (from_) Throw(ErrorCode::kInternal, "a loop of ", program->name(), " did not go on");
+  prepared->ResumeAt(std::move(way));
+  if (from_) Throw(ErrorCode::kInternal, "a loop of ", program->name(), " did not continue");
 }
 
 void RunCheckpoints::BetweenSteps(OpContext& loop) {
@@ -165,7 +165,7 @@ Checkpoint RunCheckpoints::Take(OpContext& loop) const {
   const size_t number = programs_.size();
   const OperatorNumber place = NumberOf(*running.program, loop.desc());
   Require(!WayTo(*running.program, place).empty(),
-          "the run cannot be saved: this loop is within a block in which no run can go on");
+          "the run cannot be saved: this loop is within a block in which no run can continue");
   Checkpoint checkpoint;
   checkpoint.settings = settings_;
   for (size_t i = 0; i < number; ++i) {

@@ -192,16 +192,16 @@ int LocalFile::OpenOrThrow(const std::string& path) {
 bool LocalFile::ReadAll(const std::string& path, uint64_t size, char* out) {
   const int descriptor = OpenOrThrow(path);
   struct stat status;
-  bool goes_on = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-                 static_cast<uint64_t>(status.st_size) == size && !MayBeMadeUp(status);
+  bool more = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+              static_cast<uint64_t>(status.st_size) == size && !MayBeMadeUp(status);
   int problem = 0;
   size_t done = 0;
-  while (goes_on && done < size) {
+  while (more && done < size) {
     const ssize_t got = ::pread(descriptor, out + done, std::min(size - done, kMostAtOnce),
                                 static_cast<off_t>(done));
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0) problem = errno;
-    goes_on = got > 0;
+    more = got > 0;
     done += static_cast<size_t>(std::max<ssize_t>(got, 0));
   }
   ::close(descriptor);
@@ -210,7 +210,7 @@ bool LocalFile::ReadAll(const std::string& path, uint64_t size, char* out) {
     errno = problem;
     ThrowCannotRead(path, done);
   }
-  return goes_on;
+  return more;
 }
 
 LocalFile::LocalFile(const std::string& path, BufferType buffer_type) : LocalFile(path, -1) {

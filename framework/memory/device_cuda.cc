@@ -148,7 +148,7 @@ class CudaDevice final : public Device {
     CheckCuda(cudaEventRecord(event->get(), stream()), "cudaEventRecord");
     return event;
   }
-  std::shared_ptr<DeviceEvent> EventBehindAll() override {
+  std::shared_ptr<DeviceEvent> EventAfterAll() override {
     const CurrentDevice current(index_);
     if (!ContextEvents::exist()) return std::make_shared<IdleDevice>(index_);
     auto event = std::make_shared<CudaEvent>();

@@ -54,7 +54,7 @@ struct KeptBuffers {
     return *kept;
   }
   // Gives back what is done. The buffers go without the mutex: they may be Python's.
-  void LetGoOfDone() {
+  void ReleaseDone() {
     if (!some.load(std::memory_order_relaxed)) return;
     std::vector<One> done;
     const MutexLock lock(&mutex);
@@ -70,7 +70,7 @@ struct KeptBuffers {
 
 void KeepUntilDone(Ref<Buffer> buffer, std::shared_ptr<DeviceEvent> event) {
   KeptBuffers& kept = KeptBuffers::Get();
-  kept.LetGoOfDone();
+  kept.ReleaseDone();
   if (event->Done()) return;
   const MutexLock lock(&kept.mutex);
   kept.all.push_back({std::move(buffer), std::move(event)});
@@ -114,7 +114,7 @@ Ref<Buffer> BufferPool::Take(size_t bytes) {
   if (bytes > (size_t{1} << 46)) {
     Throw(ErrorCode::kResourceLimit, "a buffer of ", bytes, " bytes is out of reach");
   }
-  KeptBuffers::Get().LetGoOfDone();
+  KeptBuffers::Get().ReleaseDone();
   const size_t capacity = SizeClass(bytes);
   MemoryCharge charge;
   if (on_host()) charge = MemoryLimit::Use(capacity);
@@ -180,7 +180,7 @@ void BufferPool::WaitUntilDone(DeviceEvent* event) {
 
 bool BufferPool::SetBusy(Buffer* buffer) noexcept {
   try {
-    buffer->busy_until_ = place_.device()->EventBehindAll();
+    buffer->busy_until_ = place_.device()->EventAfterAll();
     return true;
   } catch (...) {
     return false;

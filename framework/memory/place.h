@@ -47,7 +47,7 @@ class Device {
   // The event after all work that the device has been given so far, by any thread and on any of
   // its queues. That work may still read memory that was handed out there. Throws if the device
   // cannot tell.
-  virtual std::shared_ptr<DeviceEvent> EventBehindAll() = 0;
+  virtual std::shared_ptr<DeviceEvent> EventAfterAll() = 0;
   // Copies back and waits. For printing, fetching and saving.
   virtual void CopyToHost(void* host, const void* device, size_t bytes) = 0;
 };

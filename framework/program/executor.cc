@@ -166,12 +166,12 @@ void PreparedBlock::Clear() {
 
 void PreparedBlock::RunOperators() {
   size_t i = 0;
-  if (__builtin_expect(!run_->go_on.empty(), 0)) {
-    const OperatorNumber at = run_->go_on.back();
+  if (__builtin_expect(!run_->resume_at.empty(), 0)) {
+    const OperatorNumber at = run_->resume_at.back();
     i = static_cast<size_t>(at.op);
-    Require(at.block == block_ && i < ops_.size(), program_->name(), ": a run cannot go on at ",
+    Require(at.block == block_ && i < ops_.size(), program_->name(), ": a run cannot continue at ",
             "operator ", at.op, " of block ", at.block);
-    run_->go_on.pop_back();
+    run_->resume_at.pop_back();
   }
   AtWork at_work;
   try {
@@ -201,7 +201,7 @@ void PreparedProgram::Run(const std::map<std::string, LoDTensor>& feed) {
   run_.steps = 0;
   run_.times.clear();
   run_.loops = 0;
-  run_.go_on.clear();
+  run_.resume_at.clear();
   block_.Refresh();
   for (const auto& [name, tensor] : feed) {
     Variable* const variable = Find(name);
@@ -212,10 +212,10 @@ void PreparedProgram::Run(const std::map<std::string, LoDTensor>& feed) {
   block_.RunOperators();
 }
 
-void PreparedProgram::GoOn(std::vector<OperatorNumber> operators) {
+void PreparedProgram::ResumeAt(std::vector<OperatorNumber> operators) {
   run_.loops = 0;
   block_.Refresh();
-  run_.go_on = std::move(operators);
+  run_.resume_at = std::move(operators);
   block_.RunOperators();
 }
 

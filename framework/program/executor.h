@@ -36,7 +36,7 @@ class PreparedBlock {
   // Resets the block's own variables, then runs all operators in order. Throws what an operator
   // throws, adding "while running operator 'read' (main.pbtxt:30, block 1)" for the innermost
   // operator. Throws kCancelled once a stop is requested.
-  // In a resumed run (RunState::go_on) it begins in the middle.
+  // In a resumed run (RunState::resume_at) it begins in the middle.
   void Run() {
     Refresh();
     RunOperators();
@@ -77,10 +77,10 @@ class PreparedProgram {
   // `feed` names, and runs block 0. Throws kInvalidArgument if `feed` names an unknown variable.
   void Run(const std::map<std::string, LoDTensor>& feed = {});
   // Resumes a run of this program that was saved in this process or another one, at the loop that
-  // `operators` lead to (RunState::go_on). When the loop calls RunState::watcher, which must be
+  // `operators` lead to (RunState::resume_at). When the loop calls RunState::watcher, which must be
   // set, the watcher restores variables, readers and counters. Throws kInvalidArgument if there is
   // no such operator.
-  void GoOn(std::vector<OperatorNumber> operators);
+  void ResumeAt(std::vector<OperatorNumber> operators);
   // A variable of block 0 or of the scope; null if there is none.
   Variable* Find(const std::string& name) { return block_.scope().Find(name); }
   // The scope of the own variables of block 0.

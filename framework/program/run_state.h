@@ -52,7 +52,7 @@ struct RunState {
   int loops = 0;                   // loops that are in the middle of a step
   // In a resumed run, the operators to resume in, the innermost first. The block of the last one
   // removes it and begins there.
-  std::vector<OperatorNumber> go_on;
+  std::vector<OperatorNumber> resume_at;
 };
 
 }  // namespace millhopper

@@ -153,12 +153,12 @@ FilePlace ChunkQueue::place() const {
 
 void ChunkQueue::PassStart() {
   if (start_->begun && !start_->done) {
-    if (current_->goes_on) return;  // the last part of the chunk has its records
+    if (current_->is_part) return;  // the last part of the chunk has its records
     const uint64_t records = start_->records;
     if (current_->pieces.size() < records) {
       if (current_->error_ != nullptr) std::rethrow_exception(current_->error_);
       throw Error(ErrorCode::kDataLoss,
-                  StrCat("the position is behind record ", records, " of the chunk at byte ",
+                  StrCat("the position is after record ", records, " of the chunk at byte ",
                          current_->offset, ", which has ", current_->pieces.size(),
                          "; the file has changed since"))
           .InFile(file_.path, static_cast<int64_t>(current_->offset));
@@ -280,7 +280,7 @@ void ChunkQueue::ClaimSought(Chunk* chunk) {
     CheckStop();  // many chunks may be passed one after another; here none is half counted
     if (!source_->Claim(chunk)) break;
     chunk->number_ = claimed_;
-    if (chunk->goes_on) {
+    if (chunk->is_part) {
       if (seeking_ == Seeking::kArrived) return;
     } else {
       ++claimed_;
@@ -309,10 +309,10 @@ bool ChunkQueue::ClaimShare(Chunk* chunk) {
     const uint64_t records = sought_->records;
     ClaimSought(chunk);
     if (!done) return true;
-    if (!chunk->goes_on && chunk->records && *chunk->records != records) {
+    if (!chunk->is_part && chunk->records && *chunk->records != records) {
       throw Error(
           ErrorCode::kDataLoss,
-          StrCat("the position is behind the chunk at byte ", chunk->offset, " of ", records,
+          StrCat("the position is after the chunk at byte ", chunk->offset, " of ", records,
                  " records, which has ", *chunk->records, " now; the file has changed since"))
           .InFile(file_.path, static_cast<int64_t>(chunk->offset));
     }
@@ -324,7 +324,7 @@ bool ChunkQueue::ClaimShare(Chunk* chunk) {
     if (!source_->Claim(chunk)) return false;
     const bool is_ours = (file_.index + claimed_) % share.count == share.index;
     chunk->number_ = claimed_;
-    if (!chunk->goes_on) ++claimed_;
+    if (!chunk->is_part) ++claimed_;
     if (is_ours) return true;
     if (!chunk->records) {
       throw Error(ErrorCode::kInvalidArgument,

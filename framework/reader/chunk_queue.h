@@ -127,7 +127,7 @@ class ChunkQueue final : public RefCounted {
   std::optional<FilePlace> start_;  // until its chunk is current
 
   // Used only by the thread that is claiming:
-  uint64_t claimed_ = 0;                   // chunks; parts (Chunk::goes_on) are not counted
+  uint64_t claimed_ = 0;                   // chunks; parts (Chunk::is_part) are not counted
   uint64_t left_out_ = 0;                  // records of other shares since the last chunk of ours
   std::optional<FilePlace> sought_;        // until its chunk is claimed
   std::optional<uint64_t> sought_number_;  // of that chunk, if it is known

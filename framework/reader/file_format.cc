@@ -156,7 +156,7 @@ void Chunk::Dispose() {
   holder = Ref<RecordHolder>();
   claimed.reset();
   records.reset();
-  goes_on = false;
+  is_part = false;
   left_out_ = 0;
   error_ = nullptr;
   as_in_file_ = nullptr;

@@ -63,7 +63,7 @@ class Chunk final : public RefCounted {
   std::optional<uint64_t> records;
   // Set by Claim if the chunk has no records and is only the first part of the next chunk's data.
   // Then both belong to the same share, and the next one is planned when both are fetched.
-  bool goes_on = false;
+  bool is_part = false;
   // The index in `bytes` at which to store the data read from `offset`; `bytes` needs that much
   // more room. The kernel's pages are aligned as the file is, and some processors (AMD's Zen) copy
   // far slower if the target lies 1 to 15 bytes further in its page than the source.

@@ -360,7 +360,7 @@ uint64_t FileReader::FingerprintOf(const FileEntry& file) const {
 }
 
 void FileReader::SaveFiles(ReaderState* state) const {
-  RefuseReadOnce("to go on from a place needs to read it again");
+  RefuseReadOnce("to continue from a place needs to read it again");
   if (!list_) {
     std::vector<FileList::File> listed;
     listed.reserve(sizes_.size());

@@ -203,11 +203,11 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
     PlanNext(n, run);
   } catch (...) {
     // A thread whose work is no longer needed leaves the reader unchanged for other threads.
-    const bool goes_on =
+    const bool unchanged =
         (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft();
-    if (!goes_on) KeepError("while planning what is read from ");
+    if (!unchanged) KeepError("while planning what is read from ");
     if (run->tickets.size() == before) {
-      if (goes_on) throw;
+      if (unchanged) throw;
       std::rethrow_exception(error_);
     }
   }
@@ -269,7 +269,7 @@ std::vector<Position> ReaderBase::SaveAll(const std::vector<ReaderBase*>& chains
     chain->CheckProcess();
     Require(!chain->dropped_, chain->Name(),
             " has dropped an element for which the memory limit leaves no room, so that nobody can "
-            "go on from there");
+            "continue from there");
   }
   const PlanningLock lock(chains);
   SharedReaders shared;

@@ -91,7 +91,7 @@ void SequentialReader::GoTo(uint64_t pass, uint64_t count) {
 void SequentialReader::PassOver(uint64_t count) {
   while (made_ < count) {
     CheckStop();  // there may be many
-    Require(!end_ && Make(), "the position is behind ", count, " elements of ", origin(),
+    Require(!end_ && Make(), "the position is after ", count, " elements of ", origin(),
             ", which has ", made_);
   }
 }

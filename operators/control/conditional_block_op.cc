@@ -47,8 +47,8 @@ bool Holds(const OpContext& context) {
 
 void ConditionalBlock(OpContext& context) {
   // A resumed run is within the block; the condition may have changed since it was looked at.
-  const bool goes_on = !context.run().go_on.empty();
-  if (goes_on || Holds(context)) context.Block("sub_block").Run();
+  const bool resumes = !context.run().resume_at.empty();
+  if (resumes || Holds(context)) context.Block("sub_block").Run();
 }
 
 REGISTER_OPERATOR(conditional_block, ConditionalBlockSchema, ConditionalBlock);

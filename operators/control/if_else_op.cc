@@ -24,11 +24,11 @@ OpSchema IfElseSchema() {
 }
 
 void IfElse(OpContext& context) {
-  const std::vector<OperatorNumber>& go_on = context.run().go_on;
+  const std::vector<OperatorNumber>& resume_at = context.run().resume_at;
   // A resumed run is within a block; the condition may have changed since it was looked at.
-  const bool condition = go_on.empty()
-                             ? context.In("Cond").OnHost().scalar<bool>()
-                             : go_on.back().block == context.Attr<BlockIndex>("true_block").value;
+  const bool condition =
+      resume_at.empty() ? context.In("Cond").OnHost().scalar<bool>()
+                        : resume_at.back().block == context.Attr<BlockIndex>("true_block").value;
   const char* const block = condition ? "true_block" : "false_block";
   if (context.IsGiven(block)) context.Block(block).Run();
 }

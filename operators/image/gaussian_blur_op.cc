@@ -49,7 +49,7 @@ OpSchema Schema() {
              "u with u in [0, 1) of 53 bits. Behind an edge lies the image's reflection, without "
              "the edge itself, so that each side must be larger than half the kernel. That is "
              "torchvision's GaussianBlur, in whole numbers: weights are rounded to parts of 2^16, "
-             "the middle one taking what is left over, sums along x to 8 bits behind the point, "
+             "the middle one taking what is left over, sums along x to 8 bits after the point, "
              "and those along y to bytes, half up. The result differs from torchvision's in "
              "float32 by 1 at most: mostly in fewer than 2 of 1000 values, and in up to 1 of 100 "
              "where many sums lie near a half, as on slopes under large kernels. X is uint8 with 1 "

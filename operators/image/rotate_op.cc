@@ -12,7 +12,7 @@ OpSchema Schema() {
   OpSchema schema = RandomImageSchema(
       "Turns each image counter-clockwise by an angle that is drawn; its size stays. The map is "
       "that "
-      "of torchvision's RandomRotation with tensors, places have 24 bits behind the point; nearest "
+      "of torchvision's RandomRotation with tensors, places have 24 bits after the point; nearest "
       "takes the right or lower one of two pixels at the same distance, bilinear weighs by 11 bits "
       "and rounds, and mixes the fill in once at the border, where torchvision darkens it. Draw 0 "
       "gives the angle: low + (high - low) * u with u in [0, 1) of 53 bits. X is uint8 with 1 or 3 "

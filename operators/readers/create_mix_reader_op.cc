@@ -58,11 +58,12 @@ OpSchema MixSchema() {
                 "one for each reader, if input WeightsTensor is not given; only their ratios "
                 "matter; all are equal by default")
                 .AtLeast(0))
-      .Attr(AttributeSchema("when_exhausted", std::string("stop"),
-                            "when it is the turn of a reader that has ended. stop: the pass ends; "
-                            "continue: the others go on, and the pass ends with the last one; "
-                            "repeat: the reader begins anew, and the pass ends when each has ended "
-                            "at least once")
+      .Attr(AttributeSchema(
+                "when_exhausted", std::string("stop"),
+                "when it is the turn of a reader that has ended. stop: the pass ends; "
+                "continue: the pass continues with the others and ends with the last one; "
+                "repeat: the reader begins anew, and the pass ends when each has ended "
+                "at least once")
                 .OneOf({"stop", "continue", "repeat"}))
       .Attr({"seed", int64_t{0},
              "decides between readers whose turn is equally due, together with --seed and the name "

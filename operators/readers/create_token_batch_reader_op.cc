@@ -24,7 +24,7 @@ OpSchema TokenBatchSchema() {
                     .OneOf({"sum", "padded"}))
           .Attr(AttributeSchema("overlong", "error",
                                 "what becomes of an element of more than max_tokens tokens: "
-                                "\"error\"; \"alone\", it is a batch of its own")
+                                "\"error\"; \"alone\", it is a batch alone")
                     .OneOf({"error", "alone"}))
           .Attr({"discard_leftover", false, "leave out the last batch of a pass"}),
       true);

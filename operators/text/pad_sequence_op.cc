@@ -44,7 +44,7 @@ void Infer(InferContext& context) {
 }
 
 OpSchema Schema() {
-  return OpSchema("Sequences become rows of one length: a value is put behind the shorter ones.")
+  return OpSchema("Sequences become rows of one length: a value is put after the shorter ones.")
       .Input("X",
              "[rows, ...] of any type: sequences, which its last level of detail divides, or one "
              "sequence without levels")

@@ -47,7 +47,7 @@ OpSchema Schema() {
              "piece that is a token becomes it; in any other bytes are merged, the pair that makes "
              "the token of the lowest rank first. Special tokens, such as <|endoftext|>, are "
              "text like any other. Text need not be UTF-8: a byte that is no part of a character "
-             "is a piece, and what lies between such bytes is divided as a text of its own. The "
+             "is a piece, and what lies between such bytes is divided as another text. The "
              "file is read when the operator first runs.")
       .Input(
           "X",
@@ -76,7 +76,7 @@ OpSchema Schema() {
       .Attr({"dtype", static_cast<int32_t>(DataType::kInt64),
              "type of Out, by its number in framework.proto: int64 or int32"})
       .Attr(AttributeSchema("eos", kNoToken,
-                            "a token that stands behind those of each text, such as that of "
+                            "a token that follows those of each text, such as that of "
                             "<|endoftext|>; -1: none")
                 .AtLeast(kNoToken))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {

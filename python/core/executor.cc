@@ -88,7 +88,7 @@ class Prepared {
     }
     Require(!may_wait_ || !scope_->CallsThisThread(),
             "a program that reads, or creates readers, is run by a function that a reader in "
-            "the same scope calls: each would wait for the other; run it in a scope of its own");
+            "the same scope calls: each would wait for the other; run it in another scope");
     Require(runs_on_.load() != std::this_thread::get_id(),
             "a program is run by what it calls itself, while it runs");
     WatchInterrupts();

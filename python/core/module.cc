@@ -157,7 +157,7 @@ int Execute(PyObject* object) {
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
     PyErr_SetString(PyExc_ImportError,
                     "millhopper works in the main interpreter of a process only, and this is a "
-                    "subinterpreter; import it in the main one, or in a process of its own");
+                    "subinterpreter; import it in the main one, or in another process");
     return -1;
   }
   try {

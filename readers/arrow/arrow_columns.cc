@@ -233,7 +233,7 @@ struct ArrowRows::Slice {
           pieces + i >= kMaxChunkRecords) {
         rows = i;
         error = Error(ErrorCode::kResourceLimit,
-                      StrCat("a record of ", bytes[i], " bytes behind ", pieces + i, " of ", end,
+                      StrCat("a record of ", bytes[i], " bytes after ", pieces + i, " of ", end,
                              " bytes; the limits are ", kMaxRecordBytes, ", ", kMaxChunkRecords,
                              " and ", kMaxExpandedChunkBytes));
         break;

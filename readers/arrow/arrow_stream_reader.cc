@@ -97,7 +97,7 @@ size_t ArrowStreamReader::GoToStart() {
     Throw(ErrorCode::kDataLoss,
           "the stream has other batches than when the position was saved: ", pass_->rows_before,
           " rows before batch ", start_->batch, ", which has ", pass_->batch_rows,
-          "; it stood at row ", start_->record, " behind ", start_->rows_before);
+          "; it stood at row ", start_->record, " after ", start_->rows_before);
   }
   const size_t taken =
       start_->record == pass_->batch_rows ? 0 : static_cast<size_t>(start_->record % kRowsAtOnce);

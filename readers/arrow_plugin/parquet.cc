@@ -335,8 +335,8 @@ class ParquetSource final : public FileSource {
       });
       if (!claimed) continue;
       chunk->claimed = Claimed{group_, part_, table_};
-      if (!chunk->goes_on) ++group_;
-      part_ = chunk->goes_on ? part_ + 1 : 0;
+      if (!chunk->is_part) ++group_;
+      part_ = chunk->is_part ? part_ + 1 : 0;
       return true;
     }
     return false;
@@ -410,10 +410,10 @@ class ParquetSource final : public FileSource {
   // The last part, which gives out the rows, has the place of the row group.
   void ClaimPart(const parquet::RowGroupMetaData& group, Chunk* chunk) const {
     const Extent extent = ExtentOf(group, parts_[part_].columns);
-    chunk->goes_on = part_ + 1 < parts_.size();
-    chunk->offset = chunk->goes_on ? extent.begin : group_begin_;
+    chunk->is_part = part_ + 1 < parts_.size();
+    chunk->offset = chunk->is_part ? extent.begin : group_begin_;
     chunk->length = extent.stored;
-    if (chunk->goes_on) {
+    if (chunk->is_part) {
       chunk->records = 0;
     } else if (!leaves_out_) {
       chunk->records = static_cast<uint64_t>(group.num_rows());
@@ -429,7 +429,7 @@ class ParquetSource final : public FileSource {
     access.ReadGroup(claimed.group, part.outermost, part.schema,
                      [&](const arrow::RecordBatch& batch) { AddBatch(batch, columns.get()); });
     claimed.table->Set(claimed.part, columns);
-    if (chunk->goes_on) {
+    if (chunk->is_part) {
       chunk->holder = Ref<RecordHolder>(columns.get());
     } else {
       claimed.table->ListRows(0, static_cast<uint64_t>(rows), chunk);

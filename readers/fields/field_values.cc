@@ -431,7 +431,7 @@ void Field::WriteDefault(size_t n, char* place) const {
 
 void Field::ThrowMissing(const std::string& problem) const {
   Throw(ErrorCode::kDataLoss, problem, " (",
-        bytes ? "missing=default" : "default=", " or missing=skip behind the field allow that)");
+        bytes ? "missing=default" : "default=", " or missing=skip after the field allow that)");
 }
 
 void Field::ThrowNull(std::string_view text) const {

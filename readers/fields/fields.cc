@@ -62,7 +62,7 @@ DataType TypeNamed(const std::string& name) {
   const bool is_time =
       name.find("time") != std::string::npos || name.find("date") != std::string::npos;
   Throw(ErrorCode::kInvalidArgument, "'", Escaped(name), "' is no type; it is one of ", names,
-        "each with its dims behind it ([] for a scalar), or for text bytes, for a list of texts "
+        "each with its dims after it ([] for a scalar), or for text bytes, for a list of texts "
         "bytes[-1]",
         is_time ? "; a date or time as text is int64[] decode=timestamp" : "");
 }
@@ -105,7 +105,7 @@ void ParseType(const std::string& text, Field* field) {
     field->slot.dims.push_back(dim);
     field->values = CheckedProduct(field->values, static_cast<size_t>(dim));
     dims.erase(0, comma == std::string::npos ? comma : comma + 1);
-    Require(comma == std::string::npos || !dims.empty(), "a dim is missing behind the last comma");
+    Require(comma == std::string::npos || !dims.empty(), "a dim is missing after the last comma");
   }
   if (CheckedProduct(field->values, field->value_bytes()) > kMaxRecordBytes) {
     Throw(ErrorCode::kResourceLimit, "a tensor of more than ", kMaxRecordBytes, " bytes");

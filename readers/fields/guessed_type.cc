@@ -148,7 +148,7 @@ std::string GuessedTimestampType(const std::vector<std::string>& texts) {
 
 std::string OptionForText(const Field& field, const std::string& text) {
   if (IsNullWord(text)) {
-    return StrCat("; null=", text, " behind the field says that it is no value");
+    return StrCat("; null=", text, " after the field says that it is no value");
   }
   const bool is_fraction = text.find('.') != std::string::npos && !NumberType({text}).empty();
   if (is_fraction && !IsFloat(field.slot.dtype) && !field.from_text()) {

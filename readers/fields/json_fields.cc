@@ -31,7 +31,7 @@ void InRecord(const JsonText& text, const Function& function) {
     throw error.WithMessage(
         StrCat("the record is no JSON: ", error.message(),
                text.IsArray(text.root())
-                   ? "; each line is a value of its own, and `jq -c .[] FILE` makes such lines of "
+                   ? "; each line is one value, and `jq -c .[] FILE` makes such lines of "
                      "a list"
                    : ""));
   }

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kSecondsPerDay = 86400;
 constexpr char kNoOwnForm[] =
     "it is none of the forms 2024-01-31, 2024-01-31 12:00:05.5 and 2024-01-31T12:00:05+01:00; "
-    "format= behind the field tells another one, such as format=%d.%m.%Y";
+    "format= after the field tells another one, such as format=%d.%m.%Y";
 constexpr char kOtherForm[] = "it has another form";
 
 constexpr std::string_view kMonths[] = {"january",   "february", "march",    "april",
@@ -101,7 +101,7 @@ const char* TakeFraction(Text* text, int64_t* nanosecond) {
   int64_t digit, scale = 100'000'000;
   if (!text->TakeDigit(&digit)) return text->other_form();
   do {
-    if (scale == 0) return "it has more than nine digits behind the point";
+    if (scale == 0) return "it has more than nine digits after the point";
     *nanosecond += digit * scale;
     scale /= 10;
   } while (text->TakeDigit(&digit));
@@ -274,7 +274,7 @@ const char* ParseTimestamp(std::string_view written, std::string_view format,
   if (problem != nullptr) return problem;
   const int64_t nanoseconds_per_tick = 1'000'000'000 / ticks_per_second;
   if (moment.nanosecond % nanoseconds_per_tick != 0) {
-    return "it is finer than its unit; unit=ms, unit=us or unit=ns behind the field keeps all of "
+    return "it is finer than its unit; unit=ms, unit=us or unit=ns after the field keeps all of "
            "it";
   }
   if (!ToTicks(seconds, moment.nanosecond / nanoseconds_per_tick, ticks_per_second, ticks)) {

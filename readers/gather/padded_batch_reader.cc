@@ -41,7 +41,8 @@ void PaddedBatchReader::SaveState(ReaderState* state) const {
 
 void PaddedBatchReader::RestoreState(const ReaderState& state) {
   CollatingReader::RestoreState(state);
-  for (Ref<Gathered>& batch : GatherAgain(state.Elements("begun"))) batch_.GoOn(std::move(batch));
+  for (Ref<Gathered>& batch : GatherAgain(state.Elements("begun")))
+    batch_.ResumeAt(std::move(batch));
 }
 
 }  // namespace millhopper

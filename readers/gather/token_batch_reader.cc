@@ -27,7 +27,7 @@ void TokenBatchReader::Gather(const Ref<GatheredPart>& part) {
   const size_t alone = Tokens(1, length, length);
   if (alone > most && !options_.overlong_alone) {
     Throw(ErrorCode::kDataLoss, "an element of ", alone, " tokens is larger than max_tokens, ",
-          most, "; overlong: \"alone\" would make it a batch of its own");
+          most, "; overlong: \"alone\" would make it a batch alone");
   }
   const size_t tokens = Tokens(batch_.size() + 1, sum_ + length, std::max(longest_, length));
   if (batch_.size() > 0 && tokens > most) {
@@ -68,7 +68,7 @@ void TokenBatchReader::RestoreState(const ReaderState& state) {
       sum_ += length;
       longest_ = std::max(longest_, length);
     }
-    batch_.GoOn(std::move(batch));
+    batch_.ResumeAt(std::move(batch));
   }
 }
 

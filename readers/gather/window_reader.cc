@@ -65,9 +65,9 @@ void WindowReader::RestoreState(const ReaderState& state) {
   const std::vector<uint64_t>& begins = state.List("begins");
   if (open.size() != begins.size()) state.Fail(open.size(), " windows begin at ", begins.size());
   for (size_t i = 0; i < open.size(); ++i) {
-    if (begins[i] >= next_) state.Fail("a window begins at ", begins[i], ", behind ", next_);
+    if (begins[i] >= next_) state.Fail("a window begins at ", begins[i], ", after ", next_);
     open_.push_back({begins[i], OpenBatch()});
-    open_.back().elements.GoOn(std::move(open[i]));
+    open_.back().elements.ResumeAt(std::move(open[i]));
   }
 }
 

@@ -157,7 +157,7 @@ bool ElementQueue::Take(Element* element) {
     if (error_) throw Error(*error_);
     if (closed_) {
       Require(skip_ == 0, "the producer has ended the pass ", skip_,
-              " elements before the position that the reader goes on from");
+              " elements before the position that the reader continues from");
       return false;
     }
     Require(attached_ || missing_.empty(), missing_);

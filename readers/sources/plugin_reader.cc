@@ -101,10 +101,10 @@ class ParserState {
       return parser_.parse(state_, given.data(), given.size(), tensors, error_.data(), kErrorBytes);
     });
     if (!IsGuarded(tensors_.data() + tensors_.size() - kGuardBytes)) {
-      Misbehaves("it has written behind the ", plugin_.slots.size(), " tensors of its slots");
+      Misbehaves("it has written past the ", plugin_.slots.size(), " tensors of its slots");
     }
     if (!IsGuarded(error_.data() + kErrorBytes)) {
-      Misbehaves("it has written behind the ", kErrorBytes, " bytes for the text of its error");
+      Misbehaves("it has written past the ", kErrorBytes, " bytes for the text of its error");
     }
     if (count < 0) {
       Throw(ErrorCode::kDataLoss,

@@ -17,7 +17,7 @@ namespace millhopper {
 // What Claim says of the chunks of all files. It does not change once it is made.
 class RandomChunksReader::Table {
  public:
-  // Chunks that are read together: parts of one (Chunk::goes_on), or one alone.
+  // Chunks that are read together: parts of one (Chunk::is_part), or one alone.
   struct Unit {
     size_t first;  // of the parts
     uint32_t count;
@@ -45,8 +45,8 @@ class RandomChunksReader::Table {
             .InFile(file.path, -1);
       }
       parts_.push_back({chunk->offset, chunk->length, std::move(chunk->claimed), chunk->records,
-                        chunk->goes_on});
-      if (chunk->goes_on) continue;
+                        chunk->is_part});
+      if (chunk->is_part) continue;
       units_.push_back({first, static_cast<uint32_t>(parts_.size() - first), index, number++});
       first = parts_.size();
     }
@@ -65,7 +65,7 @@ class RandomChunksReader::Table {
     chunk->length = claimed.length;
     chunk->claimed = claimed.claimed;
     chunk->records = claimed.records;
-    chunk->goes_on = claimed.goes_on;
+    chunk->is_part = claimed.is_part;
   }
   const FileSource& SourceOf(const Unit& unit) const { return *sources_[unit.file]; }
 
@@ -74,7 +74,7 @@ class RandomChunksReader::Table {
     uint64_t offset, length;
     std::any claimed;
     std::optional<uint64_t> records;
-    bool goes_on;
+    bool is_part;
   };
 
   std::vector<std::unique_ptr<FileSource>> sources_;  // one a file
@@ -208,13 +208,13 @@ void RandomChunksReader::RestoreState(const ReaderState& state) {
             " now; the files have changed since");
     }
     if (next_ > table_->size()) {
-      state.Fail("it is behind chunk ", next_, " of ", table_->size());
+      state.Fail("it is after chunk ", next_, " of ", table_->size());
     }
     ReadAheadInOrder();
     // Drops what was taken of the first chunk.
     for (TicketRun dropped; taken_ < taken; dropped.Clear()) {
       if (waiting_.empty() || !Fill(waiting_.front().queue.get())) {
-        state.Fail("it is behind record ", taken, " of a chunk that has ", taken_);
+        state.Fail("it is after record ", taken, " of a chunk that has ", taken_);
       }
       taken_ += TakeFrom(waiting_.front().queue.get(), taken - taken_, sample_, &dropped);
     }

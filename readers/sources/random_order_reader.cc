@@ -102,7 +102,7 @@ void RandomOrderReader::RestoreState(const ReaderState& state) {
   if (next_ == 0 || state.end()) return;
   Open();
   if (next_ > records_->count()) {
-    state.Fail("it is behind record ", next_, " of ", records_->count());
+    state.Fail("it is after record ", next_, " of ", records_->count());
   }
   Begin();
 }

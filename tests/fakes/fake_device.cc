@@ -171,7 +171,7 @@ std::shared_ptr<DeviceEvent> FakeDevice::CopyFromHost(void* device, const void* 
   return event;
 }
 
-std::shared_ptr<DeviceEvent> FakeDevice::EventBehindAll() {
+std::shared_ptr<DeviceEvent> FakeDevice::EventAfterAll() {
   auto event = std::make_shared<Event>();
   std::lock_guard<std::mutex> lock(mutex_);
   if (lost_) Throw(ErrorCode::kIo, "the fake device is lost");

@@ -33,7 +33,7 @@ class FakeDevice final : public Device {
   void* AllocateHost(size_t bytes) override;
   void FreeHost(void* memory) noexcept override;
   std::shared_ptr<DeviceEvent> CopyFromHost(void* device, const void* host, size_t bytes) override;
-  std::shared_ptr<DeviceEvent> EventBehindAll() override;
+  std::shared_ptr<DeviceEvent> EventAfterAll() override;
   void CopyToHost(void* host, const void* device, size_t bytes) override;
 
   // ---- What tests ask it to do. ----
@@ -57,7 +57,7 @@ class FakeDevice final : public Device {
   // EndReads.
   void BeginRead(const void* memory);
   void EndReads();
-  // EventBehindAll throws, as that of a device which is lost.
+  // EventAfterAll throws, as that of a device which is lost.
   void LoseEvents(bool lost);
 
   // ---- What tests ask it about. ----

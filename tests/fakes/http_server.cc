@@ -290,10 +290,10 @@ void HttpServer::Serve(Connection* connection) {
       }
       const std::optional<std::string> body =
           connection->ReadBody(head, [this](size_t bytes) { Pace(bytes); });
-      const bool goes_on = body && AnswerTo(head, *body, connection);
+      const bool stays_open = body && AnswerTo(head, *body, connection);
       const std::lock_guard<std::mutex> lock(mutex_);
       --at_once_;
-      if (!goes_on) break;
+      if (!stays_open) break;
     }
   }
   const std::lock_guard<std::mutex> lock(mutex_);

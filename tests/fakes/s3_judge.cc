@@ -358,15 +358,15 @@ HttpAnswer S3Judge::List(const std::string& query) const {
     body += is_prefix ? StrCat("<CommonPrefixes><Prefix>", plus, "</Prefix></CommonPrefixes>")
                       : StrCat("<Contents><Key>", plus, "</Key><Size>1</Size></Contents>");
   }
-  const bool goes_on = found.size() > first + most;
+  const bool is_truncated = found.size() > first + most;
   return {"200 OK", "Content-Type: application/xml\r\n",
           StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                  "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
                  "<Name>bucket</Name><EncodingType>url</EncodingType><IsTruncated>",
-                 goes_on ? "true" : "false", "</IsTruncated>", body,
-                 goes_on ? StrCat("<NextContinuationToken>+/ ", first + most,
-                                  "</NextContinuationToken>")
-                         : "",
+                 is_truncated ? "true" : "false", "</IsTruncated>", body,
+                 is_truncated ? StrCat("<NextContinuationToken>+/ ", first + most,
+                                       "</NextContinuationToken>")
+                              : "",
                  "</ListBucketResult>")};
 }
 

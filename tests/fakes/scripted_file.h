@@ -27,7 +27,7 @@ struct ScriptedChunk {
   Gate* fetch_stalls = nullptr;  // the same, but a thread may leave (CancelScope)
   uint64_t length = 8;
   bool tells = true;     // Claim says how many records the chunk has
-  bool goes_on = false;  // it is a part of what the next chunk gives out
+  bool is_part = false;  // it is a part of what the next chunk gives out
 };
 
 // What happened to several files, in order: "claim a0", "fetch a0", "end a". Any thread.
@@ -64,7 +64,7 @@ class ScriptedFile final : public FileSource {
     chunk->offset = next_++;
     chunk->length = scripted.length;
     chunk->claimed = records_;
-    chunk->goes_on = scripted.goes_on;
+    chunk->is_part = scripted.is_part;
     if (scripted.tells) chunk->records = static_cast<uint64_t>(scripted.records);
     records_ += scripted.records;
     if (scripted.claim_error.empty()) return true;

@@ -117,12 +117,12 @@ class ColumnSource final : public FileSource {
     const uint64_t size = std::min<uint64_t>(8 * chunk_records_, file_->size() - at_);
     chunk->offset = at_;
     chunk->length = size;
-    chunk->goes_on = part_ + 1 < parts_.size();
-    if (!leaves_out_) chunk->records = chunk->goes_on ? 0 : size / 8;
+    chunk->is_part = part_ + 1 < parts_.size();
+    if (!leaves_out_) chunk->records = chunk->is_part ? 0 : size / 8;
     if (part_ == 0 && !records_) table_ = Ref<ArrowTable>(new ArrowTable(parts_.size(), ""));
     chunk->claimed = Claimed{part_, table_};
-    part_ = chunk->goes_on ? part_ + 1 : 0;
-    if (!chunk->goes_on) at_ += size;
+    part_ = chunk->is_part ? part_ + 1 : 0;
+    if (!chunk->is_part) at_ += size;
     return true;
   }
 
@@ -146,7 +146,7 @@ class ColumnSource final : public FileSource {
     Ref<ArrowPart> holder(new ArrowPart(part.rows, nullptr));
     holder->Add(Owned(std::move(columns)));
     claimed.table->Set(claimed.part, holder);
-    if (chunk->goes_on) {
+    if (chunk->is_part) {
       chunk->holder = Ref<RecordHolder>(holder.get());
     } else {
       claimed.table->ListRows(0, rows, chunk);

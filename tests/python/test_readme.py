@@ -39,7 +39,7 @@ def run(title: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["lines", "go_on", "counts", "tokens", "train_layers"])
+@pytest.mark.parametrize("name", ["lines", "resume_at", "counts", "tokens", "train_layers"])
 def test_a_script_prints_what_is_shown(name: str) -> None:
     assert run(f"{name}.py") == block(name)
 

@@ -339,7 +339,7 @@ TEST_F(ReadOnce, WhatLooksTwiceIsRefused) {
               [&] { sample.Open(path, options); });
   const auto reader = sample.Open(path);
   reader->ExpectSave();
-  ExpectError(ErrorCode::kInvalidArgument, words + "to go on from a place",
+  ExpectError(ErrorCode::kInvalidArgument, words + "to continue from a place",
               [&] { reader->Save(); });
   ExpectError(ErrorCode::kInvalidArgument, words + "name it once", [&] {
     OpenFiles({"text:" + path, "text:" + path}, {}, {}, {});

@@ -383,7 +383,7 @@ TEST_P(ReaderContract, FailsAlikeWithoutWorkers) {
 // The position after it was stored and read, as another process would.
 inline Position Stored(const Position& position) { return Position::Parse(position.Serialize()); }
 
-// Saves, and has a new reader go on from there.
+// Saves, and has a new reader continue from there.
 inline std::unique_ptr<ReaderBase> GoneOn(const ContractCase& contract, ReaderBase* reader,
                                           Fault fault = Fault::kNone) {
   std::unique_ptr<ReaderBase> next = contract.make(fault);

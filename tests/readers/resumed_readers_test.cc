@@ -222,7 +222,7 @@ TEST(ResumedReadersTest, ChunksMustHaveTheRecordsThatTheyHad) {
   reader->Restore(behind_first);
   ExpectError(
       ErrorCode::kDataLoss,
-      "behind the chunk at byte 0 of 5 records, which has 4 now; the file has changed since",
+      "after the chunk at byte 0 of 5 records, which has 4 now; the file has changed since",
       [&] { reader->HasNext(); });
   MemoryFiles::Get().Write(path, RecordioOf({5, 10}, good.size()));
   ExpectRefused(in_random_order, behind_any, ErrorCode::kDataLoss,
@@ -294,14 +294,14 @@ class InParts final : public FileSource {
 
   bool Claim(Chunk* chunk) override {
     if (part_ == 2 * chunks_) return false;
-    chunk->goes_on = part_ % 2 == 0;
+    chunk->is_part = part_ % 2 == 0;
     chunk->offset = part_ / 2;
-    chunk->records = chunk->goes_on ? 0 : RecordsIn(part_ / 2);
+    chunk->records = chunk->is_part ? 0 : RecordsIn(part_ / 2);
     ++part_;
     return true;
   }
   void Fetch(Chunk* chunk) const override {
-    if (chunk->goes_on) return;
+    if (chunk->is_part) return;
     const auto records = static_cast<uint32_t>(*chunk->records);
     chunk->bytes = BufferPool::At(Place()).Take(8 * size_t{records});
     for (uint32_t i = 0; i < records; ++i) {

@@ -43,7 +43,7 @@ class HttpTask final : public HttpTransfer {
   bool GiveUp(Clock::time_point now);
   void Fail(const Error& error);
   // Frees the handle, which must no longer be in use by curl.
-  void LetGo() {
+  void FreeHandle() {
     CountTry();
     curl_.reset();
   }

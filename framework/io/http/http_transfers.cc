@@ -71,17 +71,17 @@ class Transfers {
 
   // While a thread forks, the thread of the transfers holds no lock of a library: no thread would
   // unlock it in the child.
-  static void Hold() NO_THREAD_SAFETY_ANALYSIS {
-    held = current.load();
-    if (held == nullptr) return;
-    ++held->forking_;
-    held->working_.Lock();
+  static void Pause() NO_THREAD_SAFETY_ANALYSIS {
+    forked = current.load();
+    if (forked == nullptr) return;
+    ++forked->forking_;
+    forked->working_.Lock();
   }
-  static void LetGo() NO_THREAD_SAFETY_ANALYSIS {
-    if (held == nullptr) return;
-    held->working_.Unlock();
-    --held->forking_;
-    held = nullptr;
+  static void Resume() NO_THREAD_SAFETY_ANALYSIS {
+    if (forked == nullptr) return;
+    forked->working_.Unlock();
+    --forked->forking_;
+    forked = nullptr;
   }
 
  private:
@@ -246,7 +246,7 @@ class Transfers {
   void Leave(HttpTask* task) {
     if (running_.erase(task) == 0) return;
     curl_multi_remove_handle(multi_, task->curl());
-    task->LetGo();
+    task->FreeHandle();
   }
 
   // Ends a task early.
@@ -259,7 +259,7 @@ class Transfers {
   }
 
   static inline std::atomic<Transfers*> current{nullptr};
-  static inline thread_local Transfers* held = nullptr;  // by the calling thread, which forks
+  static inline thread_local Transfers* forked = nullptr;  // by the calling thread, which forks
 
   const OwnProcess process_;
   CURLM* multi_ = nullptr;
@@ -284,7 +284,7 @@ class Transfers {
 // Registered before the thread pool registers its handlers. What is registered first comes last
 // before a fork: until all workers are idle, transfers go on, because workers may wait for them.
 [[maybe_unused]] const int registered_for_forks =
-    pthread_atfork(&Transfers::Hold, &Transfers::LetGo, &Transfers::LetGo);
+    pthread_atfork(&Transfers::Pause, &Transfers::Resume, &Transfers::Resume);
 
 }  // namespace
 

@@ -77,19 +77,19 @@ S3Page FetchPage(const std::string& path, const S3Path& prefix, int most,
 S3Page ReadS3Page(std::string_view document) {
   S3Page page;
   bool is_list = false, is_encoded = false;
-  std::string goes_on;
+  std::string is_truncated;
   ReadXml(document, [&](const std::string& element, const std::string& text) {
     if (element == "ListBucketResult") is_list = true;
-    if (element == "ListBucketResult/IsTruncated") goes_on = text;
+    if (element == "ListBucketResult/IsTruncated") is_truncated = text;
     if (element == "ListBucketResult/NextContinuationToken") page.next = text;
     if (element == "ListBucketResult/EncodingType") is_encoded = text == "url";
     if (element == "ListBucketResult/Contents/Key") page.folder.keys.push_back(text);
     if (element == "ListBucketResult/CommonPrefixes/Prefix") page.folder.prefixes.push_back(text);
   });
   if (!is_list) Throw(ErrorCode::kDataLoss, "what the server sends is no list of a bucket");
-  if (goes_on == "false") page.next.clear();
-  if (goes_on != "false" && (goes_on != "true" || page.next.empty())) {
-    Throw(ErrorCode::kDataLoss, "the server's list of a bucket does not say how it goes on");
+  if (is_truncated == "false") page.next.clear();
+  if (is_truncated != "false" && (is_truncated != "true" || page.next.empty())) {
+    Throw(ErrorCode::kDataLoss, "the server's list of a bucket does not say how it continues");
   }
   if (is_encoded) {
     for (std::string& key : page.folder.keys) key = Decoded(key);

@@ -27,11 +27,11 @@ OpSchema WithCollation(OpSchema schema, bool is_choice) {
                                 "without pad_length: the length is rounded up to a multiple of it")
                     .AtLeast(1))
           .Attr({"pad_values", std::vector<double>{},
-                 "the value behind shorter sequences: one for each slot that is padded, or one for "
+                 "the value after shorter sequences: one for each slot that is padded, or one for "
                  "all; by default 0"})
           .Attr({"lengths", false,
                  "add a slot int64 [elements, 1] with the lengths of the sequences for each slot "
-                 "that is padded, behind all other slots"})
+                 "that is padded, after all other slots"})
           .Infer([](InferContext& context) {
             InferSlotsFrom(context, [&](const std::vector<SlotSpec>& below) {
               return CollatedSlots(below, CollationOf(context.attributes()));

@@ -43,7 +43,7 @@ void LetCollectorSee(PyHeapTypeObject* heap_type) {
     static void Forget(PyObject* self) {
       if (T* const value = Value(self)) {
         value->Forget();
-        LetDepartedGoNow();
+        ReleaseDepartedNow();
       }
     }
   };

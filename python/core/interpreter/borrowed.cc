@@ -16,7 +16,7 @@ namespace {
 struct Departed {
   std::mutex mutex;
   std::vector<PyObject*> owners;
-  bool is_pending = false;  // whether LetGo is going to be called
+  bool is_pending = false;  // whether ReleaseOwners is going to be called
 };
 
 // Never destroyed, because buffers may still go away while the process exits.
@@ -29,7 +29,7 @@ Departed& AllDeparted() {
 std::atomic<bool> some_departed{false};
 
 // Python calls this with the interpreter.
-int LetGo(void* /*unused*/) {
+int ReleaseOwners(void* /*unused*/) {
   std::vector<PyObject*> owners;
   {
     const std::lock_guard<std::mutex> lock(AllDeparted().mutex);
@@ -47,28 +47,28 @@ void Depart(PyObject* owner) {
     AllDeparted().owners.push_back(owner);
     some_departed.store(true);
   }
-  if (Py_IsInitialized() != 0 && PyGILState_Check() != 0) LetDepartedGo();
+  if (Py_IsInitialized() != 0 && PyGILState_Check() != 0) ReleaseDeparted();
 }
 
 }  // namespace
 
 Ref<Buffer> Borrow(void* data, size_t bytes, py::object owner) {
-  LetDepartedGoNow();
+  ReleaseDepartedNow();
   PyObject* const kept = owner.release().ptr();
   return Buffer::Foreign(data, bytes, [kept] { Depart(kept); });
 }
 
-void LetDepartedGoNow() { LetGo(nullptr); }
+void ReleaseDepartedNow() { ReleaseOwners(nullptr); }
 
 // Py_AddPendingCall is meant for threads without the interpreter, too. But before CPython 3.12 it
 // looks at the state of the thread that holds the interpreter, which may just be ending.
-void LetDepartedGo() {
+void ReleaseDeparted() {
   if (!some_departed.load()) return;
   const std::lock_guard<std::mutex> lock(AllDeparted().mutex);
   Departed& departed = AllDeparted();
   if (departed.is_pending || departed.owners.empty()) return;
-  // If the queue of pending calls is full, a later call of LetDepartedGo tries again.
-  departed.is_pending = Py_AddPendingCall(&LetGo, nullptr) == 0;
+  // If the queue of pending calls is full, a later call of ReleaseDeparted tries again.
+  departed.is_pending = Py_AddPendingCall(&ReleaseOwners, nullptr) == 0;
 }
 
 }  // namespace millhopper

@@ -19,10 +19,10 @@ Ref<Buffer> Borrow(void* data, size_t bytes, pybind11::object owner);
 
 // Schedules the release of owners whose buffers were dropped without the interpreter. A thread
 // calls it when it has got the interpreter back.
-void LetDepartedGo();
+void ReleaseDeparted();
 // Releases them at once. The caller holds the interpreter, at a place where any Python code may
 // run.
-void LetDepartedGoNow();
+void ReleaseDepartedNow();
 
 }  // namespace millhopper
 

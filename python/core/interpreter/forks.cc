@@ -14,31 +14,31 @@ namespace millhopper {
 namespace {
 
 // What made the workers wait while this thread forks.
-enum class HeldBy { kNobody, kHook, kHandler };
-thread_local HeldBy held_by = HeldBy::kNobody;
+enum class PausedBy { kNobody, kHook, kHandler };
+thread_local PausedBy paused_by = PausedBy::kNobody;
 
-void Hold(HeldBy who) {
+void Pause(PausedBy who) {
   const InterpreterRelease released;
   ThreadPool::Get().Pause();
-  held_by = who;
+  paused_by = who;
 }
 
-void LetGo() {
+void Resume() {
   ThreadPool::Get().Resume();
-  held_by = HeldBy::kNobody;
+  paused_by = PausedBy::kNobody;
 }
 
 void BeforeFork() {
   const bool has_interpreter = Py_IsInitialized() != 0 && PyGILState_Check() == 1;
-  if (has_interpreter && held_by == HeldBy::kNobody) Hold(HeldBy::kHandler);
+  if (has_interpreter && paused_by == PausedBy::kNobody) Pause(PausedBy::kHandler);
 }
 
 void AfterForkInParent() {
-  if (held_by == HeldBy::kHandler) LetGo();
+  if (paused_by == PausedBy::kHandler) Resume();
 }
 
 void AfterForkInChild() {
-  held_by = HeldBy::kNobody;
+  paused_by = PausedBy::kNobody;
   InterpreterRelease::AfterForkInChild();
   PythonCall::AfterForkInChild();
   InterruptsAfterForkInChild();
@@ -49,8 +49,8 @@ void AfterForkInChild() {
 void DefineForks(py::module_* module) {
   ThreadPool::Get();  // registers its fork handler first, which thus runs after this one
   pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
-  module->def("hold_workers", [] { Hold(HeldBy::kHook); });
-  module->def("let_workers_go", &LetGo, py::call_guard<InterpreterRelease>());
+  module->def("pause_workers", [] { Pause(PausedBy::kHook); });
+  module->def("resume_workers", &Resume, py::call_guard<InterpreterRelease>());
 }
 
 }  // namespace millhopper

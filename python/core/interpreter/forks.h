@@ -11,8 +11,8 @@ namespace millhopper {
 
 // A fork waits for the worker threads of the pool, which may wait for the interpreter. So a thread
 // that holds the interpreter must release it and wait for the workers before it forks. Python's own
-// forks call hold_workers and let_workers_go, which this function adds to the module. Some forks of
-// Python do not call them (subprocess with user= or group=); for those a fork handler does the
+// forks call pause_workers and resume_workers, which this function adds to the module. Some forks
+// of Python do not call them (subprocess with user= or group=); for those a fork handler does the
 // same. In the child the handler also resets the state of the parent's other threads.
 void DefineForks(pybind11::module_* module);
 

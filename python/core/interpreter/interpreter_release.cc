@@ -36,7 +36,7 @@ InterpreterRelease::~InterpreterRelease() {
   }
   PyEval_RestoreThread(thread_);
   coming_back.fetch_sub(1);
-  LetDepartedGo();
+  ReleaseDeparted();
 }
 
 // The child has only the thread that forked, and that one held the interpreter.

@@ -67,7 +67,7 @@ def _close_copies() -> None:
 # on a worker thread may be waiting for the interpreter. So the forking thread waits for the workers
 # before, without the interpreter.
 os.register_at_fork(
-    before=_core.hold_workers,
-    after_in_parent=_core.let_workers_go,
+    before=_core.pause_workers,
+    after_in_parent=_core.resume_workers,
     after_in_child=_close_copies,
 )

@@ -38,7 +38,7 @@ def opened(reader: PythonReader[T], start: int = 0) -> Iterator[Iterator[T]]:
     items = iter(reader(start=start) if begins_there else reader())
     try:
         if not begins_there and sum(1 for _ in islice(items, start)) < start:
-            raise Error(f"a pass was to go on behind {start} items, but it has ended before them")
+            raise Error(f"a pass was to continue after {start} items, but it has ended before them")
         yield items
     finally:
         if isinstance(items, Generator):

@@ -165,7 +165,7 @@ class _Backward:
                 names = ", ".join(sorted(variable.name for variable in given))
                 raise ValueError(
                     f"loss {self._loss.name!r} depends on {names}, which operator {op.type!r}"
-                    " writes in a block of its own; gradients do not go through it. Put"
+                    " writes in its own block; gradients do not go through it. Put"
                     " append_backward into that block, or set stop_gradient"
                 )
             needed -= given
@@ -226,7 +226,7 @@ class _Backward:
                         f"variable {variable.name!r} is written again by operator"
                         f" {self._ops[later].type!r} (number {later} of block {self._block.idx}),"
                         f" so the gradient of {op.type!r} (number {index}) cannot be computed"
-                        " behind it; let it write another variable, or stand behind the gradients"
+                        " after it; let it write another variable, or stand after the gradients"
                     )
 
     def _receivers(self, op: Operator) -> list[Variable]:

@@ -40,7 +40,9 @@ def batch(
         with opened(reader, max(start - 1, 0) * size) as items:
             before = sum(1 for _ in itertools.islice(items, size)) if start > 0 else size
             if before < (size if drop_last else 1):
-                raise Error(f"batch: a pass was to go on behind {start} batches, but it has fewer")
+                raise Error(
+                    f"batch: a pass was to continue after {start} batches, but it has fewer"
+                )
             while items_of_batch := list(itertools.islice(items, size)):
                 if drop_last and len(items_of_batch) < size:
                     return

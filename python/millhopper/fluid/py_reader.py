@@ -7,7 +7,7 @@ those of Paddle Fluid, 2018 and 2019, with these faults mended: the training loo
 of a provider; ``reset`` is allowed at any time, and no element of the previous pass gets into the
 next one; and reading without ``start`` is an error, where Fluid waited forever.
 
-The place of such a reader is the number of elements that were taken. To go on from there, the
+The place of such a reader is the number of elements that were taken. To continue from there, the
 provider is called again: with ``start=n`` if it has such a parameter, or it is skipped through.
 """
 
@@ -371,7 +371,7 @@ class PyReader(Decorated, StateInJson):
                 yield list(values) if self._return_list else [dict(zip_strict(names, values))]
             raise RuntimeError(
                 "another loop over this PyReader has begun, which ended this one: its queue can be "
-                "read once only, so make a PyReader for each loop that is to go on"
+                "read once only, so make a PyReader for each loop that is to continue"
             )
         finally:
             if not self.feeding.is_forked and generation == self.queue.generation():

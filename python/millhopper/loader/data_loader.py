@@ -447,7 +447,7 @@ class DataLoader(StateInJson, NoArray):
         if saved != (part, parts):
             raise Error(
                 f"the state is that of rank {saved[0]} of {saved[1]}; this is rank {part} of "
-                f"{parts}: each goes on from its own state, and there must be as many as before"
+                f"{parts}: each continues from its own state, and there must be as many as before"
             )
         if ("reader" in state) != isinstance(self.dataset, Reader):
             raise Error("one of the loaders is for a reader and the other for a data set")

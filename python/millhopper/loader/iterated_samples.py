@@ -55,8 +55,8 @@ class IteratedSamples:
             isinstance(one, Stateful) for one in (self._dataset, self._iterator)
         ):
             raise Error(
-                "the pass stands within a batch, whose samples its data set has passed: go on from "
-                "a state that was saved before, or save between two batches"
+                "the pass stands within a batch, whose samples its data set has passed: continue "
+                "from a state that was saved before, or save between two batches"
             )
         iterator = None if self._over or self._iterator is self._dataset else self._iterator
         return {"samples": _text(self._dataset), "iterator": _text(iterator), "over": self._over}
@@ -122,12 +122,14 @@ class IteratedSamples:
         noticed = self._noticed(samples, self._between)
         items = noticed if size is None else batched(noticed, size, drop_last)
         if not has_place and sum(1 for _ in islice(items, taken)) < taken:
-            raise Error(f"a pass was to go on behind {taken} batches, but it has ended before them")
+            raise Error(
+                f"a pass was to continue after {taken} batches, but it has ended before them"
+            )
         self._loaded, self._between = None, False
         return items
 
     def watched(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The same batches; while one is asked for, there is no state to go on from."""
+        """The same batches; while one is asked for, there is no state to continue from."""
         self._asked = True
         for batch in batches:
             self._asked = False

@@ -158,7 +158,7 @@ class Pass:
         if not self._process.is_this:
             raise RuntimeError(
                 f"process {os.getpid()} was forked during this pass and has no part in it: the "
-                f"pass goes on in process {self._process.id} only, start another one here"
+                f"pass continues in process {self._process.id} only, start another one here"
             )
 
     def deliver(self, result: T | Failure) -> T:

@@ -89,7 +89,7 @@ def set_cache(directory: str | os.PathLike[str] | None, max_bytes: int = 64_000_
     files are read past it.
 
     The folder must be on a local disk, and no other user may write there. Set it before files are
-    opened: files that are open go on as they were.
+    opened: files that are open stay as they were.
 
     Args:
         directory: the folder, which is made if need be; ``None`` keeps nothing from now on.

@@ -129,7 +129,7 @@ def _readers(first: AnyReader, others: Iterable[AnyReader]) -> list[AnyReader]:
         if isinstance(reader, CombineMethods):
             continue
         is_list = isinstance(reader, (list, tuple))
-        hint = "; each reader is an argument of its own, without a list" if is_list else ""
+        hint = "; each reader is one argument, without a list" if is_list else ""
         raise TypeError(f"{reader!r} is no Reader{hint}")
     return readers
 

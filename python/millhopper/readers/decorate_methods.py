@@ -86,10 +86,10 @@ class DecorateMethods(Chain):
 
         Processes that train together must make the same number of steps, or they wait for each
         other for ever: ``.shard(n, i, even="pad").batch(64)`` yields as many batches, of the same
-        sizes, in each of them. Put ``batch`` after ``shard``, as here. In front of it whole
+        sizes, in each of them. Put ``batch`` after ``shard``, as here. Before it, whole
         batches are dealt: each process gets as many, but one may get the short last one.
         Decorators that leave elements out or make others of them, such as ``filter``, ``pack``
-        and ``bucket``, belong in front of ``shard``.
+        and ``bucket``, belong before ``shard``.
 
         Args:
             num_shards: the number of parts. If neither it nor ``index`` is given, it is that of the

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-_NULLS = "null=NA,NULL behind a field names the texts that are no value there"
-_FORMAT = 'decode=timestamp format="%d.%m.%Y" behind a field of int64[] tells how dates are written'
+_NULLS = "null=NA,NULL after a field names the texts that are no value there"
+_FORMAT = 'decode=timestamp format="%d.%m.%Y" after a field of int64[] tells how dates are written'
 _FIELDS = 'fields={"slot": "column int64[]", ...} names the columns, and their types'
 
 # What pandas, polars and DuckDB call what fields and formats have.
@@ -33,10 +33,10 @@ _TABLE_KEYWORDS = {
     "null_values": _NULLS,
     "nullstr": _NULLS,
     "nrows": "take(count) ends after the first ones",
-    "parse_dates": "decode=timestamp behind a field of int64[] reads dates and times",
+    "parse_dates": "decode=timestamp after a field of int64[] reads dates and times",
     "schema": _FIELDS,
     "sep": "delimiter is the character between cells; separator the one between values in a cell",
-    "try_parse_dates": "decode=timestamp behind a field of int64[] reads dates and times",
+    "try_parse_dates": "decode=timestamp after a field of int64[] reads dates and times",
     "usecols": _FIELDS,
 }
 

@@ -94,7 +94,7 @@ class ImageMethods(OperatorMethods):
             slot,
             output,
             channels=(3 if mode == "pixels" else 0) if channels is None else channels,
-            mode=None if mode == "pixels" else mode,  # states saved by older versions go on
+            mode=None if mode == "pixels" else mode,  # states saved by older versions stay valid
             orientation=orientation,
             partial=partial,
             exact=exact,

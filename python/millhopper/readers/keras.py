@@ -102,7 +102,7 @@ def _array(batch: Batch, name: str) -> Any:
     if isinstance(batch[name], Ragged):
         raise ValueError(
             f"keras: slot {name!r} has sequences of different lengths, which Keras does not take;"
-            f" behind batch, pad_sequence(length, slot={name!r}) makes them as long as each other,"
+            f" after batch, pad_sequence(length, slot={name!r}) makes them as long as each other,"
             " and padded_batch in place of batch does"
         )
     return batch[name]

@@ -100,7 +100,7 @@ FormatSchema Schema() {
   return std::move(
       FormatSchema("binary records of one size, cut by the declared slots; plain, gzip, zstd, lz4")
           .Attr({"drop_last", false,
-                 "whether a last record that is not whole is left out; else it is an error behind "
+                 "whether a last record that is not whole is left out; else it is an error after "
                  "the whole ones"}));
 }
 

@@ -238,9 +238,9 @@ class IdxFormat final : public FileFormat {
     const bool labels = spec == opened_slots_[0];
     throw Error(ErrorCode::kDataLoss, labels
                                           ? StrCat("labels of type ", ToString(label_type),
-                                                   " behind files of ", ToString(label_type_))
+                                                   " after files of ", ToString(label_type_))
                                           : StrCat("records of ", ToString(spec),
-                                                   " behind files of ", ToString(opened_slots_[0])))
+                                                   " after files of ", ToString(opened_slots_[0])))
         .InFile(labels ? file.companion : file.path, 0);
   }
 

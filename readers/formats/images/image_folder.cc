@@ -121,7 +121,7 @@ class ImageFolderFormat final : public LabeledFilesFormat {
     const std::vector<std::string> classes = ContentOf(root, "").folders;
     if (classes.empty()) {
       throw Error(ErrorCode::kDataLoss,
-                  "the folder has no folders; each class of images needs a folder of its own")
+                  "the folder has no folders; each class of images needs its own folder")
           .InFile(path, 0);
     }
     std::vector<std::string> empty;

@@ -168,7 +168,7 @@ std::vector<std::string_view> ImagesOf(const MdsEncoding& encoding, std::string_
     images.push_back(TakeBytes(StoredNumber<uint32_t>(sizes.data() + 4 * i), "an image", &value));
   }
   if (!value.empty()) {
-    Throw(ErrorCode::kDataLoss, value.size(), " bytes are left behind its images");
+    Throw(ErrorCode::kDataLoss, value.size(), " bytes are left after its images");
   }
   return images;
 }
@@ -291,7 +291,7 @@ void CutMdsSample(std::string_view sample, const std::vector<MdsColumn>& columns
   }
   if (!left.empty()) {
     Throw(ErrorCode::kDataLoss, left.size(), " of the sample's ", sample.size(),
-          " bytes are left behind its columns");
+          " bytes are left after its columns");
   }
 }
 

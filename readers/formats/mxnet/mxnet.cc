@@ -122,7 +122,7 @@ Frame FrameOf(const char* bytes, size_t size, bool are_last) {
       return frame;
     }
     for (size_t i = kHeaderBytes + part.length; i < part.size(); ++i) {
-      if (here[i] != 0) frame.problem = "the padding behind it is not zero";
+      if (here[i] != 0) frame.problem = "the padding after it is not zero";
     }
     if (!frame.problem.empty()) return frame;
     frame.size += part.size();
@@ -133,7 +133,7 @@ Frame FrameOf(const char* bytes, size_t size, bool are_last) {
   const size_t behind = std::min(size - frame.size, kHeaderBytes);
   const bool begins = std::memcmp(next, &kMagic, std::min(behind, kMagicBytes)) == 0;
   if (!begins || (behind == kHeaderBytes && Part(next).continues_record())) {
-    frame.problem = StrCat("no other record begins behind its ", frame.bytes, " bytes");
+    frame.problem = StrCat("no other record begins after its ", frame.bytes, " bytes");
   } else if (behind < kHeaderBytes && !are_last) {
     frame.missing = kHeaderBytes - behind;
   }
@@ -273,8 +273,8 @@ std::vector<uint64_t> ReadRecordIndex(const std::string& path, uint64_t file_siz
     const char* problem = !right                           ? "is no \"key\\toffset\""
                           : offsets.empty() && offset != 0 ? "is the first, but is not for byte 0"
                           : !offsets.empty() && offset <= offsets.back()
-                              ? "does not lie behind the record before it"
-                          : offset >= file_size ? "lies behind the end of the file"
+                              ? "does not lie after the record before it"
+                          : offset >= file_size ? "lies after the end of the file"
                                                 : nullptr;
     if (problem != nullptr) {
       throw Error(ErrorCode::kDataLoss, StrCat("line ", offsets.size() + 1, ", '",

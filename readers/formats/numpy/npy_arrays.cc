@@ -82,7 +82,7 @@ void NpyArrays::Learn(const std::string& path, const std::vector<NpyHeader>& hea
     const bool same_slot = first || header.spec == opened_slots_[i];
     if (!same_slot || (!missing[i] && !(header.type == *types[i]))) {
       throw Error(ErrorCode::kDataLoss,
-                  StrCat("slot ", i, ": ", ToString(header.spec), " behind files of ",
+                  StrCat("slot ", i, ": ", ToString(header.spec), " after files of ",
                          ToString(opened_slots_[i]),
                          same_slot ? ", stored otherwise (byte order or type)" : ""))
           .InFile(path, 0);

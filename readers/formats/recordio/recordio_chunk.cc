@@ -446,7 +446,7 @@ void ListRecords(const char* payload, size_t size, uint32_t first, uint32_t reco
   }
   if (position != size) {
     Damaged("the header says ", records, " records, but ", size - position,
-            " bytes are left in the payload behind them");
+            " bytes are left in the payload after them");
   }
 }
 

@@ -109,7 +109,7 @@ void CheckListing(const std::vector<RecordIOWriter*>& files) {
     if (::stat(own.c_str(), &own_status) != 0) continue;
     if (exists && FileId(own_status) == FileId(status)) continue;
     Require(!RecordIOManifest::LoadIfThere(own).Lists(place), Escaped(file->output().path()),
-            ": is a link to ", Escaped(place), ", which has a manifest of its own (", Escaped(own),
+            ": is a link to ", Escaped(place), ", which has its own manifest (", Escaped(own),
             "); write to that name");
   }
 }

@@ -175,11 +175,10 @@ class MemberParser {
     Require(field.decode != Field::Decode::kJson, "field '", Escaped(name),
             "': decode=json needs the name of a value in it, such as '", Escaped(name),
             ":label' or '", Escaped(name), ":/boxes/0'");
-    Require(
-        field.bytes || field.from_text(), "field '", Escaped(name), "': a file is bytes, so write ",
-        Escaped(name),
-        " bytes; or decode=text behind a number that stands there as text; a value in a file of "
-        "JSON is json:label or json:/boxes/0");
+    Require(field.bytes || field.from_text(), "field '", Escaped(name),
+            "': a file is bytes, so write ", Escaped(name),
+            " bytes; or decode=text after a number that stands there as text; a value in a file of "
+            "JSON is json:label or json:/boxes/0");
     RefuseCellOptions(field);
     part.slots.push_back(slot);
   }
@@ -196,7 +195,7 @@ class MemberParser {
       if (ReadTarHeaders(rest.data(), rest.size(), &member) != TarHeaders::kMember ||
           member.header_bytes > rest.size() || member.size > rest.size() - member.header_bytes) {
         Throw(ErrorCode::kDataLoss, "the header ", at,
-              " bytes behind its first one is not what it was");
+              " bytes after its first one is not what it was");
       }
       if (!member.in_record) continue;
       if (record->key.empty()) record->key.assign(member.key());
@@ -333,7 +332,7 @@ class Archive {
     for (; size >= kTarBlockBytes; size -= kTarBlockBytes) {
       if (IsTarHeader(bytes)) {
         Damaged(offset,
-                "it lies behind the end of the archive, a block of zeros; `tar -A` joins archives, "
+                "it lies after the end of the archive, a block of zeros; `tar -A` joins archives, "
                 "cat does not");
       }
       bytes += kTarBlockBytes;
@@ -526,8 +525,8 @@ class PlainArchive final : public FileSource {
   std::string_view BytesAt(uint64_t offset, size_t size) {
     const uint64_t skipped = offset - window_offset_;
     if (offset < window_offset_ || skipped > window_.size() || window_.size() - skipped < size) {
-      const bool goes_on = offset >= window_offset_ && skipped <= window_.size();
-      window_bytes_ = goes_on ? std::min(2 * window_bytes_, kMostWindowBytes) : kWindowBytes;
+      const bool continues = offset >= window_offset_ && skipped <= window_.size();
+      window_bytes_ = continues ? std::min(2 * window_bytes_, kMostWindowBytes) : kWindowBytes;
       std::string window;
       window.swap(window_);  // it holds nothing if the read is left
       window.resize(std::min<uint64_t>(std::max(2 * size, window_bytes_), file_->size() - offset));
@@ -646,7 +645,7 @@ class StreamedArchive final : public StreamSource {
   size_t BeforeLastZeros(const Block& block) const {
     if (block.ended) return block.size;
     if (block.size > kMaxRecordBytes) {
-      archive_.Damaged(block.offset, "no archive has so much behind its end",
+      archive_.Damaged(block.offset, "no archive has so much after its end",
                        ErrorCode::kResourceLimit);
     }
     size_t at = (block.size / kTarBlockBytes - 1) * kTarBlockBytes;

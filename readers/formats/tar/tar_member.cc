@@ -256,7 +256,7 @@ TarHeaders ReadTarHeaders(const char* bytes, size_t size, TarMember* member) {
     if (AreZeros(header, kTarBlockBytes)) {
       if (at == 0) return TarHeaders::kEnd;
       Throw(ErrorCode::kDataLoss,
-            "a header with a long name or PAX records has no member behind it");
+            "a header with a long name or PAX records has no member after it");
     }
     CheckChecksum(header);
     const uint64_t content = ReadSize(header);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to save where a chain of readers stands, to go on from there, and to train with
+// What it costs to save where a chain of readers stands, to continue from there, and to train with
 // checkpoints.
 #include <algorithm>
 #include <cstdint>

@@ -105,20 +105,20 @@ TEST(ThreadPool, ManyThreadsMaySubmit) {
 TEST(ThreadPool, SetSizeWaitsForWhatIsQueuedAndTakesNoMore) {
   const PoolSize pool(1);
   Gate begun;
-  std::atomic<bool> go_on{false};
+  std::atomic<bool> resume_at{false};
   std::atomic<int> calls{0}, taken{0};
   Ref<FunctionJob> job;
   job = MakeJob([&] {
     ++calls;
     begun.Open();
-    WaitUntil([&] { return go_on.load(); });
+    WaitUntil([&] { return resume_at.load(); });
     if (job->Submit()) ++taken;  // before SetSize, or refused while it waits for this thread
   });
   EXPECT_TRUE(job->Submit());
   EXPECT_TRUE(job->Submit());
   begun.Wait();
   std::thread resize([] { ThreadPool::Get().SetSize(0); });
-  go_on = true;
+  resume_at = true;
   resize.join();
   EXPECT_EQ(calls, 2 + taken);
   EXPECT_FALSE(job->Submit());
@@ -237,16 +237,16 @@ TEST(Job, CancelEndsWorkThatSubmitsItself) {
 
 TEST(Job, IsKeptByThePoolWhileQueued) {
   const PoolSize pool(1);
-  Gate begun, go_on;
+  Gate begun, resume_at;
   const auto blocker = MakeJob([&] {
     begun.Open();
-    go_on.Wait();
+    resume_at.Wait();
   });
   blocker->Submit();
   begun.Wait();
   Gate done;
   MakeJob([&] { done.Open(); })->Submit();  // no other reference exists
-  go_on.Open();
+  resume_at.Open();
   done.Wait();
 }
 
@@ -313,17 +313,17 @@ TEST(ParallelFor, MayBeNested) {
 
 TEST(ParallelFor, NeedsNoIdleWorker) {
   const PoolSize pool(1);
-  Gate begun, go_on;
+  Gate begun, resume_at;
   const auto blocker = MakeJob([&] {
     begun.Open();
-    go_on.Wait();
+    resume_at.Wait();
   });
   blocker->Submit();
   begun.Wait();
   int calls = 0;
   ParallelFor(10, [&](size_t) { ++calls; });  // all on this thread
   EXPECT_EQ(calls, 10);
-  go_on.Open();
+  resume_at.Open();
 }
 
 TEST(ParallelFor, LeavesNothingInUse) {

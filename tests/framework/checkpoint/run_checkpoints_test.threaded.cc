@@ -145,7 +145,7 @@ TEST_F(RunCheckpointsTest, SaysWhichReaderCannotBeSaved) {
               {{"batch_size", "i: 3"}}),
        OpText("create_text_file_reader", {}, {{"Out", {"other"}}},
               {{"filename", "s: \"pipe:echo line\""}})});
-  ExpectError(ErrorCode::kInvalidArgument, "to go on from a place needs to read it again",
+  ExpectError(ErrorCode::kInvalidArgument, "to continue from a place needs to read it again",
               [&] { RunSteps(job, -1); });
   AllowExec(false);
 }

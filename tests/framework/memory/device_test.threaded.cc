@@ -62,7 +62,7 @@ TEST_P(EveryDevice, AnEventBehindAllComesAfterTheCopies) {
   const Ref<Buffer> device = BufferPool::At(place_).Take(kBytes);
   std::memset(host->data(), 1, kBytes);
   const auto copy = place_.device()->CopyFromHost(device->data(), host->data(), kBytes);
-  const auto event = place_.device()->EventBehindAll();
+  const auto event = place_.device()->EventAfterAll();
   event->Wait();
   EXPECT_TRUE(event->Done());
   EXPECT_TRUE(copy->Done());

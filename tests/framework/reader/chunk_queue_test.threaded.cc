@@ -232,15 +232,15 @@ TEST(ChunkQueue, AnErrorOfClaimEndsTheFileBehindWhatClaimHadListed) {
 }
 
 TEST(ChunkQueue, IsClaimedByOneThreadAtATime) {
-  Gate begun, go_on;
-  const Ref<ChunkQueue> queue = QueueOf({{1, "", "", &begun, &go_on}, {1}});
+  Gate begun, resume_at;
+  const Ref<ChunkQueue> queue = QueueOf({{1, "", "", &begun, &resume_at}, {1}});
   EXPECT_TRUE(queue->backlog().claimable);
   std::thread other([&] { Fetch(queue.get(), queue->Claim(kAhead)); });
   begun.Wait();
   EXPECT_FALSE(queue->backlog().claimable);
   EXPECT_FALSE(queue->Claim(kAhead));
   EXPECT_EQ(queue->Poll(), State::kWaiting);
-  go_on.Open();
+  resume_at.Open();
   other.join();
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_TRUE(queue->backlog().claimable);

@@ -62,10 +62,10 @@ std::vector<ScriptedChunk> Chunks(size_t count, int64_t records = 1) {
 }
 
 // A chunk of one record whose fetch says that it has begun, and waits.
-ScriptedChunk Held(Gate* begun, Gate* go_on) {
+ScriptedChunk Held(Gate* begun, Gate* resume_at) {
   ScriptedChunk chunk{1};
   chunk.fetch_begun = begun;
-  chunk.fetch_gate = go_on;
+  chunk.fetch_gate = resume_at;
   return chunk;
 }
 
@@ -166,11 +166,11 @@ class MeetingJob final : public Job {
 
 TEST(Prefetcher, NoMoreWorkersAreAtWorkThanItsLimit) {
   const PoolSize pool(4);
-  Gate begun[3], go_on;
+  Gate begun[3], resume_at;
   std::vector<ScriptedChunk> chunks = Chunks(3);
   for (size_t i = 0; i < 3; ++i) {
     chunks[i].fetch_begun = &begun[i];
-    chunks[i].fetch_gate = &go_on;
+    chunks[i].fetch_gate = &resume_at;
   }
   Reading reading(ReadAhead{2, 100});
   ChunkQueue* file = reading.Add("a", chunks);
@@ -184,18 +184,18 @@ TEST(Prefetcher, NoMoreWorkersAreAtWorkThanItsLimit) {
   WaitUntil([&] { return meeting->arrived == 2 || reading.events().size() > 4; });
   EXPECT_EQ(reading.events().size(), 4u) << "a third chunk was begun";
   meeting->over = true;
-  go_on.Open();
+  resume_at.Open();
   for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(TakeOne(reading, file), i);
   EXPECT_EQ(TakeOne(reading, file), -1);
 }
 
 TEST(Prefetcher, BeyondItsLimitOfBytesNothingIsReadThatIsNotNeeded) {
   const PoolSize pool(2);
-  Gate begun, go_on;
+  Gate begun, resume_at;
   std::vector<ScriptedChunk> large = Chunks(2);
   large[0].length = kMaxReadAheadBytes;
   large[0].fetch_begun = &begun;
-  large[0].fetch_gate = &go_on;
+  large[0].fetch_gate = &resume_at;
   Reading reading;
   ChunkQueue* file = reading.Add("a", large);
   begun.Wait();
@@ -203,30 +203,30 @@ TEST(Prefetcher, BeyondItsLimitOfBytesNothingIsReadThatIsNotNeeded) {
   EXPECT_FALSE(reading->Help());
   EXPECT_EQ(other->backlog().chunks, 0u);
   EXPECT_EQ(TakeOne(reading, other), 0);  // it is needed at once
-  go_on.Open();
+  resume_at.Open();
   EXPECT_EQ(TakeOne(reading, file), 0);
   EXPECT_EQ(TakeOne(reading, file), 1);
 }
 
 TEST(Prefetcher, ReadyDoesNotWait) {
   const PoolSize pool(1);
-  Gate begun, go_on;
-  const ScriptedChunk held = Held(&begun, &go_on);
+  Gate begun, resume_at;
+  const ScriptedChunk held = Held(&begun, &resume_at);
   Reading reading;
   ChunkQueue* file = reading.Add("a", {held});
   begun.Wait();
   EXPECT_FALSE(reading->Ready(file));
-  go_on.Open();
+  resume_at.Open();
   WaitUntil([&] { return reading->Ready(file); });
   EXPECT_EQ(TakeOne(reading, file), 0);
 }
 
 TEST(Prefetcher, WhoWaitsWorksOnOtherFiles) {
   const PoolSize pool(1);
-  Gate begun, go_on;
-  const ScriptedChunk held = Held(&begun, &go_on);
+  Gate begun, resume_at;
+  const ScriptedChunk held = Held(&begun, &resume_at);
   ScriptedChunk opener{1};
-  opener.fetch_begun = &go_on;
+  opener.fetch_begun = &resume_at;
   Reading reading;
   ChunkQueue* file = reading.Add("a", {held});
   begun.Wait();
@@ -239,10 +239,10 @@ TEST(Prefetcher, WhoWaitsWorksOnOtherFiles) {
 // A consumer that helps must not be held up by what it helps with.
 TEST(Prefetcher, WhoHelpsLeavesASilentFileWhenItsOwnChunkIsThere) {
   const PoolSize pool(1);
-  Gate begun, go_on, silent;
-  const ScriptedChunk held = Held(&begun, &go_on);
+  Gate begun, resume_at, silent;
+  const ScriptedChunk held = Held(&begun, &resume_at);
   ScriptedChunk stalls{1};
-  stalls.fetch_begun = &go_on;  // what the consumer needs comes while it helps
+  stalls.fetch_begun = &resume_at;  // what the consumer needs comes while it helps
   stalls.fetch_stalls = &silent;
   Reading reading;
   ChunkQueue* file = reading.Add("a", {held});
@@ -283,10 +283,10 @@ TEST(Prefetcher, AFileThatIsRemovedIsReadNoFurther) {
 TEST(Prefetcher, StopWaitsForTheChunksThatAreBeingFetched) {
   for (const int workers : {1, 2, 7}) {
     const PoolSize pool(workers);
-    Gate begun, go_on;
+    Gate begun, resume_at;
     std::vector<ScriptedChunk> chunks = Chunks(20);
     chunks[0].fetch_begun = &begun;
-    chunks[0].fetch_gate = &go_on;
+    chunks[0].fetch_gate = &resume_at;
     Reading reading;
     ChunkQueue* file = reading.Add("a", chunks);
     begun.Wait();
@@ -297,7 +297,7 @@ TEST(Prefetcher, StopWaitsForTheChunksThatAreBeingFetched) {
     });
     std::this_thread::yield();
     EXPECT_FALSE(stopped);
-    go_on.Open();
+    resume_at.Open();
     owner.join();
     const Strings before = reading.events();
     EXPECT_FALSE(reading->Help());
@@ -312,29 +312,29 @@ TEST(Prefetcher, StopWaitsForTheChunksThatAreBeingFetched) {
 
 TEST(Prefetcher, ARequestToStopEndsTheWait) {
   const PoolSize pool(1);
-  Gate begun, go_on;
-  const ScriptedChunk held = Held(&begun, &go_on);
+  Gate begun, resume_at;
+  const ScriptedChunk held = Held(&begun, &resume_at);
   Reading reading;
   ChunkQueue* file = reading.Add("a", {held});
   begun.Wait();
   RequestStop();
   ExpectError(ErrorCode::kCancelled, "", [&] { reading->Fill(file); });
   ClearStop();
-  go_on.Open();
+  resume_at.Open();
   EXPECT_EQ(TakeOne(reading, file), 0);  // nothing was lost
 }
 
 TEST(Prefetcher, WorkersComeBackAfterThePoolWasGivenAnotherSize) {
   const PoolSize pool(1);
-  Gate begun, go_on;
-  const ScriptedChunk held = Held(&begun, &go_on);
+  Gate begun, resume_at;
+  const ScriptedChunk held = Held(&begun, &resume_at);
   Reading reading;
   reading.Add("a", {held, {1}, {1}});
   begun.Wait();
   // When the worker asks for more calls, no other worker is left to make them.
   std::thread resize([] { ThreadPool::Get().SetSize(1); });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  go_on.Open();
+  resume_at.Open();
   resize.join();
   Gate another;
   ScriptedChunk chunk{1};

@@ -227,7 +227,7 @@ TEST(SequentialReader, SaysThatAPositionIsBehindItsEnd) {
   now.set_origin("reader 'fed'");
   now.Restore(before.Save());
   ExpectError(ErrorCode::kInvalidArgument,
-              "the position is behind 7 elements of reader 'fed', which has 5",
+              "the position is after 7 elements of reader 'fed', which has 5",
               [&] { now.HasNext(); });
 }
 

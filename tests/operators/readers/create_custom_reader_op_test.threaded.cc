@@ -115,24 +115,24 @@ TEST(CreateCustomReaderOp, GoesOnWithTheSameBlockOnly) {
     ReadSome(reader.get(), 5);
     return reader->Save().Serialize();
   }();
-  const auto go_on = [&](const std::string& text) {
+  const auto resume_at = [&](const std::string& text) {
     const auto runner = made(text);
     const std::unique_ptr<ReaderBase> reader = runner->Reader("out").NewHandle();
     reader->Restore(Position::Parse(position));
     return NumbersOf(ReadAll(reader.get()));
   };
-  EXPECT_EQ(go_on(program).size(), 15u);
+  EXPECT_EQ(resume_at(program).size(), 15u);
   // The number of the block does not matter.
   std::string second = Custom({}, "n", "y", before) + BlockText(2, 0, kTimesFactor);
   const std::string number = "block_idx: 1";
   second.replace(second.find(number), number.size(), "block_idx: 2");
-  EXPECT_EQ(go_on(second).front(), 10);
+  EXPECT_EQ(resume_at(second).front(), 10);
   std::vector<std::string> other = kTimesFactor;
   other[2] = OpText("elementwise_add", {{"X", {"n"}}, {"Y", {"factor"}}}, {{"Out", {"y"}}});
   ExpectError(ErrorCode::kInvalidArgument, "create_custom_reader 'out': function was ",
-              [&] { go_on(Custom(other, "n", "y", before)); });
+              [&] { resume_at(Custom(other, "n", "y", before)); });
   ExpectError(ErrorCode::kInvalidArgument,
-              "sink: ", [&] { go_on(Custom(kTimesFactor, "n", "n", before)); });
+              "sink: ", [&] { resume_at(Custom(kTimesFactor, "n", "n", before)); });
 }
 
 TEST(CreateCustomReaderOp, KeepsTheLevelsOfDetailOfSinks) {

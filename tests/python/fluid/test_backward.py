@@ -236,7 +236,7 @@ def test_a_loss_behind_a_branch_is_refused() -> None:
     branch = layers.IfElse(layers.fill_constant([1], "bool", 1))
     with branch.true_block():
         layers.assign(w * w, value)
-    with pytest.raises(ValueError, match="which operator 'if_else' writes in a block of its own"):
+    with pytest.raises(ValueError, match="which operator 'if_else' writes in its own block"):
         fluid.append_backward(layers.mean(value))
 
 

@@ -128,7 +128,7 @@ def test_a_switch_has_cases_and_then_one_default() -> None:
     with pytest.raises(ValueError, match="within the switch"), switch.case(flag()):
         pass
     with switch:
-        with pytest.raises(ValueError, match="behind its cases"), switch.default():
+        with pytest.raises(ValueError, match="after its cases"), switch.default():
             pass
         with switch.case(flag()):
             pass

@@ -128,14 +128,14 @@ def test_behind_a_short_last_batch_is_the_end(anywhere: bool, first: bool) -> No
     assert numbers_of(again()) == []
     assert numbers_of(again()) == list(range(COUNT))
     again.load_state_dict({**reader.state_dict(), "taken": 8})
-    with pytest.raises(fluid.Error, match=r"to go on behind (8 batches|21 items), but it"):
+    with pytest.raises(fluid.Error, match=r"to continue after (8 batches|21 items), but it"):
         list(again())
 
 
 def test_a_batch_that_was_dropped_was_not_taken() -> None:
     batches = fluid.batch(Provider().samples, 3, drop_last=True)
     assert list(batches(start=6)) == []
-    with pytest.raises(fluid.Error, match="behind 7 batches, but it has fewer"):
+    with pytest.raises(fluid.Error, match="after 7 batches, but it has fewer"):
         list(batches(start=7))
 
 
@@ -165,7 +165,7 @@ def test_a_provider_that_has_become_shorter_is_an_error() -> None:
     state = reader.state_dict()
     count = 5
     reader.load_state_dict(state)
-    with pytest.raises(fluid.Error, match="behind 7 items, but it has ended before them"):
+    with pytest.raises(fluid.Error, match="after 7 items, but it has ended before them"):
         list(reader())
 
 

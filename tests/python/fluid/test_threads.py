@@ -161,17 +161,17 @@ class TestEveryDecorator:
         assert source.closed == 2
 
     def test_ends_when_its_reader_stands_still(self, name: str) -> None:
-        go_on = threading.Event()
+        resume_at = threading.Event()
 
         def standing() -> Iterator[int]:
             yield from range(10)
-            go_on.wait()
+            resume_at.wait()
             yield 10
 
         items = ALL[name](standing)()
         assert sorted(itertools.islice(items, 10)) == list(range(10))
         # All threads end, the one inside the reader at the latest after its item.
-        threading.Timer(0.05, go_on.set).start()
+        threading.Timer(0.05, resume_at.set).start()
         items.close()
 
     def test_frees_items_and_errors(self, name: str) -> None:

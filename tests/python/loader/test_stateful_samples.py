@@ -350,7 +350,7 @@ def test_a_shorter_pass_is_an_error() -> None:
     values(islice(loader, 4))
     again = loader_of(Short())
     again.load_state_dict(loader.state_dict())
-    with pytest.raises(millhopper.Error, match="behind 4 batches, but it has ended before"):
+    with pytest.raises(millhopper.Error, match="after 4 batches, but it has ended before"):
         iter(again)
 
 

@@ -130,10 +130,10 @@ LEAVE = {
     "a break": ("while True:\n    step()\n    break", 0),
     "a daemon that goes on": (
         "import time\n"
-        "def go_on():\n"
+        "def resume_at():\n"
         "    while True:\n"  # the exit ends its data without telling it
         "        step()\n"
-        "threading.Thread(target=go_on, daemon=True).start()\n"
+        "threading.Thread(target=resume_at, daemon=True).start()\n"
         "time.sleep(0.01)",
         0,
     ),

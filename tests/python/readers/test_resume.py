@@ -227,7 +227,7 @@ def test_a_reader_that_cannot_say_where_it_stands_is_named(tmp_path: Path) -> No
     reader = millhopper.Reader.open_files(f"text:{pipe}")
     loop = iter(reader)
     next(loop)
-    with pytest.raises(millhopper.Error, match="pipe.*to go on from a place"):
+    with pytest.raises(millhopper.Error, match="pipe.*to continue from a place"):
         reader.state_dict()
     assert len(list(loop)) == 1
     writer.join()

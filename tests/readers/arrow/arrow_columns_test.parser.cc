@@ -197,7 +197,7 @@ TEST(ArrowColumns, NullsAreMissing) {
   const ColumnPtr numbers = Numbers<int32_t>("a", "i", {1, 2, 3}, Bits({1, 0, 1}));
   EXPECT_EQ(Read(numbers, "a int32[]"),
             (Strings{"1",
-                     "row 11: column 'a': it is null (default= or missing=skip behind "
+                     "row 11: column 'a': it is null (default= or missing=skip after "
                      "the field allow that)"}));
   EXPECT_EQ(Read(numbers, "a int32[] default=-1"), (Strings{"1", "-1", "3"}));
   EXPECT_EQ(Read(numbers, "a int32[] missing=default"), (Strings{"1", "0", "3"}));
@@ -233,7 +233,7 @@ TEST(ArrowColumns, ListsAreSequencesOrTensors) {
       List("a", {0, 1, 2}, Numbers<int64_t>("item", "l", {1, 2}, Bits({1, 0})));
   EXPECT_EQ(Read(with_null, "a int64[-1]"),
             (Strings{"1",
-                     "row 11: column 'a': a value of it is null (default= or missing=skip behind "
+                     "row 11: column 'a': a value of it is null (default= or missing=skip after "
                      "the field allow that)"}));
   EXPECT_EQ(Read(with_null, "a int64[-1] default=5"), (Strings{"1", "5"}));
   EXPECT_EQ(Read(with_null, "a int64[-1] missing=skip"), (Strings{"1"}));

@@ -259,13 +259,13 @@ TEST(FilesThatDiffer, AreRefusedAgainWhereAReaderGoesOn) {
           [&] {
             return Open({a, b}, std::nullopt, options);
           },
-          kRecords, " behind files of ");
+          kRecords, " after files of ");
       ExpectTheSameFromAnyPoint(
           [&] {
             return std::make_unique<ShuffleReader>(Open({a, b}, std::nullopt, options), 100,
                                                    RandomKey(1, 2, "shuffled"));
           },
-          kRecords, " behind files of ");
+          kRecords, " after files of ");
     }
   }
 }

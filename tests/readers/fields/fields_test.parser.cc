@@ -197,7 +197,7 @@ TEST(Fields, KnowTextsThatAreNoValue) {
             0);
   EXPECT_EQ(One("x bytes null=NA missing=default").BytesOf("NA"), "");
   EXPECT_EQ(One("x bytes null=NA").BytesOf(" NA"), " NA");
-  ExpectError(ErrorCode::kDataLoss, "(missing=default or missing=skip behind the field",
+  ExpectError(ErrorCode::kDataLoss, "(missing=default or missing=skip after the field",
               [&] { One("x bytes null=NA").BytesOf("NA"); });
 }
 

@@ -126,7 +126,7 @@ TEST(Timestamp, RoundsNothing) {
   EXPECT_EQ(Problem("2024-01-31 12:00:05.5").rfind("it is finer than its unit; unit=ms", 0), 0u);
   EXPECT_EQ(Problem("2024-01-31 12:00:05.0001", 1000).rfind("it is finer than its unit", 0), 0u);
   EXPECT_EQ(Problem("2024-01-31 12:00:05.0000000001"),
-            "it has more than nine digits behind the point");
+            "it has more than nine digits after the point");
   for (const char* const text :
        {"2262-04-11 23:47:16.854775808", "1677-09-21 00:12:43.145224191"}) {
     EXPECT_EQ(Problem(text, kNanoseconds), "an int64 does not reach that far in this unit") << text;
@@ -227,7 +227,7 @@ TEST(TimestampFormat, RefusesWhatIsNoPointInTime) {
   }
   EXPECT_EQ(ProblemBy("%Y%m%d%z", "20240131+24"), "there is no such time zone");
   EXPECT_EQ(ProblemBy("%Y%m%d.%f", "20240131.0000000001"),
-            "it has more than nine digits behind the point");
+            "it has more than nine digits after the point");
   EXPECT_EQ(ProblemBy("%Y%m%d.%f", "20240131.5").rfind("it is finer than its unit", 0), 0u);
 }
 

@@ -283,17 +283,17 @@ TEST(Csv, KnowsTextsThatAreNoValue) {
 
 TEST(Csv, TellsTheOptionWithWhichATextIsAValue) {
   ExpectCsvError("n\n1\nNA\n", {"n int64[]"},
-                 "'NA' is no int64; null=NA behind the field says that it is no value");
+                 "'NA' is no int64; null=NA after the field says that it is no value");
   ExpectCsvError("n\n1 NULL\n", {"n int64[-1]"},
-                 "'NULL' is no int64; null=NULL behind the field says that it is no value");
+                 "'NULL' is no int64; null=NULL after the field says that it is no value");
   ExpectCsvError("t\n2024-01-31 12:00\n", {"t int64[]"},
                  "is no int64; int64[] decode=timestamp reads it");
   ExpectCsvError("n\n1.0\n", {"n int64[]"},
                  "'1.0' is no int64; float64[] reads it, and cast makes integers of that");
-  ExpectCsvError("t\nNULL\n", {"t int64[] decode=timestamp"}, "; null=NULL behind the field");
+  ExpectCsvError("t\nNULL\n", {"t int64[] decode=timestamp"}, "; null=NULL after the field");
   ExpectCsvError(
       "t\nNULL\n", {"t int64[] null=NULL"},
-      "'NULL' is no value, as null= says (default= or missing=skip behind the field allow "
+      "'NULL' is no value, as null= says (default= or missing=skip after the field allow "
       "that)");
 }
 

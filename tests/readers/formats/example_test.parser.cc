@@ -160,7 +160,7 @@ TEST(Example, HasDefaultsForMissingFeatures) {
   const std::string two = ExampleOf({{"label", Integers({1})}, {"image", Integers({2})}});
   ExpectExampleError(two, "lable int64[]",
                      "feature 'lable': the record does not have it; it has 'label', 'image'; did "
-                     "you mean 'label'? (default= or missing=skip behind the field allow that)");
+                     "you mean 'label'? (default= or missing=skip after the field allow that)");
 }
 
 TEST(Example, SaysWhatDoesNotFit) {

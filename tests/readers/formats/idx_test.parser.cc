@@ -342,14 +342,14 @@ TEST(Idx, AllFilesOfAReaderHoldTheSame) {
   const auto reader = OpenFiles({first.path(), other.path()}, {}, {}, options);
   EXPECT_EQ(ReadSome(reader.get(), 2), Elements(2, Image));
   ExpectError(ErrorCode::kDataLoss,
-              other.path() + ": records of uint8 [1, 3, 2] behind files of uint8 [1, 2, 3]",
+              other.path() + ": records of uint8 [1, 3, 2] after files of uint8 [1, 2, 3]",
               [&] { reader->HasNext(); });
   const TempFile narrow("narrow", Labels(2));
   const TempFile wide("wide", Header(0x0b, {2}) + std::string(4, 'x'));
   const auto labelled =
       OpenFiles({first.path(), first.path()}, {narrow.path(), wide.path()}, {}, options);
   EXPECT_EQ(ReadSome(labelled.get(), 2), Elements(2, LabelledImage));
-  ExpectError(ErrorCode::kDataLoss, wide.path() + ": labels of type int16 behind files of uint8",
+  ExpectError(ErrorCode::kDataLoss, wide.path() + ": labels of type int16 after files of uint8",
               [&] { labelled->HasNext(); });
 }
 

@@ -269,16 +269,16 @@ TEST(Jsonl, SaysWhichKeysThereAre) {
   const std::string content = "{\"stars\": 1, \"user\": {\"id\": 7, \"a/b\": 8}, \"n\": null}\n";
   ExpectJsonlError(content, "star int64[]",
                    "field 'star': the record has no value for it; its keys are 'stars', 'user', "
-                   "'n'; did you mean 'stars'? (default= or missing=skip behind the field "
+                   "'n'; did you mean 'stars'? (default= or missing=skip after the field "
                    "allow that)");
   for (const char* name : {"user.id", "user/id"}) {
     ExpectJsonlError(content, StrCat(name, " int64[]"), "; did you mean '/user/id'? (default=");
   }
   EXPECT_EQ(Jsonl(content, {"/user/id int64[]", "/user/a~1b int64[]"}), (Texts{"7 | 8"}));
   ExpectJsonlError(content, "n int64[]",
-                   "field 'n': it is null (default= or missing=skip behind the field allow that)");
+                   "field 'n': it is null (default= or missing=skip after the field allow that)");
   ExpectJsonlError("{\"user\": {\"id\": null}}", "/user/id int64[]",
-                   "field '/user/id': it is null (default= or missing=skip behind the field");
+                   "field '/user/id': it is null (default= or missing=skip after the field");
   ExpectJsonlError("7", "x int64[]", "the record has no value for it: it is a number, not an");
 }
 

@@ -157,7 +157,7 @@ TEST(Mds, ReadsListsOfImages) {
       TextWith({{"a", "list[png]", 0}}, {FromHex("00000000") + sizes + "abb"}, {"a bytes[-1]"}),
       "97 98 98");
   ExpectNoFit({{"a", "jpeg_array", 0}}, {sizes + "abbc"}, {"a bytes[-1]"},
-              "field 'a': 1 bytes are left behind its images");
+              "field 'a': 1 bytes are left after its images");
   ExpectNoFit({{"a", "jpeg_array", 0}}, {FromHex("ffffffff")}, {"a bytes[-1]"},
               "the sizes of its images takes 17179869180 bytes, but 0 are left");
 }

@@ -230,12 +230,12 @@ TEST(Mxnet, SaysWhatIsDamagedAndWhere) {
   const std::string content = MxnetRecords({"first", "second"});
   ExpectProblem(FlipBit(content, 0), "the record at byte 0: it does not begin with the magic ced7");
   ExpectProblem(FlipBit(content, size_t{8} * 16),
-                "the record at byte 0: no other record begins behind its 5 bytes");
+                "the record at byte 0: no other record begins after its 5 bytes");
   ExpectProblem(FlipBit(MxnetRecords({"abcd", "e"}), 8 * 4 + 2),
-                "the record at byte 0: no other record begins behind its 0 bytes");
+                "the record at byte 0: no other record begins after its 0 bytes");
   ExpectProblem(MxnetPart(0, "abcd" + MxnetPart(0, "e")),
                 "the record at byte 0: another record begins within it");
-  ExpectProblem(FlipBit(content, size_t{8} * 15), "the record at byte 0: the padding behind it");
+  ExpectProblem(FlipBit(content, size_t{8} * 15), "the record at byte 0: the padding after it");
   ExpectProblem(content.substr(0, 16 + 7), "the file ends 1 bytes too early");
   ExpectProblem(content.substr(0, 16 + 15), "the file ends 1 bytes too early");
   ExpectProblem(Gzipped(content.substr(0, 26)),
@@ -245,7 +245,7 @@ TEST(Mxnet, SaysWhatIsDamagedAndWhere) {
 
 TEST(Mxnet, RefusesPartsInAnotherOrder) {
   const std::string good = MxnetPart(0, "good");
-  ExpectProblem(good + MxnetPart(2, "x"), "the record at byte 0: no other record begins behind it");
+  ExpectProblem(good + MxnetPart(2, "x"), "the record at byte 0: no other record begins after it");
   ExpectProblem(MxnetPart(3, "x"), "it begins with a part that continues a record (its flag is 3");
   ExpectProblem(MxnetPart(1, "abcd") + good, "another record begins before its last part");
   ExpectProblem(MxnetPart(1, "abcd") + MxnetPart(1, "x"), "another record begins before its last");
@@ -258,9 +258,9 @@ TEST(Mxnet, RefusesPartsInAnotherOrder) {
 
 TEST(Mxnet, RefusesAnIndexOfAnotherFile) {
   const std::string content = MxnetRecords({"first", "second"});
-  ExpectProblem(content, "line 2, '1\\t32', lies behind the end", "0\t0\n1\t32\n");
+  ExpectProblem(content, "line 2, '1\\t32', lies after the end", "0\t0\n1\t32\n");
   ExpectProblem(content, "line 1, '1\\t16', is the first, but is not for byte 0", "1\t16\n");
-  ExpectProblem(content, "line 2, '1\\t0', does not lie behind", "0\t0\n1\t0\n");
+  ExpectProblem(content, "line 2, '1\\t0', does not lie after", "0\t0\n1\t0\n");
   ExpectProblem(content, "line 1, '0', is no \"key\\toffset\"", "0\n");
   ExpectProblem(content, "line 1, '0\\t0\\t7', is no \"key\\toffset\"", "0\t0\t7\n");
   ExpectProblem(content, "line 1, '0\\t-1', is no \"key\\toffset\"", "0\t-1\n");
@@ -283,7 +283,7 @@ TEST(Mxnet, JoinsRecordsBeforeADamagedOne) {
     reader->ReadNext(&element);
     EXPECT_EQ(TextOf(element), "'" + records[0] + "'");
     ExpectError(ErrorCode::kDataLoss,
-                "the record at byte 24: no other record begins behind its 1 bytes",
+                "the record at byte 24: no other record begins after its 1 bytes",
                 [&] { reader->ReadNext(&element); });
   }
 }

@@ -301,7 +301,7 @@ TEST(Npy, AllFilesOfAReaderAgree) {
   const auto open = [&](const TempFile& other) {
     ReadAll(OpenFiles({first.path(), other.path()}, {}, {}, {}).get());
   };
-  ExpectError(ErrorCode::kDataLoss, "slot 0: int32 [1, 1] behind files of int32 [1, 2]",
+  ExpectError(ErrorCode::kDataLoss, "slot 0: int32 [1, 1] after files of int32 [1, 2]",
               [&] { open(second); });
   ExpectError(ErrorCode::kDataLoss, "stored otherwise (byte order or type)", [&] { open(third); });
 }

@@ -301,7 +301,7 @@ TEST(RecordIOCommit, LeavesNoManifestThatIsWrong) {
   fs::create_directories(folder + "/there");
   WriteShards(folder + "/there", 1, "old");
   fs::create_symlink("there/s-00000.recordio", folder + "/link.recordio");
-  ExpectError(ErrorCode::kInvalidArgument, "which has a manifest of its own", [&] {
+  ExpectError(ErrorCode::kInvalidArgument, "which has its own manifest", [&] {
     RecordIOWriter link(folder + "/link.recordio", {});
     CommitRecordIO({&link}, false);
   });

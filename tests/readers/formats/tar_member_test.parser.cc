@@ -210,7 +210,7 @@ TEST(TarMember, IsRefusedForHeadersThatAreWrong) {
                 ErrorCode::kResourceLimit);
   ExpectRefused(TarHeader("x", uint64_t{1} << 35, 'x'), "the limit is 1048576",
                 ErrorCode::kResourceLimit);
-  ExpectRefused(TarMemberBytes("x", "name", 'L') + TarEnd(), "has no member behind it");
+  ExpectRefused(TarMemberBytes("x", "name", 'L') + TarEnd(), "has no member after it");
   ExpectRefused(TarMemberBytes("x", PaxRecord("path", "all"), 'g'), "a global PAX header gives");
   ExpectRefused(TarMemberBytes("x", PaxRecord("size", "1"), 'g'), "a global PAX header gives");
   ExpectRefused(TarMemberBytes("x", "name", 'L') + TarMemberBytes("x", PaxRecord("a", "b"), 'g'),

@@ -319,7 +319,7 @@ TEST(Tar, SaysWhatIsWrongWithAMember) {
   ExpectProblem(one + "text, which is no header", fields, "the file ends 24 bytes into its headers",
                 1024);
   ExpectProblem(one + TarHeader("x", 5, 'L') + TarBlocks("2.a") + TarEnd(), fields,
-                "has no member behind it", 2048);
+                "has no member after it", 2048);
   ExpectProblem(std::string(2000, 'x'), fields, "the checksum of its header is", 0);
 }
 
@@ -449,7 +449,7 @@ TEST(Tar, HasALimitForTheFilesOfARecord) {
 // Silence would lose the second one.
 TEST(Tar, NoticesAnArchiveBehindTheEnd) {
   const std::string one = TarOf({{"1.a", "x"}});
-  const std::string words = "it lies behind the end of the archive";
+  const std::string words = "it lies after the end of the archive";
   ExpectProblem(one + TarOf({{"2.a", "y"}}), {"a bytes"}, words, 2048, 1);
   ExpectProblem(one + std::string(8192, '\0') + TarOf({{"2.a", "y"}}), {"a bytes"}, words,
                 2048 + 8192, 1);

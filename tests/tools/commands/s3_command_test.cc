@@ -129,7 +129,7 @@ TEST_F(S3Command, SavesRunsInAStore) {
   std::string printed;
   for (int stop = 1; stop <= 3; ++stop) {
     Child child(command({"--checkpoint_dir=" + saved, "--checkpoint_every=400steps", "--resume"}));
-    child.WaitForError((stop == 1 ? "saving the run in " : "going on with the run in ") + saved);
+    child.WaitForError((stop == 1 ? "saving the run in " : "continuing the run in ") + saved);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     child.Signal(SIGTERM);
     const ChildResult result = child.Wait();
@@ -146,7 +146,7 @@ TEST_F(S3Command, SavesRunsInAStore) {
   EXPECT_NE(peek.output.find("\"readers\""), std::string::npos) << peek.output;
   const ChildResult again = RunChild(command({"--checkpoint_dir=" + saved}));
   EXPECT_EQ(again.exit_code, 2) << again.errors;
-  EXPECT_NE(again.errors.find("--resume goes on with it"), std::string::npos) << again.errors;
+  EXPECT_NE(again.errors.find("--resume continues it"), std::string::npos) << again.errors;
   judge_->SetUser("OTHER", "SECRET");
   const ChildResult denied = RunChild(command({"--checkpoint_dir=" + saved, "--resume"}));
   EXPECT_EQ(denied.exit_code, 4) << denied.errors;

@@ -66,14 +66,14 @@ DEFINE_string(stats_json, "",
               "possible");
 DEFINE_string(checkpoint_dir, "",
               "a folder for checkpoints, or one in a store (s3://bucket/run): the run is saved "
-              "between steps of its loops, so that --resume can go on with it in another process; "
+              "between steps of its loops, so that --resume can continue it in another process; "
               "SIGTERM saves it once more, which may take up to 5 seconds");
 DEFINE_string(checkpoint_every, "60s",
               "how often: a number of steps, such as 1000steps, or of seconds, such as 60s");
 DEFINE_int32(keep, 3, "how many checkpoints are kept, the newest ones");
 DEFINE_string(
     resume, "",
-    "go on from the newest checkpoint that is whole, or begin if there is none; "
+    "continue from the newest checkpoint that is whole, or begin if there is none; "
     "--resume=required: it is an error if there is none. The programs, their data and the "
     "flags that change what they do must be the same, the number of threads may change. A "
     "startup program is run again, but what it prints is left out. A run that has ended is gone on "
@@ -351,7 +351,7 @@ std::unique_ptr<RunCheckpoints> CheckpointsOfFlags(const std::vector<ProgramFile
   auto checkpoints = std::make_unique<RunCheckpoints>(std::move(options), std::move(settings));
   if (FLAGS_resume.empty()) {
     Require(FLAGS_force || !checkpoints->HasAny(), "--checkpoint_dir=", Escaped(folder),
-            ": the folder has checkpoints of a run; --resume goes on with it, --force removes them "
+            ": the folder has checkpoints of a run; --resume continues it, --force removes them "
             "and begins anew");
     checkpoints->Clear();
   } else {
@@ -362,7 +362,7 @@ std::unique_ptr<RunCheckpoints> CheckpointsOfFlags(const std::vector<ProgramFile
   }
   Watcher::LetSave();
   if (!FLAGS_quiet) {
-    std::cerr << (checkpoints->resumes() ? "going on with" : "saving") << " the run in "
+    std::cerr << (checkpoints->resumes() ? "continuing" : "saving") << " the run in "
               << Escaped(folder) << "\n";
   }
   return checkpoints;

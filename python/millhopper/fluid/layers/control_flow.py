@@ -197,7 +197,7 @@ class IfElse:
                 raise RuntimeError(f"IfElse: {which} has been written already")
             if self._outer.ops[-1] is not self._op:
                 raise RuntimeError(
-                    "IfElse: there are operators between its two blocks; put them before or behind"
+                    "IfElse: there are operators between its two blocks; put them before or after"
                     " both"
                 )
         self._open = which
@@ -332,7 +332,7 @@ class Switch:
             ValueError: outside of the ``with``, before any case, or a second time.
         """
         if not self._inside or self._none_before is None or self._has_default:
-            raise ValueError("Switch: there is one default within the switch, behind its cases")
+            raise ValueError("Switch: there is one default within the switch, after its cases")
         self._has_default = True
         with _if_true(self._none_before):
             yield

@@ -170,7 +170,9 @@ def firstn(reader: PythonReader[T], n: int) -> PythonReader[T]:
 
     def read(start: int = 0) -> Iterator[T]:
         if start > n:
-            raise Error(f"firstn: a pass was to go on behind {start} items, but it has {n} at most")
+            raise Error(
+                f"firstn: a pass was to continue after {start} items, but it has {n} at most"
+            )
         with opened(reader, start) as items:
             yield from itertools.islice(items, n - start)
 

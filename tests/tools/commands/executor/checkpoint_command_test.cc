@@ -117,7 +117,7 @@ TEST_F(CheckpointCommandTest, SavesOnSigtermAndGoesOnWithoutATrace) {
   std::string printed;
   for (const size_t stop : {1, 2, 3}) {
     Child child(Saving({"--checkpoint_every=1000000000steps", "--resume", "--noquiet"}));
-    child.WaitForError((stop == 1 ? "saving the run in " : "going on with the run in ") + saved_);
+    child.WaitForError((stop == 1 ? "saving the run in " : "continuing the run in ") + saved_);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     child.Signal(SIGTERM);
     const ChildResult result = child.Wait();
