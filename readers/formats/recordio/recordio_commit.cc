@@ -97,7 +97,7 @@ class RecordIOCommit::FolderLock {
 
 void CheckListing(const std::vector<RecordIOWriter*>& files) {
   const std::string path = ManifestOf(files);
-  RecordIOManifest::LoadIfThere(path);
+  RecordIOManifest::LoadToReplace(files[0]->output().path());
   const OutputFile probe(path, ManifestRules());
   struct stat status, own_status;
   const bool exists = ::stat(path.c_str(), &status) == 0;
@@ -122,7 +122,7 @@ RecordIOCommit::RecordIOCommit(const std::vector<RecordIOWriter*>& files, bool a
       std::make_unique<FolderLock>(slash == std::string::npos ? "." : path.substr(0, slash + 1));
   lock_->Wait();
   CheckListing(files);
-  const RecordIOManifest before = RecordIOManifest::LoadIfThere(path);
+  const RecordIOManifest before = RecordIOManifest::LoadToReplace(files[0]->output().path());
   RecordIOManifest after = before;
   RecordIOManifest between = before;
   std::vector<std::string> names;

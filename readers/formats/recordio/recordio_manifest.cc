@@ -197,6 +197,14 @@ RecordIOManifest RecordIOManifest::LoadIfThere(const std::string& path) {
   return IsThere(FileSystemOf(path).Stat(path), path) ? Load(path) : RecordIOManifest();
 }
 
+RecordIOManifest RecordIOManifest::LoadToReplace(const std::string& file) {
+  const std::string path = PathOf(file);
+  if (CanBeReadOnceOnly(path) || IsShard(std::string(WithoutQuery(file)))) return LoadIfThere(path);
+  const FileStatus status = FileSystemOf(path).Stat(path);
+  const bool is_empty = status.kind == FileStatus::Kind::kFile && status.size == 0;
+  return !is_empty && IsThere(status, path) ? Load(path) : RecordIOManifest();
+}
+
 std::optional<RecordIOPromise> RecordIOManifest::Find(const std::string& file) const {
   const auto found = files_.find(NameOf(file));
   if (found == files_.end()) return std::nullopt;

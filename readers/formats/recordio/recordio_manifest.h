@@ -77,6 +77,10 @@ class RecordIOManifest {
   static RecordIOManifest Load(const std::string& path);
   // The same; an empty one if there is no such file. Throws kIo if its server does not tell.
   static RecordIOManifest LoadIfThere(const std::string& path);
+  // The same for the manifest of a file that is going to be replaced. It is empty, too, if it has
+  // no byte, which an interrupted upload leaves in some stores, and the file is no shard: that of
+  // shards would list others.
+  static RecordIOManifest LoadToReplace(const std::string& file);
 
   // Throws kDataLoss if the file is one of several that are being replaced.
   std::optional<RecordIOPromise> Find(const std::string& file) const;

@@ -269,6 +269,19 @@ TEST(RecordIOCommit, ForgetsShardsOfALargerSet) {
   EXPECT_TRUE(RecordIOManifest::Load(folder + "/s.recordio.manifest.json").Lists("s.recordio"));
 }
 
+// As an upload leaves it that is interrupted, in stores that show an object before it is whole.
+TEST(RecordIOCommit, ReplacesAnEmptyManifestUnlessItIsThatOfShards) {
+  const std::string folder = NewFolder("empty_manifest");
+  WriteFile(folder + "/s.recordio.manifest.json", "");
+  RecordIOWriter whole(folder + "/s.recordio", {});
+  whole.Write("whole");
+  CommitRecordIO({&whole}, false);
+  EXPECT_EQ(Read(folder + "/s.recordio"), Records{"whole"});
+  WriteFile(folder + "/s.recordio.manifest.json", "");
+  ExpectError(ErrorCode::kDataLoss, "s.recordio.manifest.json: no manifest of RecordIO files",
+              [&] { WriteShards(folder, 2, "new"); });
+}
+
 TEST(RecordIOCommit, ListsWhatSeveralProcessesWriteAtOnce) {
   const std::string folder = NewFolder("many");
   std::vector<pid_t> children;
