@@ -152,7 +152,7 @@ TEST(ChunkQueue, PassesOverTheChunksOfOtherSharesWithoutFetchingThem) {
 
 TEST(ChunkQueue, TheChunksThatAreOneAreOfOneShare) {
   ScriptedChunk part;
-  part.goes_on = true;
+  part.is_part = true;
   const std::vector<ScriptedChunk> chunks{part, part, {2}, {3}, part, {1}};
   Script script;
   const Ref<ChunkQueue> queue = QueueOf(chunks, 0, {2, 0}, &script);
