@@ -220,10 +220,9 @@ TEST(ResumedReadersTest, ChunksMustHaveTheRecordsThatTheyHad) {
   MemoryFiles::Get().Write(path, RecordioOf({4, 6, 5}));
   const ReaderPtr reader = in_order();
   reader->Restore(behind_first);
-  ExpectError(
-      ErrorCode::kDataLoss,
-      "after the chunk at byte 0 of 5 records, which has 4 now; the file has changed since",
-      [&] { reader->HasNext(); });
+  ExpectError(ErrorCode::kDataLoss,
+              "after the chunk at byte 0 of 5 records, which has 4 now; the file has changed since",
+              [&] { reader->HasNext(); });
   MemoryFiles::Get().Write(path, RecordioOf({5, 10}, good.size()));
   ExpectRefused(in_random_order, behind_any, ErrorCode::kDataLoss,
                 "its files had 3 chunks when the position was saved, and have 2 now");

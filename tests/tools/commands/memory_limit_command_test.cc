@@ -18,10 +18,13 @@
 namespace millhopper {
 namespace {
 
+constexpr char kFiles[] =
+    "vars { name: 'files' persistable: true type { type: READER reader {\n"
+    "  lod_tensor { tensor { data_type: UINT8 dims: -1 } lod_level: 1 } } } }\n";
+
 const std::string kChain = BlockText(
     0, -1,
-    {"vars { name: 'files' persistable: true type { type: READER reader {\n"
-     "  lod_tensor { tensor { data_type: UINT8 dims: -1 } lod_level: 1 } } } }\n",
+    {kFiles,
      OpText("open_files", {}, {{"Out", {"files"}}},
             {{"file_names", "strings: '${folder}/*.recordio'"}}),
      CreatedReaderText("shuffled", "create_shuffle_reader", {"files"}, {{"buffer_size", "i: 24"}}),
