@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/program/inference.h"
 
-#include <new>
-
 #include "framework/base/error.h"
 #include "framework/program/declarations.h"
 #include "framework/program/operator_check.h"
@@ -161,10 +159,8 @@ void ProgramInference::FollowOperator(int block, int op) {
     outputs = InferOutputs(
         desc, [this, block](const std::string& name) { return Find(block, name); }, run_block,
         declares);
-  } catch (const std::bad_alloc&) {
-    throw;  // the program has no fault
   } catch (...) {
-    report_(block, op, CurrentError().message());
+    report_(block, op, CurrentProblem());
   }
   for (const auto& [parameter, arguments] : outputs) {
     for (const InferContext::Argument& output : arguments) Write(block, op, parameter, output);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <new>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -125,6 +124,12 @@ std::vector<std::string> ArgumentsOf(const ParameterSchema& parameter, bool inpu
   return {};
 }
 
+std::string CurrentProblem() {
+  const Error error = CurrentError();
+  if (error.interrupts()) throw;
+  return error.message();
+}
+
 std::vector<AttributeSchema> AttributeSchemasOf(const OpSchema& schema, const proto::OpDesc& op) {
   std::vector<AttributeSchema> schemas = schema.attributes;
   if (schema.more_attributes) {
@@ -139,10 +144,8 @@ AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
   std::vector<AttributeSchema> schemas;
   try {
     schemas = AttributeSchemasOf(schema, op);
-  } catch (const std::bad_alloc&) {
-    throw;  // the program has no fault
   } catch (...) {
-    report({}, CurrentError().message());
+    report({}, CurrentProblem());
     return {};
   }
   const std::vector<std::string> names = NamesOf(schemas);

@@ -47,6 +47,10 @@ void CheckInputsAndOutputs(const OpSchema& schema, const proto::OpDesc& op,
 std::vector<std::string> ArgumentsOf(const ParameterSchema& parameter, bool input,
                                      const proto::OpDesc& op, OperatorPart* part = nullptr);
 
+// What the current exception says against a program. Throws it again if it says nothing against it:
+// for a lack of memory, and for a stop. Call inside a catch block only.
+std::string CurrentProblem();
+
 // The attributes that the operator may have: those of its schema and those that depend on its other
 // attributes. Throws what finding these throws.
 std::vector<AttributeSchema> AttributeSchemasOf(const OpSchema& schema, const proto::OpDesc& op);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <climits>
 #include <map>
-#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -244,10 +243,8 @@ class ProgramChecker {
     if (!schema.check || problems_.count() > before) return;
     try {
       schema.check(desc, attributes);
-    } catch (const std::bad_alloc&) {
-      throw;  // the program has no fault
     } catch (...) {
-      report({}, CurrentError().message());
+      report({}, CurrentProblem());
     }
   }
 

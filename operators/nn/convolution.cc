@@ -27,7 +27,7 @@ void ForEachRun(const Convolution& convolution, const Tile& tile, const Visit& v
   for (int64_t c = 0; c < convolution.group_channels(); ++c) {
     for (int64_t i = 0; i < y.size; ++i) {
       for (int64_t j = 0; j < x.size; ++j) {
-        // ImageWindow w takes pixel w * stride + shift of a row; the windows from `low` up to
+        // Window w takes pixel w * stride + shift of a row; the windows from `low` up to
         // `high` take one inside the image.
         const int64_t shift = j * x.dilation - x.padding;
         const int64_t low = shift >= 0 ? 0 : (x.stride - 1 - shift) / x.stride;

@@ -74,15 +74,13 @@ size_t BytesOfCharacter(const char* here, const char* end) {
   const auto byte = [&](size_t i) {
     return static_cast<size_t>(end - here) > i ? static_cast<unsigned char>(here[i]) : 0u;
   };
-  const auto is_continuation = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
+  const auto follows = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
   const unsigned first = byte(0), second = byte(1);
-  if (!is_continuation(1) || first < 0xc2 || first > 0xf4) return 0;
+  if (!follows(1) || first < 0xc2 || first > 0xf4) return 0;
   if (first < 0xe0) return 2;
-  if (!is_continuation(2) || (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f))
-    return 0;
+  if (!follows(2) || (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f)) return 0;
   if (first < 0xf0) return 3;
-  if (!is_continuation(3) || (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
-    return 0;
+  if (!follows(3) || (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) return 0;
   return 4;
 }
 

@@ -74,7 +74,7 @@ void BucketReader::RestoreState(const ReaderState& state) {
   }
   for (size_t i = 0; i < begun.size(); ++i) {
     if (buckets[i] >= buckets_.size()) state.Fail("there is no bucket ", buckets[i]);
-    buckets_[buckets[i]].ResumeAt(std::move(begun[i]));
+    buckets_[buckets[i]].Continue(std::move(begun[i]));
   }
 }
 

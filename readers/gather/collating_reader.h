@@ -72,7 +72,7 @@ class OpenBatch {
   // Null while it is empty.
   const Gathered* gathered() const { return batch_.get(); }
   // Continues a batch that was gathered and saved.
-  void ResumeAt(Ref<Gathered> batch) {
+  void Continue(Ref<Gathered> batch) {
     size_ = batch->pieces().size();
     batch_ = std::move(batch);
   }

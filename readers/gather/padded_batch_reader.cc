@@ -42,7 +42,7 @@ void PaddedBatchReader::SaveState(ReaderState* state) const {
 void PaddedBatchReader::RestoreState(const ReaderState& state) {
   CollatingReader::RestoreState(state);
   for (Ref<Gathered>& batch : GatherAgain(state.Elements("begun")))
-    batch_.ResumeAt(std::move(batch));
+    batch_.Continue(std::move(batch));
 }
 
 }  // namespace millhopper

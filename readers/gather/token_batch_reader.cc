@@ -68,7 +68,7 @@ void TokenBatchReader::RestoreState(const ReaderState& state) {
       sum_ += length;
       longest_ = std::max(longest_, length);
     }
-    batch_.ResumeAt(std::move(batch));
+    batch_.Continue(std::move(batch));
   }
 }
 

@@ -67,7 +67,7 @@ void WindowReader::RestoreState(const ReaderState& state) {
   for (size_t i = 0; i < open.size(); ++i) {
     if (begins[i] >= next_) state.Fail("a window begins at ", begins[i], ", after ", next_);
     open_.push_back({begins[i], OpenBatch()});
-    open_.back().elements.ResumeAt(std::move(open[i]));
+    open_.back().elements.Continue(std::move(open[i]));
   }
 }
 

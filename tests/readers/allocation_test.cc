@@ -19,6 +19,7 @@
 
 #include "framework/base/error.h"
 #include "framework/memory/memory.h"
+#include "framework/program/program.h"
 #include "framework/reader/file_format.h"
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/double_buffer_reader.h"
@@ -28,6 +29,7 @@
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/files/record_files.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -185,6 +187,38 @@ TEST_F(Allocation, F15MayFailAtEveryRequest) {
       EXPECT_TRUE(HoldingsReturnTo(before)) << item.name;
     }
   }
+}
+
+// A program is right or wrong whatever memory there is.
+TEST_F(Allocation, F15MayFailWhileAProgramIsChecked) {
+  const std::shared_ptr<const Program> program = Program::FromString(
+      BlockText(0, -1,
+                {CreatedReaderText("files", "open_files", {},
+                                   {{"file_names", StrCat("strings: '", folder_, "/*.recordio'")}},
+                                   {{"FP32", {1, 2}}, {"INT64", {1, 1}}}),
+                 CreatedReaderText("shuffled", "create_shuffle_reader", {"files"},
+                                   {{"buffer_size", "i: 3"}}),
+                 CreatedReaderText("batches", "create_batch_reader", {"shuffled"},
+                                   {{"batch_size", "i: 2"}})}),
+      "startup.pbtxt");
+  const CheckContext context{ProgramRole::kStartup, {}};
+  program->CheckOrThrow(context);
+  int64_t request = 0;
+  for (bool hit = true; hit; ++request) {
+    SCOPED_TRACE(StrCat("request ", request));
+    Memory::Break(request, false);
+    try {
+      program->CheckOrThrow(context);
+      Memory::Mend();
+    } catch (const Error& error) {
+      Memory::Mend();
+      ASSERT_EQ(error.code(), ErrorCode::kResourceLimit) << error.what();
+    } catch (const std::bad_alloc&) {
+      Memory::Mend();
+    }
+    hit = Memory::hit();
+  }
+  EXPECT_GT(request, 100);
 }
 
 TEST_F(Allocation, F15ThreadsThatCannotBeStartedAreDoneWithout) {
