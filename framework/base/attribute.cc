@@ -86,6 +86,11 @@ AttributeSchema& AttributeSchema::Required() {
   return *this;
 }
 
+AttributeSchema& AttributeSchema::Optional() {
+  optional = true;
+  return *this;
+}
+
 AttributeSchema& AttributeSchema::AtLeast(double value) {
   lowest = value;
   return *this;
@@ -104,6 +109,16 @@ AttributeSchema& AttributeSchema::NamesRecords(std::string format) {
 
 AttributeSchema& AttributeSchema::NamesFolders() {
   names_folders = true;
+  return *this;
+}
+
+AttributeSchema& AttributeSchema::NumbersSlots() {
+  numbers_slots = true;
+  return AtLeast(0);
+}
+
+AttributeSchema& AttributeSchema::InPython(std::string other_name) {
+  python_name = std::move(other_name);
   return *this;
 }
 

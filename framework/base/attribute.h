@@ -40,7 +40,9 @@ struct AttributeSchema {
   // An attribute of the type of `default_value`, which it has when a program leaves it out.
   AttributeSchema(std::string name, Attribute default_value, std::string doc);
 
-  AttributeSchema& Required();                             // no default
+  AttributeSchema& Required();  // no default
+  // No default either: if it is left out, the operator does what no value of it says.
+  AttributeSchema& Optional();
   AttributeSchema& AtLeast(double lowest);                 // numbers, and each of a list
   AttributeSchema& OneOf(std::vector<std::string> words);  // strings
   // Strings name files of records, each with an optional format and colon before it. The files are
@@ -48,6 +50,10 @@ struct AttributeSchema {
   AttributeSchema& NamesRecords(std::string format = "");
   // Strings name folders, of which any file may be read.
   AttributeSchema& NamesFolders();
+  // Integers are numbers of slots of the reader below, from 0. Python takes the slots' names, too.
+  AttributeSchema& NumbersSlots();
+  // What the method of Python's Reader calls it, where that has another name.
+  AttributeSchema& InPython(std::string other_name);
 
   // The value in the declared type: INT is taken where LONG is declared (also in lists). Throws
   // kInvalidArgument "attribute 'buffer_size' is 0; it must be at least 1".
@@ -57,11 +63,14 @@ struct AttributeSchema {
   Attribute default_value;
   std::string doc;
   bool required = false;
+  bool optional = false;
   std::optional<double> lowest;
   std::vector<std::string> words;
   bool names_records = false;
   std::string record_format;
   bool names_folders = false;
+  bool numbers_slots = false;
+  std::string python_name;  // "" is name
 };
 
 // Checked attributes by name, defaults filled in.

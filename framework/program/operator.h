@@ -155,6 +155,10 @@ struct OpSchema {
   // these name (AttributeSchema::NamesRecords), such as what the environment has.
   OpSchema& DependsOn(std::function<std::string(const AttributeMap& attributes)> f);
   OpSchema& Composes(Composition how);
+  // `f` names the slots that the created reader has after those of the reader below, for Python,
+  // where slots have names. In a name, `*` stands for the name of a slot with one level of detail:
+  // "*_length" is one slot for each of them.
+  OpSchema& AddsSlots(std::function<std::vector<std::string>(const AttributeMap& attributes)> f);
   // `f` says how the passes of the reader that the operator creates are ordered; kAsBelow without.
   OpSchema& Order(std::function<PassOrder(const AttributeMap& attributes)> f);
   // `f` says what an operator of a checked program does that can hardly be meant; "" if nothing.
@@ -177,6 +181,7 @@ struct OpSchema {
   std::vector<std::string> process_numbers;
   std::function<std::string(const AttributeMap&)> depends_on;
   Composition composition = Composition::kOther;
+  std::function<std::vector<std::string>(const AttributeMap&)> adds_slots;
   std::function<PassOrder(const AttributeMap&)> order;
   std::function<std::string(const Program&, int, int)> warn;
 

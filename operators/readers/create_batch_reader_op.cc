@@ -21,7 +21,7 @@ void InferBatch(InferContext& context) {
 OpSchema BatchSchema() {
   return DecoratedReaderSchema("Joins every batch_size elements of a reader into one.")
       .Attr(AttributeSchema("batch_size", int32_t{}, "elements in a batch").Required().AtLeast(1))
-      .Attr({"discard_leftover", false, "leave out a last batch that is not full"})
+      .Attr(DiscardLeftoverAttribute("leave out a last batch that is not full"))
       .Attr(AttributeSchema("mode", "concat",
                             "\"concat\" joins elements along axis 0, \"stack\" along a new "
                             "outer axis")

@@ -14,7 +14,9 @@ using Longs = std::vector<int64_t>;
 OpSchema BucketSchema() {
   return WithCollation(
       DecoratedReaderSchema("Gathers elements of similar length in buckets, and yields each bucket "
-                            "as a batch when it is full.")
+                            "as a batch when it is full. Such batches need little padding. An "
+                            "element that holds several sequences is an error. Like "
+                            "tf.data.Dataset.bucket_by_sequence_length.")
           .Attr(AttributeSchema("boundaries", Longs{},
                                 "ascending lengths: bucket 0 is for lengths below the first, the "
                                 "last bucket for those of at least the last")
@@ -27,8 +29,9 @@ OpSchema BucketSchema() {
                     .AtLeast(1))
           .Attr(AttributeSchema("slot", int64_t{0},
                                 "the slot whose length along axis 0 counts, from 0")
-                    .AtLeast(0))
-          .Attr({"discard_leftover", false, "leave out batches that are not full at the end"}),
+                    .NumbersSlots())
+          .Attr(DiscardLeftoverAttribute(
+              "leave out the batches that are not full at the end of a pass")),
       true);
 }
 

@@ -34,22 +34,38 @@ OpSchema CacheSchema() {
   return DecoratedReaderSchema(
              "Keeps the elements of a pass, in memory or on a disk, and yields them from there in "
              "later passes. Every pass is pass 0 of the reader below, which no other reader may "
-             "read: put readers that shuffle above it.")
+             "read: put readers that shuffle above it.\n\n"
+             "In memory (memory_bytes), the first elements of a pass are kept, and later passes "
+             "read only the others. On a disk (directory and disk_bytes), a whole pass is kept in "
+             "a file, for later passes and later processes. A damaged file is noticed and written "
+             "again. Where a disk has no room, "
+             "the reader says so once on standard error, and continues without it. A resumed loop "
+             "needs no file: what it lacks is read again. A pass in which it was saved while the "
+             "file was written is not kept; the next one is.\n\n"
+             "Like tf.data.Dataset.cache, which has no limit, and never notices that its files are "
+             "of other data.")
       .Attr(AttributeSchema("memory_bytes", int64_t{},
-                            "memory for elements: the first ones of a pass are kept, and the "
-                            "others are read again")
+                            "for a cache in memory: memory for elements; if all fit, files are "
+                            "read once")
+                .Optional()
                 .AtLeast(0))
-      .Attr({"directory", "",
-             "a folder on a local disk, where a whole pass is kept in a file for later passes and "
-             "later processes. It is used again while the operators below, --seed, and the paths, "
-             "sizes and times of change of the files that their attributes name are the same"})
+      .Attr(AttributeSchema(
+                "directory", "",
+                "for a cache on a disk: a folder, which is made if it is not there. The file is "
+                "used again while the operators below, --seed, and the paths, sizes and times of "
+                "change of the files that their attributes name are the same")
+                .Optional())
       .Attr(AttributeSchema("disk_bytes", int64_t{},
                             "what all caches in the directory may take together; a pass that needs "
                             "more is not kept")
+                .Optional()
                 .AtLeast(0))
-      .Attr({"data_version", "",
-             "a text that is changed whenever the data changes in a way that cannot be seen: for "
-             "chains with functions of Python, code of plugins, or lists of images"})
+      .Attr(AttributeSchema(
+                "data_version", "",
+                "a text to change whenever the data changes in a way that Millhopper cannot see. "
+                "Chains with functions, arrays or data sets of Python, code of plugins, or lists "
+                "of images are kept on a disk only with such a text")
+                .Optional())
       .Check(Check)
       .Order([](const AttributeMap&) {
         return PassOrder{PassOrder::kSame, ""};

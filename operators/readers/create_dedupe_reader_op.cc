@@ -12,14 +12,15 @@ using Longs = std::vector<int64_t>;
 
 OpSchema DedupeSchema() {
   return DecoratedReaderSchema(
-             "Leaves out elements whose bytes were seen in an earlier element of the pass, by "
-             "their 128-bit XXH3 digests.")
+             "Leaves out elements that equal an earlier element of the pass, byte for byte, as "
+             "their 128-bit XXH3 digests tell.")
       .Attr(AttributeSchema("slots", Longs{}, "the slots that are compared, from 0; by default all")
-                .AtLeast(0))
+                .Optional()
+                .NumbersSlots())
       .Attr(AttributeSchema("entries", int64_t{1} << 20,
                             "digests that are kept, of 24 to 32 bytes each, which count towards "
-                            "the memory limit; beyond that the one that was inserted first is "
-                            "forgotten")
+                            "the memory limit: an element for which it has no room is an error. "
+                            "Beyond that number the digest that was inserted first is forgotten")
                 .AtLeast(1))
       .Infer(InferSameSlots);
 }

@@ -10,14 +10,16 @@ namespace {
 constexpr char kAuto[] = "AUTO";
 
 OpSchema DoubleBufferSchema() {
-  return DecoratedReaderSchema("Loads the elements of a reader ahead of their use.")
+  return DecoratedReaderSchema(
+             "Keeps elements of a reader ready: worker threads load them ahead of their use.")
       .Attr(
           {"place", kAuto,
            "where the elements are put: \"AUTO\" is the executor's place, else \"CPU\" or the name "
            "of a device such as \"CUDA:0\""})
       .Attr(AttributeSchema("depth", int32_t{2},
-                            "how many elements are kept ready; elements that load in less "
-                            "than about 5 us are loaded when they are asked for")
+                            "how many elements are kept ready. Those that load in less than about "
+                            "5 us are loaded when they are asked for, because handing them over "
+                            "from a worker thread would take longer")
                 .AtLeast(1))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const std::string& place = attributes.Get<std::string>("place");

@@ -8,8 +8,9 @@ namespace {
 
 OpSchema FakeSchema() {
   return DecoratedReaderSchema(
-             "Yields the first element of every pass of a reader count times, to measure what a "
-             "program does besides reading.")
+             "Yields the first element of every pass of a reader count times. A loop over it costs "
+             "what it does besides reading, so it shows whether reading is what a training waits "
+             "for. Like paddle.reader.Fake.")
       .Attr(AttributeSchema("count", int64_t{0}, "elements in a pass").Required().AtLeast(0))
       .Infer(InferSameSlots);
 }

@@ -7,7 +7,8 @@ namespace millhopper {
 namespace {
 
 OpSchema MultiPassSchema() {
-  return DecoratedReaderSchema("Yields several passes of a reader one after another, as one pass.")
+  return DecoratedReaderSchema(
+             "Makes one pass of pass_num passes of a reader, each in its own order.")
       .Attr(AttributeSchema("pass_num", int32_t{}, "how many passes").Required().AtLeast(1))
       .Infer(InferSameSlots)
       .Composes(Composition::kSameSlots);

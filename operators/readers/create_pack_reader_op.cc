@@ -20,11 +20,15 @@ OpSchema PackSchema() {
   return DecoratedReaderSchema(
              "Packs documents, one an element, into rows of a fixed length, for training on "
              "sequences without much padding. Each slot becomes [1, length, ...]; two slots "
-             "follow, "
-             "int32 [1, length]: the number of the document in the row that a step is of, from 1 "
-             "(0 "
-             "is padding), and its position in the document, from 0. A piece of a document that is "
-             "split counts as a document. Documents without steps are left out.")
+             "follow, int32 [1, length], which Python calls document_ids and positions: the number "
+             "of the document in the row that a step is of, from 1 (0 is padding), and its "
+             "position in the document, from 0. Two steps may attend to each other if their ids "
+             "are equal and not 0.\n\n"
+             "A piece of a document that is split counts as a document. Documents without steps "
+             "are left out. A document whose slots have different lengths, or that holds several "
+             "sequences (a batch), is an error.\n\n"
+             "Like FirstFitPackIterDataset and ConcatThenSplitIterDataset of Grain; the fullest "
+             "row is yielded here where Grain yields all.")
       .Attr(AttributeSchema("length", int32_t{}, "steps of a row").Required().AtLeast(1))
       .Attr(AttributeSchema("method", "first_fit",
                             "which row a document goes into: \"first_fit\", the oldest open row "
@@ -41,8 +45,11 @@ OpSchema PackSchema() {
                             "\"truncate\", its first steps are packed; \"split\", it is cut into "
                             "rows, and the rest is packed")
                 .OneOf({"error", "truncate", "split"}))
-      .Attr({"pad_values", std::vector<double>{},
-             "the value that fills up rows: one for each slot, or one for all; by default 0"})
+      .Attr({"pad_values", std::vector<double>{0},
+             "the value that fills up rows: one for each slot, or one for all"})
+      .AddsSlots([](const AttributeMap&) -> std::vector<std::string> {
+        return {"document_ids", "positions"};
+      })
       .Infer(Infer)
       .Composes(Composition::kPackedRows);
 }

@@ -11,10 +11,11 @@ OpSchema PaddedBatchSchema() {
   return WithCollation(
       DecoratedReaderSchema("Joins every batch_size elements of a reader into one, and pads the "
                             "sequences of slots with one level of detail to one length: such a "
-                            "slot becomes [elements, length, ...] without levels.")
+                            "slot becomes [elements, length, ...] without levels. A slot with "
+                            "several levels is an error. Like tf.data.Dataset.padded_batch.")
           .Attr(
               AttributeSchema("batch_size", int64_t{}, "elements in a batch").Required().AtLeast(1))
-          .Attr({"discard_leftover", false, "leave out a last batch that is not full"}),
+          .Attr(DiscardLeftoverAttribute("leave out a last batch that is not full")),
       false);
 }
 

@@ -30,7 +30,10 @@ std::string Warn(const Program& program, int block, int op) {
 }
 
 OpSchema SkipSchema() {
-  return DecoratedReaderSchema("Leaves out the first count elements of every pass of a reader.")
+  return DecoratedReaderSchema(
+             "Leaves out the first count elements of every pass of a reader, which are not loaded. "
+             "On a reader whose order differs from pass to pass it is a warning: "
+             "create_shuffle_reader says how elements are divided for validation.")
       .Attr(AttributeSchema("count", int64_t{0}, "how many are left out").Required().AtLeast(0))
       .Infer(InferSameSlots)
       .Composes(Composition::kSameSlots)

@@ -7,7 +7,9 @@ namespace millhopper {
 namespace {
 
 OpSchema TakeSchema() {
-  return DecoratedReaderSchema("Yields the first count elements of every pass of a reader.")
+  return DecoratedReaderSchema(
+             "Yields the first count elements of every pass of a reader; fewer, if there are "
+             "fewer. Above a shuffle these are others in each pass, unless its reshuffle is false.")
       .Attr(AttributeSchema("count", int64_t{0}, "how many").Required().AtLeast(0))
       .Infer(InferSameSlots)
       .Composes(Composition::kSameSlots);

@@ -12,12 +12,13 @@ namespace {
 OpSchema TokenBatchSchema() {
   return WithCollation(
       DecoratedReaderSchema("Joins elements into batches of at most max_tokens tokens, as many as "
-                            "follow one another.")
+                            "follow one another. An element that holds several sequences is an "
+                            "error.")
           .Attr(AttributeSchema("max_tokens", int64_t{}, "tokens of a batch at most")
                     .Required()
                     .AtLeast(1))
           .Attr(AttributeSchema("slot", int64_t{0}, "the slot whose steps are the tokens, from 0")
-                    .AtLeast(0))
+                    .NumbersSlots())
           .Attr(AttributeSchema("count", "sum",
                                 "\"sum\" counts the steps of the elements; \"padded\" counts "
                                 "elements times the length that the longest of them is padded to")
@@ -26,7 +27,7 @@ OpSchema TokenBatchSchema() {
                                 "what becomes of an element of more than max_tokens tokens: "
                                 "\"error\"; \"alone\", it is a batch alone")
                     .OneOf({"error", "alone"}))
-          .Attr({"discard_leftover", false, "leave out the last batch of a pass"}),
+          .Attr(DiscardLeftoverAttribute("leave out the last batch of a pass")),
       true);
 }
 

@@ -29,10 +29,12 @@ void Infer(InferContext& context) {
 OpSchema UnbatchSchema() {
   return DecoratedReaderSchema(
              "Splits the batches of a reader into instances: single rows, or single sequences "
-             "where a slot has levels of detail.")
+             "where a slot has levels of detail. An element whose slots have different numbers of "
+             "instances is an error.")
       .Attr(AttributeSchema("mode", "concat",
                             "\"concat\": an instance keeps the leading axis, which is 1 or the "
-                            "length of its sequence; \"stack\": the leading axis is removed")
+                            "length of its sequence; \"stack\": the leading axis, which a batch of "
+                            "this mode has made, is removed")
                 .OneOf({"concat", "stack"}))
       .Infer(Infer);
 }

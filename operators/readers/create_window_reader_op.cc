@@ -18,16 +18,17 @@ void Infer(InferContext& context) {
 OpSchema WindowSchema() {
   return DecoratedReaderSchema(
              "Yields sliding windows: element w joins the elements w * shift, w * shift + stride, "
-             "... along axis 0.")
+             "... along axis 0. Like tf.data.Dataset.window.")
       .Attr(AttributeSchema("size", int64_t{}, "elements of a window").Required().AtLeast(1))
       .Attr(AttributeSchema("shift", int64_t{0},
-                            "elements from the first of a window to the first of the next; 0 is "
-                            "size, so that windows do not overlap")
+                            "elements from the first of a window to the first of the next; by "
+                            "default, or 0, size, so that windows do not overlap")
+                .Optional()
                 .AtLeast(0))
       .Attr(
           AttributeSchema("stride", int64_t{1}, "elements from one element of a window to its next")
               .AtLeast(1))
-      .Attr({"discard_leftover", false, "leave out windows that the end of the pass cuts off"})
+      .Attr(DiscardLeftoverAttribute("leave out windows that the end of the pass cuts off"))
       .Infer(Infer);
 }
 

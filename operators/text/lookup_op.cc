@@ -24,8 +24,9 @@ OpSchema Schema() {
               "int64, dims [words], with the levels of detail of X but the last: for each word the "
               "number of its line, from 0 on")
       .Attr(AttributeSchema("vocab", std::string(), "the file, one word a line").Required())
-      .Attr({"default", int64_t{},
-             "what other words become; if it is not given, another word is an error"})
+      .Attr(AttributeSchema("default", int64_t{},
+                            "what other words become; if it is not given, another word is an error")
+                .Optional())
       .Infer([](InferContext& context) {
         RequireText(context, "X");
         context.SetOut("Out", RowForEachSequence(context.In("X"), DataType::kInt64));

@@ -147,7 +147,8 @@ void Define(py::module_ module) {
       .def("dtypes", &DtypeNames)
       .def("slots", [](PythonReader& reader) { return SlotsOf(reader.Slots()); })
       .def_property_readonly("variable", &PythonReader::variable)
-      .def("warnings", &PythonReader::Warnings);
+      .def("warnings", &PythonReader::Warnings)
+      .def("added_slots", &PythonReader::AddedSlots);
 }
 
 // Fills the module, in the main interpreter only. A process has one core, whose threads enter

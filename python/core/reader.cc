@@ -339,6 +339,15 @@ std::vector<std::pair<std::string, std::string>> PythonReader::Warnings() const 
   return warnings;
 }
 
+std::vector<std::string> PythonReader::AddedSlots() const {
+  for (const proto::OpDesc& op : program_->desc().blocks(0).ops()) {
+    const OpSchema& schema = FindOperator(op.type())->schema;
+    if (!schema.adds_slots || op.outputs(0).arguments(0) != variable_) continue;
+    return schema.adds_slots(CheckAttributes(schema, op, [](const auto&, const auto&) {}));
+  }
+  return {};
+}
+
 void PythonReader::SetNames(const std::vector<std::string>& names) {
   names_.clear();
   for (const std::string& name : names) names_.emplace_back(name);

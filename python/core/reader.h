@@ -63,6 +63,8 @@ class PythonReader {
   const std::string& variable() const { return variable_; }
   // The warnings of the operators that create readers (OpSchema::Warn), each with the reader.
   std::vector<std::pair<std::string, std::string>> Warnings() const;
+  // The names of the slots that follow those of the reader below (OpSchema::AddsSlots).
+  std::vector<std::string> AddedSlots() const;
   // Whether the thread is in a function of map that this reader calls.
   bool CallsThisThread() const;
 

@@ -48,11 +48,14 @@ py::dict Describe(const AttributeSchema& attribute) {
   py::dict result;
   result["name"] = attribute.name;
   result["type"] = AttributeTypeName(attribute.default_value);
-  result["default"] = ToPython(attribute.default_value);
+  result["default"] = attribute.optional ? py::none() : ToPython(attribute.default_value);
   result["required"] = attribute.required;
+  result["optional"] = attribute.optional;
   result["doc"] = attribute.doc;
   result["words"] = attribute.words;
   result["lowest"] = attribute.lowest;
+  result["numbers_slots"] = attribute.numbers_slots;
+  result["python_name"] = attribute.python_name;
   return result;
 }
 
@@ -63,21 +66,22 @@ py::list DescribeAll(const std::vector<T>& items) {
   return result;
 }
 
-py::list OperatorSchemas() {
-  py::list result;
-  for (const std::string& type : OperatorTypes()) {
-    const OpSchema& schema = FindOperator(type)->schema;
-    py::dict op;
-    op["type"] = type;
-    op["doc"] = schema.doc;
-    op["inputs"] = DescribeAll(schema.inputs);
-    op["outputs"] = DescribeAll(schema.outputs);
-    op["attributes"] = DescribeAll(schema.attributes);
-    op["creates_reader"] = schema.creates_reader;
-    op["side_effects"] = schema.side_effects;
-    result.append(op);
-  }
-  return result;
+// Throws kInvalidArgument if there is no such operator.
+py::dict OperatorSchema(const std::string& type) {
+  const OperatorDef* const def = FindOperator(type);
+  Require(def != nullptr, "no operator '", Escaped(type), "'");
+  const OpSchema& schema = def->schema;
+  py::dict op;
+  op["type"] = type;
+  op["doc"] = schema.doc;
+  op["inputs"] = DescribeAll(schema.inputs);
+  op["outputs"] = DescribeAll(schema.outputs);
+  op["attributes"] = DescribeAll(schema.attributes);
+  op["creates_reader"] = schema.creates_reader;
+  op["side_effects"] = schema.side_effects;
+  op["fed_by_process"] = schema.fed_by_process;
+  op["adds_slots"] = schema.adds_slots != nullptr;
+  return op;
 }
 
 // The attributes that an operator may have besides those of its schema. They depend on the lists of
@@ -129,7 +133,8 @@ py::dict ExitCodes() {
 
 void DefineSchemas(py::module_* module) {
   module->attr("exit_codes") = ExitCodes();
-  module->def("operator_schemas", &OperatorSchemas);
+  module->def("operator_types", &OperatorTypes);
+  module->def("operator_schema", &OperatorSchema, py::arg("type"));
   module->def("format_schemas", &FormatSchemas);
   module->def("more_attributes", &MoreAttributes, py::arg("type"), py::arg("given"));
 }

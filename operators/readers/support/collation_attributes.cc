@@ -26,12 +26,16 @@ OpSchema WithCollation(OpSchema schema, bool is_choice) {
           .Attr(AttributeSchema("pad_multiple", int64_t{1},
                                 "without pad_length: the length is rounded up to a multiple of it")
                     .AtLeast(1))
-          .Attr({"pad_values", std::vector<double>{},
+          .Attr({"pad_values", std::vector<double>{0},
                  "the value after shorter sequences: one for each slot that is padded, or one for "
-                 "all; by default 0"})
+                 "all"})
           .Attr({"lengths", false,
                  "add a slot int64 [elements, 1] with the lengths of the sequences for each slot "
-                 "that is padded, after all other slots"})
+                 "that is padded, after all other slots; Python calls that of text text_length"})
+          .AddsSlots([](const AttributeMap& attributes) {
+            const CollationOptions options = CollationOf(attributes);
+            return std::vector<std::string>(options.pad && options.lengths ? 1 : 0, "*_length");
+          })
           .Infer([](InferContext& context) {
             InferSlotsFrom(context, [&](const std::vector<SlotSpec>& below) {
               return CollatedSlots(below, CollationOf(context.attributes()));

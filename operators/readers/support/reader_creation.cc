@@ -248,6 +248,10 @@ PassOrder ShuffledOrder(const AttributeMap& attributes) {
   return {PassOrder::kDiffers, "give it reshuffle: false (in Python reshuffle=False)"};
 }
 
+AttributeSchema DiscardLeftoverAttribute(std::string doc) {
+  return AttributeSchema("discard_leftover", false, std::move(doc)).InPython("drop_last");
+}
+
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader) {
   const std::vector<SlotSpec> declared = SlotsOfVariable(context);
   if (!declared.empty()) AgreeOnSlots(declared, reader->slots(), "the reader has");

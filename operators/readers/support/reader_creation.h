@@ -77,6 +77,9 @@ AttributeSchema ReshuffleAttribute();
 RandomKey OrderKeyOf(OpContext& context);
 PassOrder ShuffledOrder(const AttributeMap& attributes);
 
+// The attribute discard_leftover, which Python's users know as drop_last.
+AttributeSchema DiscardLeftoverAttribute(std::string doc);
+
 // Puts a new reader into the output variable and sets its origin, the name that messages give it.
 // Throws kInvalidArgument when the variable declares other slots than the reader has.
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader);

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from millhopper.programs.schemas import (
@@ -15,7 +16,7 @@ from millhopper.programs.schemas import (
 
 def summary(text: str) -> str:
     """The first sentence."""
-    return text.split(". ")[0].removesuffix(".")
+    return re.split(r"\.\s", text)[0].removesuffix(".")
 
 
 def _argument_lines(kind: str, arguments: Iterable[ArgumentSchema]) -> Iterator[str]:
@@ -34,12 +35,16 @@ def _attribute_lines(attributes: Iterable[AttributeSchema]) -> Iterator[str]:
         about = [f"attribute `{attribute.name}`", attribute.type]
         if attribute.required:
             about.append("required")
+        elif attribute.optional:
+            about.append("optional")
         elif attribute.type not in ("BLOCK", "BLOCKS"):
             about.append(f"default `{attribute.default!r}`")
         if attribute.lowest is not None:
             about.append(f"at least {attribute.lowest:g}")
         if attribute.words:
             about.append("one of " + ", ".join(f"`{word}`" for word in attribute.words))
+        if attribute.python_name:
+            about.append(f"in Python `{attribute.python_name}`")
         yield f"- {', '.join(about)}: {attribute.doc}"
 
 

@@ -30,11 +30,14 @@ class AttributeSchema:
 
     name: str
     type: str
-    default: Any
+    default: Any  # None if it is optional
     required: bool
+    optional: bool  # if it is left out, the operator does what no value says
     doc: str
     words: tuple[str, ...]  # what a STRING may be; empty is anything
     lowest: float | None  # the least that a number may be
+    numbers_slots: bool  # it is a number, or numbers, of slots of the reader below
+    python_name: str  # what methods of Reader call it; "" is name
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class OperatorSchema:
     attributes: tuple[AttributeSchema, ...]
     creates_reader: bool
     side_effects: bool
+    fed_by_process: bool  # its elements come from objects of this process
+    adds_slots: bool  # whether it may have slots after those of the reader below
 
     @property
     def takes_more(self) -> bool:
@@ -92,32 +97,27 @@ def _attributes(described: list[dict[str, Any]]) -> tuple[AttributeSchema, ...]:
     attributes = []
     for attribute in described:
         default = attribute["default"]
-        if attribute["type"] == "FLOAT":
+        if attribute["type"] == "FLOAT" and default is not None:
             default = shortest_float(default)
         words = tuple(attribute["words"])
         attributes.append(AttributeSchema(**{**attribute, "default": default, "words": words}))
     return tuple(attributes)
 
 
-def _learn() -> None:
-    for op in _core.operator_schemas():
-        _known[op["type"]] = OperatorSchema(
-            type=op["type"],
-            doc=op["doc"],
-            inputs=_arguments(op["inputs"]),
-            outputs=_arguments(op["outputs"]),
-            attributes=_attributes(op["attributes"]),
-            creates_reader=op["creates_reader"],
-            side_effects=op["side_effects"],
-        )
-
-
 def find_schema(type: str) -> OperatorSchema | None:
     """The schema of an operator, or None. Those of plugins that are loaded later are found, too."""
     if type not in _known:
         load_extras(type)
-        _learn()
-    return _known.get(type)
+        if type not in _core.operator_types():
+            return None
+        op = _core.operator_schema(type)
+        described = {
+            "inputs": _arguments(op["inputs"]),
+            "outputs": _arguments(op["outputs"]),
+            "attributes": _attributes(op["attributes"]),
+        }
+        _known[type] = OperatorSchema(**{**op, **described})
+    return _known[type]
 
 
 def schema_of(type: str) -> OperatorSchema:
@@ -135,8 +135,7 @@ def schema_of(type: str) -> OperatorSchema:
 
 def operator_types() -> list[str]:
     """The types of all operators, sorted."""
-    _learn()
-    return sorted(_known)
+    return _core.operator_types()
 
 
 def more_attributes(type: str, given: Mapping[str, Sequence[str]]) -> tuple[AttributeSchema, ...]:

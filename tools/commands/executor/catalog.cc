@@ -18,7 +18,7 @@ namespace {
 // The first sentence, cut off if it is too long for a line.
 std::string Summary(const std::string& text) {
   constexpr size_t kLongest = 90;
-  const std::string sentence = text.substr(0, text.find(". "));
+  const std::string sentence = text.substr(0, std::min(text.find(". "), text.find(".\n")));
   return sentence.size() <= kLongest ? sentence : sentence.substr(0, kLongest) + "...";
 }
 
@@ -39,6 +39,8 @@ void DescribeAttributes(const std::vector<AttributeSchema>& attributes) {
               << AttributeTypeName(attribute.default_value);
     if (attribute.required) {
       std::cout << ", required";
+    } else if (attribute.optional) {
+      std::cout << ", optional";
     } else {
       std::cout << ", default " << ToString(attribute.default_value);
     }
@@ -46,7 +48,9 @@ void DescribeAttributes(const std::vector<AttributeSchema>& attributes) {
     for (size_t i = 0; i < attribute.words.size(); ++i) {
       std::cout << (i == 0 ? ", one of '" : "', '") << attribute.words[i];
     }
-    std::cout << (attribute.words.empty() ? "" : "'") << "\n      " << attribute.doc << "\n";
+    if (!attribute.words.empty()) std::cout << "'";
+    if (!attribute.python_name.empty()) std::cout << ", in Python " << attribute.python_name;
+    std::cout << "\n      " << attribute.doc << "\n";
   }
 }
 
@@ -94,8 +98,13 @@ nlohmann::json ToJson(const std::vector<AttributeSchema>& attributes) {
     nlohmann::json one = {{"name", attribute.name},
                           {"type", AttributeTypeName(attribute.default_value)},
                           {"required", attribute.required},
+                          {"optional", attribute.optional},
+                          {"numbers_slots", attribute.numbers_slots},
+                          {"python_name", attribute.python_name},
                           {"doc", attribute.doc}};
-    if (!attribute.required) one["default"] = ToString(attribute.default_value);
+    if (!attribute.required && !attribute.optional) {
+      one["default"] = ToString(attribute.default_value);
+    }
     if (attribute.lowest) one["lowest"] = *attribute.lowest;
     if (!attribute.words.empty()) one["words"] = attribute.words;
     json.push_back(std::move(one));
@@ -111,6 +120,8 @@ void ListOperatorsAsJson(const std::vector<std::string>& types) {
     const nlohmann::json json = {{"type", type},
                                  {"doc", schema.doc},
                                  {"creates_reader", schema.creates_reader},
+                                 {"fed_by_process", schema.fed_by_process},
+                                 {"adds_slots", schema.adds_slots != nullptr},
                                  {"more_attributes", schema.more_attributes != nullptr},
                                  {"inputs", ToJson(schema.inputs)},
                                  {"outputs", ToJson(schema.outputs)},

@@ -173,7 +173,8 @@ def _docstring(schema: OperatorSchema) -> str:
             notes.append("one of " + ", ".join(repr(word) for word in attribute.words))
         if attribute.lowest is not None:
             notes.append(f"at least {attribute.lowest:g}")
-        notes.append("required" if attribute.required else f"default {attribute.default!r}")
+        left_out = "required" if attribute.required else f"default {attribute.default!r}"
+        notes.append("optional" if attribute.optional else left_out)
         lines.append(f"    {attribute.name} ({', '.join(notes)}): {attribute.doc}.")
     outputs = _output_arguments(schema)
     for argument in schema.outputs:

@@ -318,9 +318,13 @@ TEST(ExecutorCommand, ListsOperatorsWithTheirDocumentation) {
   EXPECT_EQ(one.exit_code, 0);
   for (const char* words : {"create_batch_reader: ", "input UnderlyingReader, a reader\n",
                             "output Out", "attribute batch_size, INT, required, at least 1\n",
-                            "attribute discard_leftover, BOOLEAN, default false\n"}) {
+                            "attribute discard_leftover, BOOLEAN, default false, in Python "
+                            "drop_last\n"}) {
     EXPECT_NE(one.output.find(words), std::string::npos) << words << "\n" << one.output;
   }
+  const ChildResult cache = Execute({"--list_ops", "create_cache_reader"});
+  EXPECT_NE(cache.output.find("attribute directory, STRING, optional\n"), std::string::npos)
+      << cache.output;
   EXPECT_EQ(Execute({"--list_ops", "create_batch_raeder"}).exit_code, 2);
 }
 
