@@ -71,11 +71,7 @@ class Chain:
             for key, value in dict(settings or {}).items()
         }
         self._name = checked_text("name", name)
-        self._names = (
-            None if names is None else [checked_text("a slot's name", slot) for slot in names]
-        )
-        if self._names is not None and len(set(self._names)) < len(self._names):
-            raise ValueError(f"two slots have one name: {self._names}")
+        self._names = None if names is None else _checked_names(names)
         self._seed = integer_within("seed", seed, 0, UINT64_MAX)
         self._functions = tuple(functions)
         variable = checked_text("variable", variable)
@@ -147,8 +143,39 @@ class Chain:
 
         Raises:
             Error: the operator or an attribute is unknown or wrong.
+            ValueError: the operator adds slots, and must know those that there are.
         """
-        return self._decorate(operator, name, {}, attributes, self._naming, self._functions)
+        return self._append(operator, name, attributes)
+
+    def _append(self, operator: str, name: str, attributes: Mapping[str, object]) -> Self:
+        made = self._decorate(operator, name, {}, attributes, self._naming, self._functions)
+        added = made._core.added_slots()
+        if added and self._naming is not None:
+            made._names = _checked_names(self._names_with(added, _short(operator)))
+            made._core.set_names(made._names)
+        return made
+
+    def _names_with(self, added: Iterable[str], method: str) -> list[str]:
+        """The names of the slots with those that an operator adds (OpSchema::AddsSlots)."""
+        if self._names is None:
+            raise ValueError(
+                f"{method} adds slots, so it needs the names of the others: give them to map, for "
+                'example map(..., slots={"tokens": ("int64", [-1], 1)}) for sequences of tokens'
+            )
+        names = list(self._names)
+        for name in added:
+            if "*" not in name:
+                names.append(name)
+                continue
+            for slot, known in zip_strict(self._names, self.slots()):
+                if known is None:
+                    raise ValueError(
+                        f"{method} adds slots, so those that there are must be known: give slots "
+                        "where the reader is made, or to map"
+                    )
+                if known[2] == 1:
+                    names.append(name.replace("*", slot))
+        return names
 
     def _decorate(
         self,
@@ -161,8 +188,7 @@ class Chain:
     ) -> Self:
         checked_text("operator", operator)
         checked_text("name", name)
-        short = operator.removeprefix("create_").removeprefix("python_").removesuffix("_reader")
-        variable = name or f"{self._variable}.{short}"
+        variable = name or f"{self._variable}.{_short(operator)}"
         program = Program.parse_from_string(self._program, self._settings)
         below = {"UnderlyingReader": self._variable}
         return self._created(
@@ -233,6 +259,18 @@ class Chain:
     @property
     def _naming(self) -> Names:
         return self._names if self._names_from is None else self._names_from
+
+
+def _checked_names(names: Iterable[str]) -> list[str]:
+    checked = [checked_text("a slot's name", slot) for slot in names]
+    if len(set(checked)) < len(checked):
+        raise ValueError(f"two slots have one name: {checked}")
+    return checked
+
+
+def _short(operator: str) -> str:
+    """What a method that appends the operator is called."""
+    return operator.removeprefix("create_").removeprefix("python_").removesuffix("_reader")
 
 
 def _with_reader(

@@ -15,11 +15,11 @@ from millhopper.readers.decorate_methods import DecorateMethods
 from millhopper.readers.display import slots_html
 from millhopper.readers.file_sources import FileSources
 from millhopper.readers.function_methods import FunctionMethods
-from millhopper.readers.gather_methods import GatherMethods
 from millhopper.readers.image_methods import ImageMethods
 from millhopper.readers.loop_methods import LoopMethods
 from millhopper.readers.memory_sources import MemorySources
 from millhopper.readers.no_array import NoArray
+from millhopper.readers.operator_readers import OperatorReaders
 from millhopper.readers.other_names import OtherNames, no_attribute, other_keywords
 from millhopper.readers.reader_stats import ReaderStats
 from millhopper.readers.text_methods import TextMethods
@@ -34,12 +34,12 @@ class Reader(
     FileSources,
     MemorySources,
     DecorateMethods,
-    GatherMethods,
     FunctionMethods,
     ImageMethods,
     TextMethods,
     CombineMethods,
     LoopMethods,
+    OperatorReaders,
     NoArray,
     metaclass=OtherNames,
 ):
@@ -49,7 +49,8 @@ class Reader(
     ``from_arrow``, ``create``, or the source of a program in text) and steps that decorate it
     (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``, ``double_buffer`` and others). Each
     of these methods returns a new reader and does not change the one that it is called on; nothing
-    is read before a loop begins. ::
+    is read before a loop begins. Every operator ``create_<name>_reader`` that stands on one reader
+    is a method ``name``, that of a plugin once it is loaded, too. ::
 
         reader = (
             millhopper.Reader.open_files("train-*.recordio",
@@ -80,6 +81,8 @@ class Reader(
         def __getattr__(self, name: str) -> Any:
             if inspect.getattr_static(type(self), name, None) is not None:
                 return object.__getattribute__(self, name)  # raises what a property has raised
+            if self._learn(name):
+                return object.__getattribute__(self, name)
             raise no_attribute(self, name)
 
     def torch(self) -> TorchReader:

@@ -90,7 +90,7 @@ def test_lengths_come_as_slots(words: millhopper.Reader) -> None:
             read += [bytes(row[:length]).decode() for row, length in rows]
         assert sorted(read) == sorted(WORDS)
     late = words.map(lambda e: e)
-    with pytest.raises(ValueError, match="lengths=True adds slots"):
+    with pytest.raises(ValueError, match="^padded_batch adds slots"):
         late.padded_batch(4, lengths=True)
 
 
