@@ -11,6 +11,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import python_stub
 import wheel_file
 from built_targets import COMMANDS, ROOT, built
 
@@ -100,6 +101,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     ).read_bytes()
     # millhopper/command/native.py runs them.
     programs = {f"millhopper/bin/{command}": folder / "tools" / command for command in COMMANDS}
+    stub = python_stub.stub(programs["millhopper/bin/executor"])
+    files["millhopper/readers/operator_readers.pyi"] = stub.encode()
     files.update({name: path.read_bytes() for name, path in programs.items()})
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     return wheel_file.write(

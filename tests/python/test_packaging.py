@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -125,6 +126,38 @@ def test_the_commands_are_installed_under_the_name_of_the_project(
     assert "no flag --stratup; did you mean 'startup'?" in run(
         tmp_path / "bin" / "millhopper-executor", "--stratup=x", path=tmp_path, code=2
     )
+
+
+TYPED = """
+from millhopper import Reader
+
+batches: Reader = Reader.open_files("x").shuffle(8, seed=1).batch(2, drop_last=True)
+kept: Reader = batches.cache(directory=__import__("pathlib").Path("x"), disk_bytes=1)
+batches.batch("two")
+batches.batch()
+batches.shufle(8)
+"""
+
+
+def test_type_checkers_know_the_methods_that_are_made(wheel: Path, tmp_path: Path) -> None:
+    install(tmp_path, wheel)
+    (stub,) = tmp_path.rglob("operator_readers.pyi")
+    made = (
+        "from millhopper.programs.schemas import operator_types, schema_of\n"
+        "from millhopper.readers.method_signatures import stub\n"
+        "print(stub(map(schema_of, operator_types())), end='')\n"
+    )
+    assert run(sys.executable, "-c", made, path=tmp_path) == stub.read_text()
+    if (mypy := shutil.which("mypy")) is None:
+        pytest.skip("mypy is not installed")
+    (tmp_path / "typed.py").write_text(TYPED)
+    words = [mypy, "--strict", "--no-incremental", "--cache-dir=/dev/null", "typed.py"]
+    checked = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    assert re.findall(r"^typed.py:(\d+): error.*\[([-a-z]+)\]$", checked.stdout, re.M) == [
+        ("6", "arg-type"),
+        ("7", "call-arg"),
+        ("8", "attr-defined"),
+    ], checked.stdout + checked.stderr
 
 
 def test_headers_that_are_missing_are_named() -> None:
