@@ -22,7 +22,8 @@ OpSchema DedupeSchema() {
                             "the memory limit: an element for which it has no room is an error. "
                             "Beyond that number the digest that was inserted first is forgotten")
                 .AtLeast(1))
-      .Infer(InferSameSlots);
+      .Infer(InferSameSlots)
+      .Composes(Composition::kSameSlots);
 }
 
 void CreateDedupeReader(OpContext& context) {

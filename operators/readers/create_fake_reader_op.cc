@@ -12,7 +12,8 @@ OpSchema FakeSchema() {
              "what it does besides reading, so it shows whether reading is what a training waits "
              "for. Like paddle.reader.Fake.")
       .Attr(AttributeSchema("count", int64_t{0}, "elements in a pass").Required().AtLeast(0))
-      .Infer(InferSameSlots);
+      .Infer(InferSameSlots)
+      .Composes(Composition::kSameSlots);
 }
 
 void CreateFakeReader(OpContext& context) {

@@ -34,7 +34,8 @@ OpSchema FilterSchema() {
                            " names; a filter has one sink");
                  }),
              "one variable of the block, bool [1]: whether the element is yielded")
-      .Infer(Infer);
+      .Infer(Infer)
+      .Composes(Composition::kSameSlots);
 }
 
 bool Accepts(const ElementBlock& block, const RecordId& id, const std::vector<LoDTensor>& element) {

@@ -36,7 +36,8 @@ OpSchema UnbatchSchema() {
                             "length of its sequence; \"stack\": the leading axis, which a batch of "
                             "this mode has made, is removed")
                 .OneOf({"concat", "stack"}))
-      .Infer(Infer);
+      .Infer(Infer)
+      .Composes(Composition::kSameSlots);
 }
 
 void CreateUnbatchReader(OpContext& context) {

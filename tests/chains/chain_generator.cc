@@ -189,7 +189,7 @@ class ChainWriter {
   // Readers one after another, by turns, or side by side.
   void DrawCombined() {
     const std::string type =
-        dice_.OneOf({"create_chain_reader", "create_mix_reader", "create_zip_reader"});
+        dice_.OneOf({"create_concat_reader", "create_mix_reader", "create_zip_reader"});
     const bool ragged = dice_.OneIn(3);
     // Files of one format, or number sources. What is side by side may be anything.
     const bool images = !wishes_.jitter && dice_.OneIn(3);

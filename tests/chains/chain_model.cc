@@ -455,7 +455,7 @@ ExpectedStream ChainModel::Map(const proto::OpDesc& op, ExpectedStream in) const
 ExpectedStream ChainModel::Combined(const proto::OpDesc& op, uint64_t pass) const {
   const Strings ins = Ins(op);
   const PassOf pass_of = [&](size_t k, uint64_t number) { return Pass(ins[k], number); };
-  if (op.type() == "create_chain_reader") return Chained(ins.size(), pass_of, pass);
+  if (op.type() == "create_concat_reader") return Concatenated(ins.size(), pass_of, pass);
   if (op.type() == "create_zip_reader") {
     return Zipped(ins.size(), pass_of, pass, Flag(op, "check_alignment", true));
   }

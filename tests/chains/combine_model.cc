@@ -54,7 +54,7 @@ struct Part {
 
 }  // namespace
 
-ExpectedStream Chained(size_t readers, const PassOf& pass_of, uint64_t pass) {
+ExpectedStream Concatenated(size_t readers, const PassOf& pass_of, uint64_t pass) {
   ExpectedStream out;
   for (size_t k = 0; k < readers && out.error.empty(); ++k) {
     const ExpectedStream part = pass_of(k, pass);

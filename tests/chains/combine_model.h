@@ -18,7 +18,7 @@ namespace millhopper {
 using PassOf = std::function<ExpectedStream(size_t k, uint64_t pass)>;
 
 // One reader after another.
-ExpectedStream Chained(size_t readers, const PassOf& pass_of, uint64_t pass);
+ExpectedStream Concatenated(size_t readers, const PassOf& pass_of, uint64_t pass);
 // The readers side by side.
 ExpectedStream Zipped(size_t readers, const PassOf& pass_of, uint64_t pass, bool check_alignment);
 // The readers by turns. `when_exhausted` is "stop", "continue" or "repeat".

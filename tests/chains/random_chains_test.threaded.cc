@@ -126,7 +126,7 @@ TEST(RandomChain, MayHaveAnythingInIt) {
                             "create_take_reader",
                             "create_skip_reader",
                             "create_fake_reader",
-                            "create_chain_reader",
+                            "create_concat_reader",
                             "create_zip_reader",
                             "\"check_alignment\" b: true",
                             "create_mix_reader",
@@ -176,7 +176,7 @@ TEST(RandomChain, HasReadersOfEveryKindAboveAndBelowASharedOne) {
     EXPECT_EQ(above.count(StrCat("create_", type, "_reader")), 1u) << type;
     EXPECT_EQ(below.count(StrCat("create_", type, "_reader")), 1u) << type;
   }
-  for (const char* type : {"multi_pass", "shard", "filter", "take", "skip", "fake", "chain", "zip",
+  for (const char* type : {"multi_pass", "shard", "filter", "take", "skip", "fake", "concat", "zip",
                            "mix", "cache", "dedupe"}) {
     EXPECT_EQ(below.count(StrCat("create_", type, "_reader")), 1u) << type;
   }

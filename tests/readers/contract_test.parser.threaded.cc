@@ -20,7 +20,7 @@
 #include "framework/tensor/tensor_stream.h"
 #include "readers/cache/cache_reader.h"
 #include "readers/cache/disk_cache_reader.h"
-#include "readers/combine/chain_reader.h"
+#include "readers/combine/concat_reader.h"
 #include "readers/combine/mix_reader.h"
 #include "readers/combine/zip_reader.h"
 #include "readers/decorate/batch_reader.h"
@@ -337,26 +337,26 @@ Readers Of(ReaderPtr first, ReaderPtr second, ReaderPtr third = nullptr) {
 }
 
 // The numbers up to 7, those of a faulty source, and again those up to 5.
-ReaderPtr Chained(Fault fault) {
-  return std::make_unique<ChainReader>(
+ReaderPtr Concatenated(Fault fault) {
+  return std::make_unique<ConcatReader>(
       Of(Take(7)(Planned(Fault::kNone)), Jittering(fault), Take(5)(Sequential(Fault::kNone))));
 }
 
-ReaderPtr ChainedPlanned(Fault fault) {
-  return std::make_unique<ChainReader>(
+ReaderPtr ConcatenatedPlanned(Fault fault) {
+  return std::make_unique<ConcatReader>(
       Of(Take(7)(Planned(Fault::kNone)), Jittering(fault), Take(5)(Planned(Fault::kNone))));
 }
 
-ReaderPtr ChainedRagged(Fault fault) {
-  return std::make_unique<ChainReader>(
+ReaderPtr ConcatenatedRagged(Fault fault) {
+  return std::make_unique<ConcatReader>(
       Of(Ragged(fault), Take(0)(Ragged(Fault::kNone)), RaggedSequential(Fault::kNone)));
 }
 
 // Two readers on one source: the second yields what the first leaves.
-ReaderPtr ChainedOnOne(Fault fault) {
+ReaderPtr ConcatenatedOnOne(Fault fault) {
   ReaderHolder holder;
   holder.Reset(Planned(fault));
-  return std::make_unique<ChainReader>(Of(Take(7)(holder.NewHandle()), holder.NewHandle()));
+  return std::make_unique<ConcatReader>(Of(Take(7)(holder.NewHandle()), holder.NewHandle()));
 }
 
 ReaderPtr Zipped(Fault fault) {
@@ -1104,16 +1104,17 @@ std::vector<ContractCase> Combined() {
   // had 25 before.
   const std::vector<int64_t> again = Joined(Joined(Numbers(24), {0}), numbers);
   return {
-      Chain("chain", Chained, {}, Joined(Joined(Numbers(7), numbers), Numbers(5)), {27, 27}),
-      Chain("chain_ragged", ChainedRagged, {}, Twice(RaggedValues()), {20, 20}),
-      Chain("chain_on_one", ChainedOnOne, {}, numbers, {20, 20}),
-      Chain("chain_shuffle_batch_double_buffer", Chained, {Shuffle(9), Batch(4), DoubleBuffer(2)},
+      Chain("concat", Concatenated, {}, Joined(Joined(Numbers(7), numbers), Numbers(5)), {27, 27}),
+      Chain("concat_ragged", ConcatenatedRagged, {}, Twice(RaggedValues()), {20, 20}),
+      Chain("concat_on_one", ConcatenatedOnOne, {}, numbers, {20, 20}),
+      Chain("concat_shuffle_batch_double_buffer", Concatenated,
+            {Shuffle(9), Batch(4), DoubleBuffer(2)},
             Joined(Joined(Numbers(7), numbers), Numbers(5)), {6}),
-      Chain("chain_batch_to_device", ChainedRagged, {Batch(8), ToDevice(2)}, Twice(RaggedValues()),
-            {2, 2}),
-      Chain("chain_of_three", ChainedPlanned, {}, Joined(Joined(Numbers(7), numbers), Numbers(5)),
-            {27, 27}),
-      Chain("chain_of_three_shuffle_batch_double_buffer", ChainedPlanned,
+      Chain("concat_batch_to_device", ConcatenatedRagged, {Batch(8), ToDevice(2)},
+            Twice(RaggedValues()), {2, 2}),
+      Chain("concat_of_three", ConcatenatedPlanned, {},
+            Joined(Joined(Numbers(7), numbers), Numbers(5)), {27, 27}),
+      Chain("concat_of_three_shuffle_batch_double_buffer", ConcatenatedPlanned,
             {Shuffle(9), Batch(4), DoubleBuffer(2)},
             Joined(Joined(Numbers(7), numbers), Numbers(5)), {6}),
       Chain("zip", Zipped, {}, numbers, {20, 20}),

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "framework/reader/file_format.h"
-#include "readers/combine/chain_reader.h"
+#include "readers/combine/concat_reader.h"
 #include "readers/combine/zip_reader.h"
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/double_buffer_reader.h"
@@ -48,7 +48,7 @@ inline std::unique_ptr<ReaderBase> MakePositionChain() {
   two.push_back(numbers(7));
   two.push_back(numbers(3));
   Readers sides;
-  sides.push_back(std::make_unique<ChainReader>(std::move(two)));
+  sides.push_back(std::make_unique<ConcatReader>(std::move(two)));
   sides.push_back(numbers(5));
   std::unique_ptr<ReaderBase> reader = std::make_unique<ZipReader>(std::move(sides), false);
   PackOptions pack;

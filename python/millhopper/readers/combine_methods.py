@@ -22,12 +22,12 @@ class CombineMethods(Chain):
 
     Readers whose sources have one name draw equal numbers for records of one number: images and
     their masks that are cropped at random and then joined by ``zip`` fit each other. Sources that
-    are mixed or chained get another ``name`` each where they are opened, so that they draw others.
+    are mixed or joined by ``concat`` get another ``name`` each where they are opened, so that they draw others.
 
     Source: Millhopper's own.
     """
 
-    def chain(self, *others: Self, name: str = "") -> Self:
+    def concat(self, *others: Self, name: str = "") -> Self:
         """Yields all elements of this reader, then all of the next; all have the same slots.
 
         Only an axis may be of any size in one of them, as after ``map``, and of a known one in
@@ -42,7 +42,17 @@ class CombineMethods(Chain):
             ValueError: their slots have other names, or they were made with another ``seed``.
             Error: their slots differ.
 
-        Source: itertools.chain; tf.data.Dataset.concatenate.
+        Source: tf.data.Dataset.concatenate; pandas.concat.
+        """
+        readers = _readers(self, others)
+        return _combined("create_concat_reader", readers, _same_names(readers), {}, name)
+
+    def chain(self, *others: Self, name: str = "") -> Self:
+        """``concat`` as it was called before 0.3: draws and positions stay as they were.
+
+        Args and errors are those of ``concat``.
+
+        Source: itertools.chain.
         """
         readers = _readers(self, others)
         return _combined("create_chain_reader", readers, _same_names(readers), {}, name)

@@ -34,7 +34,7 @@ class ImageMethods(OperatorMethods):
     Random methods draw by the reader's seed, their own ``seed``, their ``name``, the pass, and the
     number of the record in it: an image gets other numbers in each pass, and the same ones whatever
     the threads are, in any shard, and after any ``shuffle`` or other method that is added or taken
-    away, but for those that number elements anew (``batch``, ``unbatch``, ``chain``, ``mix``). A
+    away, but for those that number elements anew (``batch``, ``unbatch``, ``concat``, ``mix``). A
     source that itself yields its records in a random order (``open_files(shuffle_records=True)``,
     ``from_arrays(shuffle=True)``) numbers them by their places in that order. Without ``name`` they
     draw by that of the files' reader (``files``) and of the operator, and if the operator is used

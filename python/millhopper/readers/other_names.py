@@ -22,8 +22,7 @@ _BATCHES = "a loop over the reader yields numpy arrays, which tf.convert_to_tens
 _NAMES = {
     "as_numpy_iterator": _BATCHES,
     "batched": "batch(batch_size) makes batches",
-    "concat": "first.chain(second) yields one reader after another",
-    "concatenate": "first.chain(second) yields one reader after another",
+    "concatenate": "first.concat(second) yields one reader after another",
     "decode": 'decode_image("slot") decodes images',
     "enumerate": "enumerate(reader) counts",
     "filter_fn": "filter(function) leaves elements out",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader's methods that combine readers (chain, zip, mix), and those that take a part."""
+"""Reader's methods that combine readers (concat, zip, mix), and those that take a part."""
 
 from __future__ import annotations
 
@@ -36,12 +36,14 @@ def test_take_skip_and_fake(many: millhopper.Reader) -> None:
         many.take(-1)
 
 
-def test_chain_yields_one_reader_after_another(
-    few: millhopper.Reader, many: millhopper.Reader
+@pytest.mark.parametrize("method", ["concat", "chain"])
+def test_concat_yields_one_reader_after_another(
+    few: millhopper.Reader, many: millhopper.Reader, method: str
 ) -> None:
-    chained = few.chain(many.take(3), few)
-    assert first_numbers(chained) == [0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2, 3, 4]
-    assert len(chained) == 13
+    joined = getattr(few, method)(many.take(3), few)
+    assert first_numbers(joined) == [0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2, 3, 4]
+    assert len(joined) == 13
+    assert f"create_{method}_reader" in joined.to_text()
 
 
 def test_zip_joins_slots(few: millhopper.Reader, many: millhopper.Reader) -> None:
@@ -112,7 +114,7 @@ def test_functions_of_all_readers_live_as_long_as_the_mix(
 ) -> None:
     left = few.map(lambda e: {"row": e["row"] + 400})
     right = many.map(lambda e: {"row": e["row"]})
-    both = left.chain(right)
+    both = left.concat(right)
     del left, right
     assert first_numbers(both) == [100, 101, 102, 103, 104, *range(100)]
 
@@ -121,9 +123,9 @@ def test_what_cannot_be_combined(
     tmp_path: Path, few: millhopper.Reader, many: millhopper.Reader
 ) -> None:
     with pytest.raises(TypeError, match="is no Reader"):
-        few.chain([many])  # type: ignore[arg-type]
+        few.concat([many])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="name is 3; it must be a text"):
-        few.chain(many, name=3)  # type: ignore[arg-type]
+        few.concat(many, name=3)  # type: ignore[arg-type]
     other = millhopper.Reader.open_files(
         f"fixed:{tmp_path / 'few'}", slots={"values": ("int64", [1, 4])}
     )
@@ -131,12 +133,12 @@ def test_what_cannot_be_combined(
         few.mix(other)
     seeded = open_numbers(tmp_path / "few", seed=3)
     with pytest.raises(ValueError, match="the readers have seeds 0 and 3"):
-        few.chain(seeded)
+        few.concat(seeded)
     narrow = millhopper.Reader.open_files(
         f"fixed:{tmp_path / 'few'}", slots={"row": ("int64", [1, 2])}
     )
     with pytest.raises(millhopper.Error, match="slot 0"):
-        list(few.chain(narrow))
+        list(few.concat(narrow))
 
 
 def test_combined_readers_decorated_in_a_program(tmp_path: Path) -> None:
@@ -155,7 +157,7 @@ def test_combined_readers_decorated_in_a_program(tmp_path: Path) -> None:
         mixed = layers.create_mix_reader(readers, weights=[2.0, 1.0])
         layers.read_file(layers.batch(mixed, 3))
         with pytest.raises(TypeError, match="is no reader"):
-            layers.create_chain_reader([readers[0], 3])
+            layers.create_concat_reader([readers[0], 3])
     assert [op.type for op in startup.global_block().ops][-2:] == [
         "create_mix_reader",
         "create_batch_reader",
@@ -203,11 +205,11 @@ def test_columns_of_an_appended_program_keep_their_blocks(
     def scaled(reader: millhopper.Reader, by: float) -> millhopper.Reader:
         return reader.apply("scale", "row", scale=by)
 
-    both = scaled(few, 2.0).chain(scaled(many.take(2), 3.0))
+    both = scaled(few, 2.0).concat(scaled(many.take(2), 3.0))
     assert [int(batch["row"][0, 1]) for batch in both] == [2, 10, 18, 26, 34, 3, 15]
 
 
-@pytest.mark.parametrize("method", ["chain", "mix"])
+@pytest.mark.parametrize("method", ["concat", "mix"])
 def test_readers_of_one_type_are_joined_whichever_of_them_knows_its_dims(
     method: str, tmp_path: Path, threads: int
 ) -> None:
@@ -236,7 +238,7 @@ def test_readers_of_one_type_are_joined_whichever_of_them_knows_its_dims(
             assert [element["x"].tolist() for element in again] == whole[first:]
 
 
-@pytest.mark.parametrize("method", ["chain", "mix"])
+@pytest.mark.parametrize("method", ["concat", "mix"])
 def test_readers_of_other_types_yield_nothing(method: str, tmp_path: Path, threads: int) -> None:
     np.save(tmp_path / "a.npy", np.arange(30).reshape(10, 3))
     np.save(tmp_path / "b.npy", np.arange(30.0).reshape(10, 3))
@@ -297,7 +299,7 @@ def test_a_part_that_changes_from_pass_to_pass_is_a_warning(
     with pytest.warns(UserWarning, match=leaks):
         few.shuffle(4).multi_pass(2).decorate("create_skip_reader", count=2)
     with pytest.warns(UserWarning, match=leaks):
-        few.chain(few.shuffle(4)).skip(2)
+        few.concat(few.shuffle(4)).skip(2)
     with pytest.warns(UserWarning, match=leaks):
         millhopper.Reader.from_dataset(range(5), shuffle=True).skip(1)
     with pytest.warns(UserWarning, match=leaks):

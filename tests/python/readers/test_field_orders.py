@@ -30,7 +30,7 @@ AT_ONCE = 12  # pairs in a test
 Rows = list[tuple[Any, ...]]
 
 KINDS = ["shuffle", "shuffle", "shuffle", "batch", "window", "double_buffer", "multi_pass"]
-KINDS += ["shard", "take", "skip", "cache", "disk_cache", "mix", "chain", "zip"]
+KINDS += ["shard", "take", "skip", "cache", "disk_cache", "mix", "concat", "zip"]
 
 seeds = pytest.mark.parametrize("first", range(SEED, SEED + TRIALS, AT_ONCE))
 
@@ -177,14 +177,14 @@ class Trial:
             self.reader = reader.cache(
                 directory=self.folder / f"cache{self.caches}", disk_bytes=1 << 30, data_version="1"
             )
-        elif kind in ("mix", "chain") and expected.count < 500:
+        elif kind in ("mix", "concat") and expected.count < 500:
             self.reader = (
                 reader.mix(reader, weights=[n, 1], when_exhausted="continue")
                 if kind == "mix"
-                else reader.chain(reader)
+                else reader.concat(reader)
             )
             expected.rows, expected.count = expected.rows * 2, expected.count * 2
-            expected.ordered = expected.ordered and kind == "chain"
+            expected.ordered = expected.ordered and kind == "concat"
         elif kind == "zip" and expected.ordered and len(self.fields) < 10:
             slots = [f"z{len(self.fields)}_{i}" for i in range(2 * len(self.fields))]
             self.reader = reader.zip(reader, names=slots)

@@ -149,5 +149,5 @@ def test_names_that_cannot_be_methods_are_none() -> None:
     take = schema_of("create_take_reader")
     for type in ("create_lambda_reader", "create_2nd_reader", "take", "create_take"):
         assert method_signatures.method_name(replace(take, type=type)) is None
-    assert method_signatures.method_name(schema_of("create_chain_reader")) is None
+    assert method_signatures.method_name(schema_of("create_concat_reader")) is None
     assert re.fullmatch(r"\w+", str(method_signatures.method_name(take)))

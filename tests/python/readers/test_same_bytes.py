@@ -57,7 +57,7 @@ METHODS: dict[str, tuple[str, Method]] = {
         "size i: 4; shift i: 3; stride i: 2; discard_leftover b: true",
         lambda r, _: r.window(4, shift=3, stride=2, drop_last=True),
     ),
-    "chain": ("", lambda r, more: r.chain(more)),
+    "concat": ("", lambda r, more: r.concat(more)),
     "zip": ("check_alignment b: true", lambda r, more: r.zip(more, names=["text", "more"])),
     "mix": (
         'weights float64s: 3 float64s: 1; when_exhausted s: "repeat"; seed i: 5',
@@ -131,7 +131,7 @@ def open_files(name: str, attributes: str, slot: str = "") -> str:
 
 
 def decorate(kind: str, below: list[str], attributes: str) -> str:
-    parameter = "UnderlyingReaders" if kind in ("chain", "zip", "mix") else "UnderlyingReader"
+    parameter = "UnderlyingReaders" if kind in ("concat", "zip", "mix") else "UnderlyingReader"
     arguments = " ".join(f'arguments: "{name}"' for name in below)
     return f"""
     vars {{ name: "out" persistable: true type {{ type: READER }} }}
@@ -189,7 +189,7 @@ def expect_the_same(program: str, reader: Reader, path: Path) -> None:
 @pytest.mark.parametrize("kind", METHODS)
 @pytest.mark.usefixtures("threads")
 def test_a_method_yields_what_the_program_yields(kind: str, tmp_path: Path) -> None:
-    names = ["files", "more"] if kind in ("chain", "zip", "mix") else ["files"]
+    names = ["files", "more"] if kind in ("concat", "zip", "mix") else ["files"]
     attributes, method = METHODS[kind]
     program = ""
     readers = []

@@ -15,7 +15,7 @@
 #include "framework/reader/file_format.h"
 #include "framework/reader/position.h"
 #include "framework/reader/reader_holder.h"
-#include "readers/combine/chain_reader.h"
+#include "readers/combine/concat_reader.h"
 #include "readers/combine/mix_reader.h"
 #include "readers/combine/zip_reader.h"
 #include "readers/decorate/batch_reader.h"
@@ -85,8 +85,8 @@ Readers Both(ReaderPtr first, ReaderPtr second) {
   return readers;
 }
 
-ReaderPtr Chain(ReaderPtr first, ReaderPtr second) {
-  return std::make_unique<ChainReader>(Both(std::move(first), std::move(second)));
+ReaderPtr Concat(ReaderPtr first, ReaderPtr second) {
+  return std::make_unique<ConcatReader>(Both(std::move(first), std::move(second)));
 }
 
 ReaderPtr Mix(ReaderPtr first, ReaderPtr second) {
@@ -105,7 +105,7 @@ ReaderPtr Instances(ReaderPtr reader) {
 
 using OpenOne = ReaderPtr (*)(const std::string&);
 using Join = ReaderPtr (*)(ReaderPtr, ReaderPtr);
-constexpr Join kJoins[] = {&Chain, &Mix};
+constexpr Join kJoins[] = {&Concat, &Mix};
 
 // A reader that is resumed at any point yields and throws the same as the one that was saved.
 void ExpectTheSameFromAnyPoint(const Make& make, size_t elements, const std::string& error) {
@@ -215,7 +215,7 @@ TEST(UnionReader, RefusesOthersBeforeItYieldsAny) {
 
 TEST(UnionReader, RefusesThemAgainInTheNextPass) {
   const std::string a = Array("a", "<i8", 3, 0), wide = Array("wide", "<i8", 4, 0);
-  const ReaderPtr reader = std::make_unique<MultiPassReader>(Chain(Open(a), Open(wide)), 2);
+  const ReaderPtr reader = std::make_unique<MultiPassReader>(Concat(Open(a), Open(wide)), 2);
   for (int pass = 0; pass < 2; ++pass) {
     const Outcome outcome = OutcomeOf(reader.get());
     EXPECT_EQ(outcome.elements.size(), 0u);
@@ -227,9 +227,9 @@ TEST(UnionReader, RefusesThemAgainInTheNextPass) {
 TEST(UnionReader, AFileThatCannotBeOpenedIsAnErrorInItsPlace) {
   const std::string a = Array("a", "<i8", 3, 0), damaged = "memory:///damaged.npy";
   MemoryFiles::Get().Write(damaged, "no array");
-  ExpectTheSameFromAnyPoint([&] { return Chain(Open(a), Open(damaged)); }, kRecords,
+  ExpectTheSameFromAnyPoint([&] { return Concat(Open(a), Open(damaged)); }, kRecords,
                             "memory:///damaged.npy");
-  ExpectTheSameFromAnyPoint([&] { return Chain(Open(damaged), Open(a)); }, 0,
+  ExpectTheSameFromAnyPoint([&] { return Concat(Open(damaged), Open(a)); }, 0,
                             "memory:///damaged.npy");
 }
 
@@ -238,8 +238,8 @@ TEST(UnionReader, TakesNothingEarlyFromASourceThatItsReadersShare) {
   ReaderHolder source;
   source.Reset(Open(Array("a", "<i8", 3, 0)));
   const ReaderPtr reader =
-      Chain(source.NewHandle(),
-            std::make_unique<ShuffleReader>(source.NewHandle(), 4, RandomKey(1, 2, "shuffled")));
+      Concat(source.NewHandle(),
+             std::make_unique<ShuffleReader>(source.NewHandle(), 4, RandomKey(1, 2, "shuffled")));
   const Outcome outcome = OutcomeOf(reader.get());
   const ReaderPtr alone = Open("memory:///a.npy");
   EXPECT_EQ(outcome.elements, ReadAll(alone.get()));

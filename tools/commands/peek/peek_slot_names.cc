@@ -47,14 +47,18 @@ Strings NamesOfReader(const proto::BlockDesc& block, int end, const std::string&
 // The names that an operator of the first block gives to the slots of the reader that it creates.
 Strings NamesGivenBy(const proto::BlockDesc& block, int place, NamesByPlace* known) {
   const proto::OpDesc& op = block.ops(place);
-  if (op.type() == "create_custom_reader") return TextsOf(op, "sink_var_names");
+  const OpSchema& schema = FindOperator(op.type())->schema;
   if (const Strings fields = TextsOf(op, "fields"); !fields.empty()) return NamesOf(fields);
-  if (op.type() == "open_files") return StoredNames(ExpandFileNames(TextsOf(op, "file_names")));
-  if (const Strings file = TextsOf(op, "filename"); op.type() == "create_recordio_file_reader") {
-    return StoredNames(file);
+  for (const AttributeSchema& attribute : schema.attributes) {
+    if (!attribute.names_records) continue;
+    const std::string& format = attribute.record_format;
+    if (!format.empty() && format != "recordio") return {};
+    return StoredNames(ExpandFileNames(TextsOf(op, attribute.name)));
   }
+  const Strings sinks = TextsOf(op, "sink_var_names");
+  if (!sinks.empty() && schema.composition != Composition::kSameSlots) return sinks;
   // A reader that zips others has the slots of all of them, any other that of one of them.
-  const bool joins = FindOperator(op.type())->schema.composition == Composition::kSideBySide;
+  const bool joins = schema.composition == Composition::kSideBySide;
   Strings names;
   bool is_first = true;
   for (const proto::OpDesc::Var& input : op.inputs()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Yields the elements of several readers, one reader after another.
-#ifndef MILLHOPPER_READERS_COMBINE_CHAIN_READER_H_
-#define MILLHOPPER_READERS_COMBINE_CHAIN_READER_H_
+#ifndef MILLHOPPER_READERS_COMBINE_CONCAT_READER_H_
+#define MILLHOPPER_READERS_COMBINE_CONCAT_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace millhopper {
 
 // Yields all elements of the first reader, then all of the second, and so on. An error of a reader
 // is not its end: no later reader is read then.
-class ChainReader final : public UnionReader {
+class ConcatReader final : public UnionReader {
  public:
   // Throws kInvalidArgument unless there is a reader and all have the same slots.
-  explicit ChainReader(Readers readers) : UnionReader(std::move(readers)) {}
+  explicit ConcatReader(Readers readers) : UnionReader(std::move(readers)) {}
 
   std::optional<uint64_t> PassLength() const override;
 
@@ -31,4 +31,4 @@ class ChainReader final : public UnionReader {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_READERS_COMBINE_CHAIN_READER_H_
+#endif  // MILLHOPPER_READERS_COMBINE_CONCAT_READER_H_

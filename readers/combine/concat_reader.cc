@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "readers/combine/chain_reader.h"
+#include "readers/combine/concat_reader.h"
 
 namespace millhopper {
 
-std::optional<uint64_t> ChainReader::PassLength() const {
+std::optional<uint64_t> ConcatReader::PassLength() const {
   uint64_t length = 0;
   for (size_t k = 0; k < size(); ++k) {
     const std::optional<uint64_t> one = reader(k).PassLength();
@@ -12,7 +12,7 @@ std::optional<uint64_t> ChainReader::PassLength() const {
   return length;
 }
 
-void ChainReader::PlanNext(size_t n, TicketRun* run) {
+void ConcatReader::PlanNext(size_t n, TicketRun* run) {
   SettleSlots();
   const size_t first = run->tickets.size();
   for (; current_ < size(); ++current_) {
@@ -28,17 +28,17 @@ void ChainReader::PlanNext(size_t n, TicketRun* run) {
   }
 }
 
-void ChainReader::Rewind(uint64_t pass) {
+void ConcatReader::Rewind(uint64_t pass) {
   current_ = 0;
   UnionReader::Rewind(pass);
 }
 
-void ChainReader::SaveState(ReaderState* state) const {
+void ConcatReader::SaveState(ReaderState* state) const {
   UnionReader::SaveState(state);
   state->Set("current", current_);
 }
 
-void ChainReader::RestoreState(const ReaderState& state) {
+void ConcatReader::RestoreState(const ReaderState& state) {
   UnionReader::RestoreState(state);
   current_ = state.Get("current", size());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators create_take_reader, create_skip_reader, create_fake_reader, create_chain_reader and
-// create_zip_reader: a table of what they yield, and below it what holds for some of them only.
+// The operators create_take_reader, create_skip_reader, create_fake_reader, create_concat_reader
+// and create_zip_reader: a table of what they yield, and below it what holds for some of them only.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -28,8 +28,9 @@ std::unique_ptr<ReaderBase> Numbers(int64_t records, bool ragged = false) {
 // A program that makes the reader `out` of readers called "a" and "b".
 std::string Make(const std::string& type, const std::vector<std::string>& below,
                  const AttributeTexts& attributes = {}) {
-  const bool takes_several = type == "create_chain_reader" || type == "create_zip_reader";
-  const std::string input = takes_several ? "UnderlyingReaders" : "UnderlyingReader";
+  const bool takes_one =
+      type == "create_take_reader" || type == "create_skip_reader" || type == "create_fake_reader";
+  const std::string input = takes_one ? "UnderlyingReader" : "UnderlyingReaders";
   return BlockText(0, -1,
                    {ReaderText("a"), ReaderText("b"), ReaderText("out"),
                     OpText(type, {{input, below}}, {{"Out", {"out"}}}, attributes)});
@@ -70,9 +71,10 @@ const Row kRows[] = {
     {"fake_none", "create_fake_reader", Count("i: 0"), {7}, {}},
     {"fake_of_none", "create_fake_reader", Count("i: 3"), {0}, {}},
 
-    {"chain", "create_chain_reader", {}, {3, 2}, {0, 1, 2, 0, 1}},
-    {"chain_of_one", "create_chain_reader", {}, {3}, {0, 1, 2}},
-    {"chain_from_none", "create_chain_reader", {}, {0, 2}, {0, 1}},
+    {"concat", "create_concat_reader", {}, {3, 2}, {0, 1, 2, 0, 1}},
+    {"concat_by_its_former_name", "create_chain_reader", {}, {3, 2}, {0, 1, 2, 0, 1}},
+    {"concat_of_one", "create_concat_reader", {}, {3}, {0, 1, 2}},
+    {"concat_from_none", "create_concat_reader", {}, {0, 2}, {0, 1}},
 
     {"zip", "create_zip_reader", {}, {5, 5}, {0, 1, 2, 3, 4}},
     {"zip_more_with_less", "create_zip_reader", {}, {5, 4}, {0, 1, 2, 3}, kSecondEnds},
@@ -82,9 +84,9 @@ const Row kRows[] = {
     {"zip_to_the_second_end", "create_zip_reader", kUnchecked, {9, 3}, {0, 1, 2}},
 };
 
-class TakeSkipFakeChainZip : public testing::TestWithParam<Row> {};
+class TakeSkipFakeConcatZip : public testing::TestWithParam<Row> {};
 
-TEST_P(TakeSkipFakeChainZip, YieldInEachPass) {
+TEST_P(TakeSkipFakeConcatZip, YieldInEachPass) {
   const Row& row = GetParam();
   const bool zips = row.type == "create_zip_reader";
   ProgramRunner runner;
@@ -118,7 +120,7 @@ TEST_P(TakeSkipFakeChainZip, YieldInEachPass) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, TakeSkipFakeChainZip, testing::ValuesIn(kRows),
+INSTANTIATE_TEST_SUITE_P(Table, TakeSkipFakeConcatZip, testing::ValuesIn(kRows),
                          [](const auto& info) { return info.param.name; });
 
 TEST(TakeSkipFakeOps, NeedACountThatIsNotNegative) {
@@ -132,7 +134,7 @@ TEST(TakeSkipFakeOps, NeedACountThatIsNotNegative) {
 }
 
 TEST(ChainZipOps, NeedReadersThatDiffer) {
-  for (const char* type : {"create_chain_reader", "create_zip_reader"}) {
+  for (const char* type : {"create_concat_reader", "create_zip_reader"}) {
     ProgramRunner runner;
     runner.Reader("a").Reset(Numbers(3));
     runner.ExpectProblem(Make(type, {"a", "a"}), "reader 'a' is given twice");
@@ -156,36 +158,36 @@ TEST(FakeOp, LoadsItsElementOnce) {
   EXPECT_EQ(runner.Reader("a").Chain().elements, 1u);
 }
 
-TEST(ChainOp, IsRestartedWithOneOfItsReaders) {
+TEST(ConcatOp, IsRestartedWithOneOfItsReaders) {
   ProgramRunner runner;
   runner.Reader("a").Reset(Numbers(3));
   runner.Reader("b").Reset(Numbers(2));
-  runner.Startup(Make("create_chain_reader", {"a", "b"}));
+  runner.Startup(Make("create_concat_reader", {"a", "b"}));
   EXPECT_EQ(runner.Reader("out").Chain().below.size(), 2u);
   const std::vector<ElementValue> all = runner.ReadAllOf("out");
   runner.Reader("b").ReInit();
   EXPECT_EQ(runner.ReadAllOf("out"), all);
 }
 
-TEST(ChainOp, NeedsReadersOfTheSameSlots) {
+TEST(ConcatOp, NeedsReadersOfTheSameSlots) {
   ProgramRunner runner;
   runner.Reader("a").Reset(Numbers(3));
   runner.Reader("b").Reset(Numbers(3, true));
   ExpectError(ErrorCode::kInvalidArgument, "readers can be joined only if they have the same slots",
               [&] {
-                runner.Startup(Make("create_chain_reader", {"a", "b"}));
+                runner.Startup(Make("create_concat_reader", {"a", "b"}));
               });
 }
 
-TEST(ChainOp, NeedsDeclarationsOfTheSameSlots) {
+TEST(ConcatOp, NeedsDeclarationsOfTheSameSlots) {
   ProgramRunner runner;
   runner.Reader("a").Reset(Numbers(3));
   runner.Reader("b").Reset(Numbers(3));
   runner.ExpectProblem(BlockText(0, -1,
                                  {ReaderText("a", {{"FP32", {1, 2}}}),
                                   ReaderText("b", {{"INT64", {1, 1}}}), ReaderText("out"),
-                                  OpText("create_chain_reader", {{"UnderlyingReaders", {"a", "b"}}},
-                                         {{"Out", {"out"}}})}),
+                                  OpText("create_concat_reader",
+                                         {{"UnderlyingReaders", {"a", "b"}}}, {{"Out", {"out"}}})}),
                        "reader 'b' has int64 [1, 1] in slot 0, not float32 [1, 2]");
 }
 
