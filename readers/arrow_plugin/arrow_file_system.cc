@@ -10,7 +10,7 @@
 #include "framework/io/file_system.h"
 #include "framework/io/http/http_file.h"
 #include "framework/io/http/http_upload.h"
-#include "framework/io/name_pattern.h"
+#include "framework/io/key_pattern.h"
 #include "readers/arrow_plugin/arrow_object.h"
 #include "readers/arrow_plugin/arrow_store.h"
 

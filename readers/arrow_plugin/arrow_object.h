@@ -6,7 +6,7 @@
 #include <string>
 
 #include "framework/io/http/http_transfers.h"
-#include "framework/io/name_pattern.h"
+#include "framework/io/key_pattern.h"
 
 namespace millhopper {
 

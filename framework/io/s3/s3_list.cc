@@ -9,7 +9,7 @@
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
 #include "framework/io/http/http_transfers.h"
-#include "framework/io/name_pattern.h"
+#include "framework/io/key_pattern.h"
 #include "framework/io/s3/s3_xml.h"
 #include "framework/memory/memory.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "framework/io/name_pattern.h"
+#include "framework/io/key_pattern.h"
 #include "framework/io/s3/s3_bucket.h"
 
 namespace millhopper {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns of names in a store whose names have slashes but which has no folders, or which lists
+// Patterns of keys in a store whose keys have slashes but which has no folders, or which lists
 // one folder at a time.
-#ifndef MILLHOPPER_FRAMEWORK_IO_NAME_PATTERN_H_
-#define MILLHOPPER_FRAMEWORK_IO_NAME_PATTERN_H_
+#ifndef MILLHOPPER_FRAMEWORK_IO_KEY_PATTERN_H_
+#define MILLHOPPER_FRAMEWORK_IO_KEY_PATTERN_H_
 
 #include <cstddef>
 #include <functional>
@@ -43,4 +43,4 @@ std::vector<FolderEntry> EntriesOf(const NamesUnder& names, const std::string& p
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_FRAMEWORK_IO_NAME_PATTERN_H_
+#endif  // MILLHOPPER_FRAMEWORK_IO_KEY_PATTERN_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/io/name_pattern.h"
+#include "framework/io/key_pattern.h"
 
 #include <fnmatch.h>
 
