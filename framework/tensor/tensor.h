@@ -293,14 +293,6 @@ class LoDTensor {
   Ref<Buffer> buffer_;
 };
 
-// A one-element tensor of shape [1].
-template <typename T>
-LoDTensor ScalarTensor(T value) {
-  LoDTensor tensor;
-  *tensor.Allocate<T>({1}) = value;
-  return tensor;
-}
-
 // "float32 [128, 784]", for error texts.
 std::string Describe(const LoDTensor& tensor);
 // Counts memory of values that was taken ahead of need (MemoryScope) as needed now. Values that are
