@@ -95,9 +95,8 @@ std::vector<FileStatus> StatAll(const std::vector<std::string>& paths);
 std::string UnknownSchemeHint(const std::string& path);
 
 // Registers a file system for a scheme; "" stands for paths without one, "-" for that path. Called
-// before main or
-// while a plugin is loaded. If the scheme is taken, the process ends with a message, or the plugin
-// is refused.
+// before main or while a plugin is loaded. If the scheme is taken, the process ends with a message,
+// or the plugin is refused.
 bool RegisterFileSystem(const std::string& scheme, std::unique_ptr<const FileSystem> system);
 
 #define REGISTER_FILE_SYSTEM(type, scheme)                  \
