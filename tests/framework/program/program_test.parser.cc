@@ -116,7 +116,7 @@ TEST(Program, AttributeTypesAreInferredFromTheFieldThatIsSet) {
       {"bools: [true, false]", std::vector<bool>{true, false}},
       {"block_idx: 4", BlockIndex{4}},
       {"l: 5000000000", int64_t{5000000000}},
-      {"blocks_idx: [1, 2]", std::vector<BlockIndex>{{1}, {2}}},
+      {"blocks_idx: [1, 2]", std::vector<BlockIndex>{BlockIndex(1), BlockIndex(2)}},
       {"longs: 5000000000", std::vector<int64_t>{5000000000}},
       {"float64: 0.25", 0.25},
       {"float64s: [0.25, 1]", std::vector<double>{0.25, 1}},
