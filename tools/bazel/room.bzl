@@ -1,17 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
 """room(): the library of a folder."""
 
-def room(deps, visibility, **options):
+# Joined sources are this many at most, so that both processors have something to do.
+_MOST_JOINED = 16
+
+def sources(name, found, alone = []):
+    """Sources of a library: as they are, or joined (tools/dev/joined_sources.py) under sanitizers.
+
+    Args:
+      name: of the library.
+      found: the sources.
+      alone: those that cannot be joined with others.
+    """
+    together = [source for source in found if source not in alone]
+    joined = []
+    for first in range(0, len(together), _MOST_JOINED):
+        joined.append("%s_joined_%d.cc" % (name, first))
+        some = together[first:first + _MOST_JOINED]
+        native.genrule(
+            name = "%s_joined_%d" % (name, first),
+            srcs = some,
+            outs = [joined[-1]],
+            cmd = "python3 $(location //tools/dev:joined_sources.py) $(SRCS) > $@",
+            tags = ["manual"],
+            tools = ["//tools/dev:joined_sources.py"],
+        )
+    return select({
+        "//tools/bazel:joined": joined + [source for source in found if source in alone],
+        "//conditions:default": found,
+    })
+
+def room(deps, visibility, alone = [], **options):
     """All sources and headers of the package, always linked: what they register is found by no name.
 
     Args:
       deps: the rooms and libraries that it stands on.
       visibility: the rooms that may stand on it.
+      alone: sources that cannot be joined with others, as sources() says.
       **options: further ones of cc_library.
     """
+    name = native.package_name().rpartition("/")[2]
     native.cc_library(
-        name = native.package_name().rpartition("/")[2],
-        srcs = native.glob(["*.cc"]),
+        name = name,
+        srcs = sources(name, native.glob(["*.cc"]), alone),
         hdrs = native.glob(["*.h"]),
         visibility = visibility,
         alwayslink = 1,

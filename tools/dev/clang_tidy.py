@@ -27,6 +27,8 @@ import subprocess
 import sys
 import tempfile
 
+from joined_sources import joined
+
 CLEAN = pathlib.Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "millhopper/tidy"
 LISTS_OF_CHECKS = [".clang-tidy", "tests/.clang-tidy"]
 # Options that clang does not know; and -Werror, because gcc reports the warnings.
@@ -39,9 +41,6 @@ NOT_FOR_CLANG = {
 # What gcc does not know: framework/base/thread_annotations.h says what it is for.
 ONLY_FOR_CLANG = ["-Wthread-safety"]
 GROUP_SIZE = 48
-# Functions that many programs define, each its own.
-PROGRAM_WIDE = {"main", "LLVMFuzzerTestOneInput", "LLVMFuzzerCustomMutator"}
-KEYWORDS = {"const", "false", "nullptr", "sizeof", "static_assert", "true", "using", "void"}
 
 
 def output(*command):
@@ -99,41 +98,6 @@ def fingerprint(source, arguments, common):
             digest.update(path.encode() + b"\0" + content)
             todo += includes
     return digest.hexdigest()
-
-
-def own_names(text):
-    """Names that a source shares with no other: those of its unnamed namespaces, as far as lines
-    tell, and functions of the whole program.
-    """
-    names = {name for name in PROGRAM_WIDE if name in text}
-    for namespace in re.findall(r"^namespace \{$.*?^\}  // namespace$", text, re.M | re.S):
-        for line in re.findall(r"^(?!namespace\b|using namespace\b)[A-Za-z[].*", namespace, re.M):
-            if line.startswith("static_assert") or "operator" in line:
-                continue
-            found = re.findall(r"(?<!::)\b(\w+)(?=(?: final| [:={]|[({[;]))", line)
-            name = next((name for name in found if name not in KEYWORDS), None)
-            # What is all in capitals is a macro, which many files use.
-            if name and not name.isupper():
-                names.add(name)
-    return names
-
-
-def joined(group):
-    """The text of several sources as one, in which the own names of each are different."""
-    lines = []
-    for number, source in enumerate(group):
-        text = content_and_includes(source)[0].decode()
-        names = "|".join(sorted(own_names(text)))
-        # Members and names of other namespaces stay, and so do directives.
-        name = re.compile(rf"(?<![.:>\w])((?:millhopper::)?)({names})\b")
-        # A constructor or destructor has the name of its class.
-        constructor = re.compile(rf"\b(({names})_{number}::~?)\2\b")
-        for line in text.splitlines():
-            if names and not line.startswith("#"):
-                line = name.sub(rf"\g<1>\g<2>_{number}", line)
-                line = constructor.sub(rf"\g<1>\g<2>_{number}", line)
-            lines.append(line)
-    return "\n".join(lines) + "\n"
 
 
 def grouped(sources, commands):
