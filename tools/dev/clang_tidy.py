@@ -9,8 +9,7 @@ Writes compile_commands.json (clangd reads it too). A file that was clean is che
 only after a change of the file, of a header of ours that it includes, of the list of checks
 or of its command line.
 
-Most of the time for a file is spent on the headers that it includes. So files that can be
-compiled as one are checked as one, which takes a third of the time. One that does not go with
+Files that can be compiled as one (joined_sources.py) are checked as one. One that does not go with
 the others is checked alone. If a check finds anything, each half is checked by itself, and so on
 down to single files. So what is reported is always what a file alone has.
 """

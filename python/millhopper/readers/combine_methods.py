@@ -22,7 +22,8 @@ class CombineMethods(Chain):
 
     Readers whose sources have one name draw equal numbers for records of one number: images and
     their masks that are cropped at random and then joined by ``zip`` fit each other. Sources that
-    are mixed or joined by ``concat`` get another ``name`` each where they are opened, so that they draw others.
+    ``mix`` or ``concat`` joins get another ``name`` each where they are opened, so that they draw
+    others.
 
     Source: Millhopper's own.
     """
