@@ -16,6 +16,8 @@ import sys
 
 # Functions that many programs define, each its own.
 PROGRAM_WIDE = {"main", "LLVMFuzzerTestOneInput", "LLVMFuzzerCustomMutator"}
+# Texts (raw ones, too), letters, comments and directives.
+NO_NAMES = r'R"(?:\(.*?\))"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|^#[^\n]*'
 KEYWORDS = {"const", "false", "nullptr", "sizeof", "static_assert", "true", "using", "void"}
 
 
@@ -41,22 +43,19 @@ def joined(sources, say_lines=False):
 
     `say_lines`: what a compiler says of a line, or notes for debuggers, is about the source.
     """
-    lines = []
+    texts = []
     for number, source in enumerate(sources):
         text = pathlib.Path(source).read_text()
-        if say_lines:
-            lines.append(f'#line 1 "{source}"')
-        names = "|".join(sorted(own_names(text)))
-        # Members and names of other namespaces stay, and so do directives.
-        name = re.compile(rf"(?<![.:>\w])((?:millhopper::)?)({names})\b")
-        # A constructor or destructor has the name of its class.
-        constructor = re.compile(rf"\b(({names})_{number}::~?)\2\b")
-        for line in text.splitlines():
-            if names and not line.startswith("#"):
-                line = name.sub(rf"\g<1>\g<2>_{number}", line)
-                line = constructor.sub(rf"\g<1>\g<2>_{number}", line)
-            lines.append(line)
-    return "\n".join(lines) + "\n"
+        if names := "|".join(sorted(own_names(text))):
+            # Members and names of other namespaces stay.
+            name = re.compile(
+                rf"({NO_NAMES})|(?<![.:>\w])((?:millhopper::)?)({names})\b", re.M | re.S
+            )
+            text = name.sub(lambda m, n=number: m[1] or f"{m[2]}{m[3]}_{n}", text)
+            # A constructor or destructor has the name of its class.
+            text = re.sub(rf"\b(({names})_{number}::~?)\2\b", rf"\1\2_{number}", text)
+        texts.append(f'#line 1 "{source}"\n{text}' if say_lines else text)
+    return "".join(texts)
 
 
 if __name__ == "__main__":
