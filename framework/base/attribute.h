@@ -19,7 +19,7 @@ struct BlockIndex {
   explicit BlockIndex(int32_t number = -1) : value(number) {}
   // Written out for the sake of Attribute. If each alternative of a variant is trivial to copy, a
   // string or a vector, libstdc++ 12 takes the variant never to be without a value
-  // (_Never_valueless_alt): where a copy throws bad_alloc, it destroys a value that it has not made.
+  // (_Never_valueless_alt): where a copy throws bad_alloc, it destroys a value that was not made.
   BlockIndex(const BlockIndex& other) noexcept : value(other.value) {}
   BlockIndex& operator=(const BlockIndex& other) noexcept = default;
   bool operator==(const BlockIndex& other) const { return value == other.value; }
