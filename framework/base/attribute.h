@@ -17,11 +17,14 @@ namespace millhopper {
 // The index of a block of the same program.
 struct BlockIndex {
   explicit BlockIndex(int32_t number = -1) : value(number) {}
+  BlockIndex(const BlockIndex&) noexcept = default;
   // Written out for the sake of Attribute. If each alternative of a variant is trivial to copy, a
   // string or a vector, libstdc++ 12 takes the variant never to be without a value
   // (_Never_valueless_alt): where a copy throws bad_alloc, it destroys a value that was not made.
-  BlockIndex(const BlockIndex& other) noexcept : value(other.value) {}
-  BlockIndex& operator=(const BlockIndex& other) noexcept = default;
+  BlockIndex& operator=(const BlockIndex& other) noexcept {
+    value = other.value;
+    return *this;
+  }
   bool operator==(const BlockIndex& other) const { return value == other.value; }
 
   int32_t value;

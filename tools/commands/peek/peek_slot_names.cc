@@ -55,7 +55,7 @@ Strings NamesGivenBy(const proto::BlockDesc& block, int place, NamesByPlace* kno
     if (!format.empty() && format != "recordio") return {};
     return StoredNames(ExpandFileNames(TextsOf(op, attribute.name)));
   }
-  const Strings sinks = TextsOf(op, "sink_var_names");
+  Strings sinks = TextsOf(op, "sink_var_names");
   if (!sinks.empty() && schema.composition != Composition::kSameSlots) return sinks;
   // A reader that zips others has the slots of all of them, any other that of one of them.
   const bool joins = schema.composition == Composition::kSideBySide;
