@@ -133,7 +133,7 @@ def test_modules_beside_the_rooms_hold_no_code() -> None:
             continue
         for node in ast.parse(path.read_text()).body:
             assert isinstance(
-                node, (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign)
+                node, (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign, ast.AugAssign)
             ), f"{path}:{node.lineno} is code; its place is a room"
 
 
@@ -149,7 +149,7 @@ def test_names_of_the_lineage_are_those_of_fluid() -> None:
             if not isinstance(item, ModuleType):
                 assert getattr(module, public) is item
     for name in millhopper.fluid.__all__:
-        assert hasattr(millhopper, name) or name in {"executor", "lod_tensor", "minibatch"}
+        assert hasattr(millhopper, name)
     assert millhopper.layers.relu is millhopper.fluid.layers.ops.relu
     assert "relu" in dir(millhopper.layers)
     assert "relu" in dir(millhopper.layers.ops)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millhopper import _core
+from millhopper.errors import Error
 from millhopper.programs.attributes import shortest_float
 from millhopper.programs.extras import load_extras
 
@@ -108,9 +109,10 @@ def find_schema(type: str) -> OperatorSchema | None:
     """The schema of an operator, or None. Those of plugins that are loaded later are found, too."""
     if type not in _known:
         load_extras(type)
-        if type not in _core.operator_types():
+        try:
+            op = _core.operator_schema(type)
+        except Error:  # there is none
             return None
-        op = _core.operator_schema(type)
         described = {
             "inputs": _arguments(op["inputs"]),
             "outputs": _arguments(op["outputs"]),
