@@ -316,10 +316,10 @@ TEST(ExecutorCommand, ListsOperatorsWithTheirDocumentation) {
   EXPECT_NE(all.output.find("create_recordio_file_reader "), std::string::npos);
   const ChildResult one = Execute({"--list_ops", "create_batch_reader"});
   EXPECT_EQ(one.exit_code, 0);
-  for (const char* words : {"create_batch_reader: ", "input UnderlyingReader, a reader\n",
-                            "output Out", "attribute batch_size, INT, required, at least 1\n",
-                            "attribute discard_leftover, BOOLEAN, default false, in Python "
-                            "drop_last\n"}) {
+  for (const char* words :
+       {"create_batch_reader: ", "input UnderlyingReader, a reader\n", "output Out",
+        "attribute batch_size, INT, required, at least 1\n",
+        "attribute discard_leftover, BOOLEAN, default false, ", ", in Python drop_last\n"}) {
     EXPECT_NE(one.output.find(words), std::string::npos) << words << "\n" << one.output;
   }
   const ChildResult cache = Execute({"--list_ops", "create_cache_reader"});
