@@ -24,7 +24,7 @@ void CreateConcatReader(OpContext& context) {
 
 REGISTER_OPERATOR(create_concat_reader, ConcatSchema, CreateConcatReader);
 
-// Programs and positions of before 0.3 have another name for it.
+// Programs and positions from before 0.3 call it create_chain_reader.
 [[maybe_unused]] const bool registered = RegisterOperatorLookup(
     {[](const std::string& type) {
        return type == "create_chain_reader" ? FindOperator("create_concat_reader") : nullptr;

@@ -66,10 +66,10 @@ py::list DescribeAll(const std::vector<T>& items) {
   return result;
 }
 
-// Throws kInvalidArgument if there is no such operator.
-py::dict OperatorSchema(const std::string& type) {
+// None if there is no such operator.
+py::object OperatorSchema(const std::string& type) {
   const OperatorDef* const def = FindOperator(type);
-  Require(def != nullptr, "no operator '", Escaped(type), "'");
+  if (def == nullptr) return py::none();
   const OpSchema& schema = def->schema;
   py::dict op;
   op["type"] = type;

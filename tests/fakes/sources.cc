@@ -172,6 +172,13 @@ std::unique_ptr<ReaderBase> MakePlannedSource(const SourceSpec& spec) {
   return std::make_unique<PlannedSource>(spec);
 }
 
+std::unique_ptr<ReaderBase> MakePlannedSource(int64_t records, bool ragged) {
+  SourceSpec spec;
+  spec.records = records;
+  spec.ragged = ragged;
+  return MakePlannedSource(spec);
+}
+
 std::unique_ptr<ReaderBase> MakeSequentialSource(const SourceSpec& spec) {
   return std::make_unique<SequentialSource>(spec);
 }

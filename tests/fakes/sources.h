@@ -41,6 +41,8 @@ std::vector<SlotSpec> SlotsOf(const SourceSpec& spec);
 
 // A source with a Plan and a Load. It frees records as soon as no run keeps them.
 std::unique_ptr<ReaderBase> MakePlannedSource(const SourceSpec& spec);
+// One that never fails or pauses.
+std::unique_ptr<ReaderBase> MakePlannedSource(int64_t records, bool ragged = false);
 // The same stream from a SequentialReader, as the author of a plugin would first write it. It
 // cannot tell a load error from a planning error, so spec.load_error must be -1.
 std::unique_ptr<ReaderBase> MakeSequentialSource(const SourceSpec& spec);

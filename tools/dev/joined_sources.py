@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Joins C++ sources to one, which takes a third of their time to compile.
+"""Joins C++ sources to one, which takes less than half of their time to compile.
 
   tools/dev/joined_sources.py SOURCE...     prints it
 

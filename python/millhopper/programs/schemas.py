@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from millhopper import _core
-from millhopper.errors import Error
 from millhopper.programs.attributes import shortest_float
 from millhopper.programs.extras import load_extras
 
@@ -109,9 +108,8 @@ def find_schema(type: str) -> OperatorSchema | None:
     """The schema of an operator, or None. Those of plugins that are loaded later are found, too."""
     if type not in _known:
         load_extras(type)
-        try:
-            op = _core.operator_schema(type)
-        except Error:  # there is none
+        op = _core.operator_schema(type)
+        if op is None:
             return None
         described = {
             "inputs": _arguments(op["inputs"]),

@@ -9,20 +9,13 @@
 namespace millhopper {
 namespace {
 
-std::unique_ptr<ReaderBase> Numbers(int64_t records, bool ragged = false) {
-  SourceSpec spec;
-  spec.records = records;
-  spec.ragged = ragged;
-  return MakePlannedSource(spec);
-}
-
 std::string Batch(const AttributeTexts& attributes, const SlotsText& slots = {}) {
   return DecoratorProgram("create_batch_reader", attributes, slots);
 }
 
 std::vector<ElementValue> Batches(const AttributeTexts& attributes) {
   ProgramRunner runner;
-  runner.Reader("source").Reset(Numbers(5));
+  runner.Reader("source").Reset(MakePlannedSource(5));
   runner.Startup(Batch(attributes));
   return runner.ReadAllOf("out");
 }
@@ -50,7 +43,7 @@ TEST(CreateBatchReaderOp, StacksIfToldSo) {
 
 TEST(CreateBatchReaderOp, DerivesItsSlots) {
   ProgramRunner runner;
-  runner.Reader("source").Reset(Numbers(5));
+  runner.Reader("source").Reset(MakePlannedSource(5));
   runner.Startup(Batch({{"batch_size", "i: 2"}}, {{"INT64", {-1, 1}}}));
   EXPECT_EQ(runner.Reader("out").slots()[0].dims, Dims({-1, 1}));
   EXPECT_EQ(runner.Reader("out").origin(), "reader 'out' (create_batch_reader, startup.pbtxt:6)");
@@ -58,7 +51,7 @@ TEST(CreateBatchReaderOp, DerivesItsSlots) {
 
 TEST(CreateBatchReaderOp, RefusesSlotsThatAreDeclaredOtherwise) {
   ProgramRunner runner;
-  runner.Reader("source").Reset(Numbers(5));
+  runner.Reader("source").Reset(MakePlannedSource(5));
   ExpectError(ErrorCode::kInvalidArgument,
               "slot 0: float32 [-1, 1] is declared, but the reader has int64 [-1, 1]", [&] {
                 runner.Startup(Batch({{"batch_size", "i: 2"}}, {{"FP32", {-1, 1}}}));
@@ -73,7 +66,7 @@ TEST(CreateBatchReaderOp, RefusesSlotsThatAreDeclaredOtherwise) {
 
 TEST(CreateBatchReaderOp, RefusesToStackRaggedSlots) {
   ProgramRunner runner;
-  runner.Reader("source").Reset(Numbers(5, true));
+  runner.Reader("source").Reset(MakePlannedSource(5, true));
   ExpectError(ErrorCode::kInvalidArgument, "cannot be stacked", [&] {
     runner.Startup(Batch({{"batch_size", "i: 2"}, {"mode", "s: \"stack\""}}));
   });
@@ -81,7 +74,7 @@ TEST(CreateBatchReaderOp, RefusesToStackRaggedSlots) {
 
 TEST(CreateBatchReaderOp, RefusesWrongAttributesWhenChecked) {
   ProgramRunner runner;
-  runner.Reader("source").Reset(Numbers(5));
+  runner.Reader("source").Reset(MakePlannedSource(5));
   runner.ExpectProblem(Batch({{"batch_size", "i: 0"}}),
                        "attribute 'batch_size' is 0; it must be at least 1");
   runner.ExpectProblem(Batch({{"batch_size", "i: -1"}}), "attribute 'batch_size' is -1");

@@ -11,13 +11,6 @@
 namespace millhopper {
 namespace {
 
-std::unique_ptr<ReaderBase> Numbers(int64_t records, bool ragged = false) {
-  SourceSpec spec;
-  spec.records = records;
-  spec.ragged = ragged;
-  return MakePlannedSource(spec);
-}
-
 std::string Make(const std::vector<std::string>& below, const AttributeTexts& attributes = {},
                  bool by_variable = false) {
   std::vector<std::string> parts;
@@ -42,8 +35,8 @@ std::vector<int64_t> NumbersOf(const std::vector<ElementValue>& elements) {
 
 std::vector<int64_t> Mixed(int64_t a, int64_t b, const AttributeTexts& attributes) {
   ProgramRunner runner;
-  runner.Reader("a").Reset(Numbers(a));
-  runner.Reader("b").Reset(Numbers(b));
+  runner.Reader("a").Reset(MakePlannedSource(a));
+  runner.Reader("b").Reset(MakePlannedSource(b));
   runner.Startup(Make({"a", "b"}, attributes));
   return NumbersOf(runner.ReadAllOf("out"));
 }
@@ -76,8 +69,8 @@ TEST(CreateMixReaderOp, GoesOnWithoutAnEmptyReader) {
 
 TEST(CreateMixReaderOp, ReadsAVariableAtTheBeginningOfEachPass) {
   ProgramRunner runner;
-  runner.Reader("a").Reset(Numbers(8));
-  runner.Reader("b").Reset(Numbers(4));
+  runner.Reader("a").Reset(MakePlannedSource(8));
+  runner.Reader("b").Reset(MakePlannedSource(4));
   auto* weights = runner.scope().Var("weights")->GetMutable<LoDTensor>();
   *weights = MakeTensor<float>({2}, {1, 0});
   runner.Startup(Make({"a", "b"}, {}, true));
@@ -102,8 +95,8 @@ TEST(CreateMixReaderOp, ReadsAVariableAtTheBeginningOfEachPass) {
 
 TEST(CreateMixReaderOp, RefusesWrongWeights) {
   ProgramRunner runner;
-  runner.Reader("a").Reset(Numbers(3));
-  runner.Reader("b").Reset(Numbers(3));
+  runner.Reader("a").Reset(MakePlannedSource(3));
+  runner.Reader("b").Reset(MakePlannedSource(3));
   runner.ExpectProblem(Make({"a", "b"}, {{"weights", "float64s: 1"}}),
                        "attribute 'weights' has 1 values for 2 readers");
   runner.ExpectProblem(Make({"a", "b"}, {{"weights", "float64s: 1 float64s: -1"}}), "weights");

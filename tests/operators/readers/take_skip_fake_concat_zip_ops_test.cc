@@ -17,14 +17,6 @@
 namespace millhopper {
 namespace {
 
-// Records 0, 1, 2 ...
-std::unique_ptr<ReaderBase> Numbers(int64_t records, bool ragged = false) {
-  SourceSpec spec;
-  spec.records = records;
-  spec.ragged = ragged;
-  return MakePlannedSource(spec);
-}
-
 // A program that makes the reader `out` of readers called "a" and "b".
 std::string Make(const std::string& type, const std::vector<std::string>& below,
                  const AttributeTexts& attributes = {}) {
@@ -95,11 +87,12 @@ TEST_P(TakeSkipFakeConcatZip, YieldInEachPass) {
     const bool is_second = !names.empty();  // their names are in no order
     names.push_back(is_second ? "a" : "b");
     runner.Reader(names.back())
-        .Reset(zips && is_second ? std::make_unique<SkipReader>(Numbers(records + 1, true), 1)
-                                 : Numbers(records));
+        .Reset(zips && is_second
+                   ? std::make_unique<SkipReader>(MakePlannedSource(records + 1, true), 1)
+                   : MakePlannedSource(records));
   }
-  const std::vector<ElementValue> left = ReadAll(Numbers(9).get());
-  const std::vector<ElementValue> right = ReadAll(Numbers(9, true).get());
+  const std::vector<ElementValue> left = ReadAll(MakePlannedSource(9).get());
+  const std::vector<ElementValue> right = ReadAll(MakePlannedSource(9, true).get());
   std::vector<ElementValue> wanted;
   for (const int64_t number : row.yields) {
     const auto i = static_cast<size_t>(number);
@@ -126,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Table, TakeSkipFakeConcatZip, testing::ValuesIn(kRows),
 TEST(TakeSkipFakeOps, NeedACountThatIsNotNegative) {
   for (const char* type : {"create_take_reader", "create_skip_reader", "create_fake_reader"}) {
     ProgramRunner runner;
-    runner.Reader("a").Reset(Numbers(7));
+    runner.Reader("a").Reset(MakePlannedSource(7));
     runner.ExpectProblem(Make(type, {"a"}, Count("i: -1")),
                          "attribute 'count' is -1; it must be at least 0");
     runner.ExpectProblem(Make(type, {"a"}), "attribute 'count' is missing");
@@ -136,23 +129,23 @@ TEST(TakeSkipFakeOps, NeedACountThatIsNotNegative) {
 TEST(ChainZipOps, NeedReadersThatDiffer) {
   for (const char* type : {"create_concat_reader", "create_zip_reader"}) {
     ProgramRunner runner;
-    runner.Reader("a").Reset(Numbers(3));
+    runner.Reader("a").Reset(MakePlannedSource(3));
     runner.ExpectProblem(Make(type, {"a", "a"}), "reader 'a' is given twice");
   }
 }
 
 TEST(TakeOp, LeavesTheRestToOthers) {
   ProgramRunner runner;
-  runner.Reader("a").Reset(Numbers(7));
+  runner.Reader("a").Reset(MakePlannedSource(7));
   runner.Startup(Make("create_take_reader", {"a"}, Count("i: 3")));
   runner.ReadAllOf("out");
   EXPECT_EQ(ReadSome(runner.Reader("a").NewHandle().get(), 1),
-            std::vector<ElementValue>{ReadAll(Numbers(7).get())[3]});
+            std::vector<ElementValue>{ReadAll(MakePlannedSource(7).get())[3]});
 }
 
 TEST(FakeOp, LoadsItsElementOnce) {
   ProgramRunner runner;
-  runner.Reader("a").Reset(Numbers(7));
+  runner.Reader("a").Reset(MakePlannedSource(7));
   runner.Startup(Make("create_fake_reader", {"a"}, Count("i: 300")));
   runner.ReadAllOf("out");
   EXPECT_EQ(runner.Reader("a").Chain().elements, 1u);
@@ -160,8 +153,8 @@ TEST(FakeOp, LoadsItsElementOnce) {
 
 TEST(ConcatOp, IsRestartedWithOneOfItsReaders) {
   ProgramRunner runner;
-  runner.Reader("a").Reset(Numbers(3));
-  runner.Reader("b").Reset(Numbers(2));
+  runner.Reader("a").Reset(MakePlannedSource(3));
+  runner.Reader("b").Reset(MakePlannedSource(2));
   runner.Startup(Make("create_concat_reader", {"a", "b"}));
   EXPECT_EQ(runner.Reader("out").Chain().below.size(), 2u);
   const std::vector<ElementValue> all = runner.ReadAllOf("out");
@@ -171,8 +164,8 @@ TEST(ConcatOp, IsRestartedWithOneOfItsReaders) {
 
 TEST(ConcatOp, NeedsReadersOfTheSameSlots) {
   ProgramRunner runner;
-  runner.Reader("a").Reset(Numbers(3));
-  runner.Reader("b").Reset(Numbers(3, true));
+  runner.Reader("a").Reset(MakePlannedSource(3));
+  runner.Reader("b").Reset(MakePlannedSource(3, true));
   ExpectError(ErrorCode::kInvalidArgument, "readers can be joined only if they have the same slots",
               [&] {
                 runner.Startup(Make("create_concat_reader", {"a", "b"}));
@@ -181,8 +174,8 @@ TEST(ConcatOp, NeedsReadersOfTheSameSlots) {
 
 TEST(ConcatOp, NeedsDeclarationsOfTheSameSlots) {
   ProgramRunner runner;
-  runner.Reader("a").Reset(Numbers(3));
-  runner.Reader("b").Reset(Numbers(3));
+  runner.Reader("a").Reset(MakePlannedSource(3));
+  runner.Reader("b").Reset(MakePlannedSource(3));
   runner.ExpectProblem(BlockText(0, -1,
                                  {ReaderText("a", {{"FP32", {1, 2}}}),
                                   ReaderText("b", {{"INT64", {1, 1}}}), ReaderText("out"),

@@ -43,7 +43,7 @@ def test_concat_yields_one_reader_after_another(
     joined = getattr(few, method)(many.take(3), few)
     assert first_numbers(joined) == [0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2, 3, 4]
     assert len(joined) == 13
-    assert f"create_{method}_reader" in joined.to_text()
+    assert joined.stats().kind == f"create_{method}_reader"  # which positions are compared by
 
 
 def test_zip_joins_slots(few: millhopper.Reader, many: millhopper.Reader) -> None:

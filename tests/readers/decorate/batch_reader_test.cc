@@ -18,46 +18,40 @@
 namespace millhopper {
 namespace {
 
-std::unique_ptr<ReaderBase> Numbers(int64_t records, bool ragged = false) {
-  SourceSpec spec;
-  spec.records = records;
-  spec.ragged = ragged;
-  return MakePlannedSource(spec);
-}
-
 TEST(BatchReader, RefusesSizesBelowOne) {
   for (const int64_t size : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
     ExpectError(ErrorCode::kInvalidArgument, "it must be at least 1",
-                [&] { BatchReader(Numbers(3), size, false, BatchMode::kConcat); });
+                [&] { BatchReader(MakePlannedSource(3), size, false, BatchMode::kConcat); });
   }
 }
 
 TEST(BatchReader, RefusesToStackWhatIsRagged) {
   ExpectError(ErrorCode::kInvalidArgument, "ragged and cannot be stacked",
-              [] { BatchReader(Numbers(3, true), 2, false, BatchMode::kStack); });
+              [] { BatchReader(MakePlannedSource(3, true), 2, false, BatchMode::kStack); });
 }
 
 TEST(BatchReader, RefusesElementsOnADevice) {
   ExpectError(ErrorCode::kInvalidArgument, "fake:0", [] {
-    BatchReader(std::make_unique<DoubleBufferReader>(Numbers(3), Place(FakeDevice::Get()), 1), 2,
-                false, BatchMode::kConcat);
+    BatchReader(
+        std::make_unique<DoubleBufferReader>(MakePlannedSource(3), Place(FakeDevice::Get()), 1), 2,
+        false, BatchMode::kConcat);
   });
 }
 
 TEST(BatchReader, YieldsAShortLastBatchOrDiscardsIt) {
-  BatchReader keeps(Numbers(5), 2, false, BatchMode::kConcat);
+  BatchReader keeps(MakePlannedSource(5), 2, false, BatchMode::kConcat);
   const std::vector<ElementValue> batches = ReadAll(&keeps);
   ASSERT_EQ(batches.size(), 3u);
   EXPECT_EQ(batches[0][0].dims, (std::vector<int64_t>{2, 1}));
   EXPECT_EQ(batches[2][0].dims, (std::vector<int64_t>{1, 1}));
-  BatchReader discards(Numbers(5), 2, true, BatchMode::kConcat);
+  BatchReader discards(MakePlannedSource(5), 2, true, BatchMode::kConcat);
   EXPECT_EQ(ReadAll(&discards).size(), 2u);
-  BatchReader even(Numbers(4), 2, true, BatchMode::kConcat);
+  BatchReader even(MakePlannedSource(4), 2, true, BatchMode::kConcat);
   EXPECT_EQ(ReadAll(&even).size(), 2u);
 }
 
 TEST(BatchReader, StacksAlongANewAxis) {
-  BatchReader reader(Numbers(5), 3, false, BatchMode::kStack);
+  BatchReader reader(MakePlannedSource(5), 3, false, BatchMode::kStack);
   EXPECT_EQ(reader.shape(0), (Dims{-1, 1, 1}));
   const std::vector<ElementValue> batches = ReadAll(&reader);
   EXPECT_EQ(batches.at(0)[0].dims, (std::vector<int64_t>{3, 1, 1}));
@@ -65,14 +59,14 @@ TEST(BatchReader, StacksAlongANewAxis) {
 }
 
 TEST(BatchReader, RefusesToStackElementsOfOtherLengths) {
-  auto batches = std::make_unique<BatchReader>(Numbers(5), 2, false, BatchMode::kConcat);
+  auto batches = std::make_unique<BatchReader>(MakePlannedSource(5), 2, false, BatchMode::kConcat);
   BatchReader reader(std::move(batches), 3, false, BatchMode::kStack);
   ExpectError(ErrorCode::kDataLoss, "length 1 cannot be stacked on one of length 2",
               [&] { ReadAll(&reader); });
 }
 
 TEST(BatchReader, AppendsOffsetsOfRaggedElements) {
-  BatchReader reader(Numbers(4, true), 4, false, BatchMode::kConcat);
+  BatchReader reader(MakePlannedSource(4, true), 4, false, BatchMode::kConcat);
   const std::vector<ElementValue> batches = ReadAll(&reader);
   EXPECT_EQ(batches.at(0)[0].dims, (std::vector<int64_t>{6, 1}));
   EXPECT_EQ(batches.at(0)[0].lod, (Lod{{0, 0, 1, 3, 6}}));
@@ -82,7 +76,7 @@ TEST(BatchReader, AppendsOffsetsOfRaggedElements) {
 TEST(BatchReader, DoesNotTakeElementsThatAreNotAsDeclared) {
   for (const int workers : {0, 2}) {
     const PoolSize pool(workers);
-    auto source = Numbers(100);
+    auto source = MakePlannedSource(100);
     const std::vector<SlotSpec> slots = source->slots();
     auto doubled = std::make_unique<MapReader>(
         std::move(source), slots,

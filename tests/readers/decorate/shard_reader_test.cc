@@ -29,12 +29,6 @@
 namespace millhopper {
 namespace {
 
-std::unique_ptr<ReaderBase> Numbers(int64_t records) {
-  SourceSpec spec;
-  spec.records = records;
-  return MakePlannedSource(spec);
-}
-
 // A source that tells how long it is.
 std::unique_ptr<ReaderBase> RandomNumbers(int64_t records) {
   SlotSpec slot;
@@ -46,22 +40,22 @@ std::unique_ptr<ReaderBase> RandomNumbers(int64_t records) {
 TEST(ShardReader, RefusesPartsThatThereAreNot) {
   for (const int64_t shards : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
     ExpectError(ErrorCode::kInvalidArgument, "num_shards is ",
-                [&] { ShardReader(Numbers(3), shards, 0); });
+                [&] { ShardReader(MakePlannedSource(3), shards, 0); });
   }
   for (const int64_t index : {int64_t{-1}, int64_t{2}, INT64_MAX}) {
     ExpectError(ErrorCode::kInvalidArgument, "it must be 0 to 1 for 2 shards",
-                [&] { ShardReader(Numbers(3), 2, index); });
+                [&] { ShardReader(MakePlannedSource(3), 2, index); });
   }
 }
 
 TEST(ShardReader, PartsAreDisjointAndTogetherEverything) {
   for (const int64_t records : {0, 1, 6, 7, 8, 20, 1000}) {
-    const std::unique_ptr<ReaderBase> source = Numbers(records);
+    const std::unique_ptr<ReaderBase> source = MakePlannedSource(records);
     const std::vector<ElementValue> all = ReadAll(source.get());
     for (const int64_t shards : {1, 2, 3, 7, 300}) {
       std::vector<ElementValue> merged(all.size());
       for (int64_t index = 0; index < shards; ++index) {
-        ShardReader reader(Numbers(records), shards, index);
+        ShardReader reader(MakePlannedSource(records), shards, index);
         size_t at = static_cast<size_t>(index);
         for (const ElementValue& element : ReadAll(&reader)) {
           ASSERT_LT(at, merged.size());
@@ -77,7 +71,7 @@ TEST(ShardReader, PartsAreDisjointAndTogetherEverything) {
 
 TEST(ShardReader, PartsOfAShuffledPassAreDisjointInEveryPass) {
   const auto shuffled = [] {
-    return std::make_unique<ShuffleReader>(Numbers(50), 20, RandomKey(1, 2, "shuffled"));
+    return std::make_unique<ShuffleReader>(MakePlannedSource(50), 20, RandomKey(1, 2, "shuffled"));
   };
   const std::unique_ptr<ReaderBase> whole = shuffled();
   ShardReader first(shuffled(), 2, 0), second(shuffled(), 2, 1);
@@ -97,7 +91,7 @@ TEST(ShardReader, PartsOfAShuffledPassAreDisjointInEveryPass) {
 std::vector<std::vector<int64_t>> Shards(int64_t records, int64_t shards, ShardEven even) {
   std::vector<std::vector<int64_t>> parts;
   for (int64_t index = 0; index < shards; ++index) {
-    ShardReader reader(Numbers(records), shards, index, ShardBy::kRecord, even);
+    ShardReader reader(MakePlannedSource(records), shards, index, ShardBy::kRecord, even);
     std::vector<int64_t> part, again;
     std::vector<LoDTensor> element;
     for (; reader.HasNext(); part.push_back(*element[0].data<int64_t>())) reader.ReadNext(&element);
@@ -178,13 +172,13 @@ TEST(ShardReader, EndsTogetherBelowAndAboveBatches) {
     for (const ShardEven even : {ShardEven::kPad, ShardEven::kDrop}) {
       std::vector<std::vector<int64_t>> batches_of_parts, parts_of_batches;
       for (int64_t index = 0; index < 3; ++index) {
-        BatchReader above(
-            std::make_unique<ShardReader>(Numbers(records), 3, index, ShardBy::kRecord, even),
-            kBatch, false, BatchMode::kConcat);
+        BatchReader above(std::make_unique<ShardReader>(MakePlannedSource(records), 3, index,
+                                                        ShardBy::kRecord, even),
+                          kBatch, false, BatchMode::kConcat);
         batches_of_parts.push_back(sizes(&above));
-        ShardReader below(
-            std::make_unique<BatchReader>(Numbers(records), kBatch, false, BatchMode::kConcat), 3,
-            index, ShardBy::kRecord, even);
+        ShardReader below(std::make_unique<BatchReader>(MakePlannedSource(records), kBatch, false,
+                                                        BatchMode::kConcat),
+                          3, index, ShardBy::kRecord, even);
         parts_of_batches.push_back(sizes(&below));
       }
       for (size_t index = 1; index < 3; ++index) {
@@ -199,13 +193,13 @@ TEST(ShardReader, EndsTogetherBelowAndAboveBatches) {
 TEST(ShardReader, CannotMakeChunksEven) {
   for (const ShardEven even : {ShardEven::kPad, ShardEven::kDrop}) {
     ExpectError(ErrorCode::kInvalidArgument, "they cannot be made even; use by: \"record\"",
-                [&] { ShardReader(Numbers(3), 2, 0, ShardBy::kChunk, even); });
+                [&] { ShardReader(MakePlannedSource(3), 2, 0, ShardBy::kChunk, even); });
   }
 }
 
 TEST(ShardReader, TakesNoMoreThanItNeedsOfAReaderThatOthersShare) {
   ReaderHolder shared;
-  shared.Reset(Numbers(10));
+  shared.Reset(MakePlannedSource(10));
   ShardReader reader(shared.NewHandle(), 3, 1);
   std::vector<LoDTensor> element;
   reader.ReadNext(&element);
@@ -333,7 +327,7 @@ TEST_F(ShardsByChunk, AreOfFormatsThatTellTheirCounts) {
 
 TEST_F(ShardsByChunk, AreOfReadersOfFilesThatNobodyElseReads) {
   ExpectError(ErrorCode::kInvalidArgument, "is no reader of files",
-              [] { ShardReader(Numbers(3), 2, 0, ShardBy::kChunk); });
+              [] { ShardReader(MakePlannedSource(3), 2, 0, ShardBy::kChunk); });
   ReaderHolder holder;
   holder.Reset(Open());
   {
