@@ -17,6 +17,12 @@ RandomKey RandomKey::OfSeeds(uint64_t run_seed, uint64_t operator_seed) {
   return key;
 }
 
+RandomKey RandomKey::OfPart(uint64_t part) const {
+  RandomKey key(MixBits(key_ ^ (part + 1) * kStep));
+  key.pass_step_ = pass_step_;
+  return key;
+}
+
 RandomKey RandomKey::Of(const RecordId& id) const {
   const RandomKey element(Bits(id.pass, id.sample));
   return id.part == 0 ? element : RandomKey(element.Bits(0, id.part));

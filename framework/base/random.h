@@ -31,6 +31,9 @@ class RandomKey {
   // A key of the seeds alone, whose numbers are the same in all passes.
   static RandomKey OfSeeds(uint64_t run_seed, uint64_t operator_seed);
 
+  // The key of one of several parts of the data, each of which draws its own numbers.
+  RandomKey OfPart(uint64_t part) const;
+
   // 64 random bits for number `index` of pass `pass`.
   uint64_t Bits(uint64_t pass, uint64_t index) const {
     return MixBits(MixBits(key_ + pass * pass_step_) + (index + 1) * kStep);

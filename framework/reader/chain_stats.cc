@@ -40,6 +40,19 @@ void ChainStats::Add(const ChainStats& before) {
   }
 }
 
+void ChainStats::AddLane(const ChainStats& other) {
+  Add(other);
+  AddPresent(other);
+}
+
+void ChainStats::AddPresent(const ChainStats& other) {
+  in_store += other.in_store;
+  memory_bytes += other.memory_bytes;
+  for (size_t i = 0; i < std::min(below.size(), other.below.size()); ++i) {
+    below[i].AddPresent(other.below[i]);
+  }
+}
+
 void ChainStats::ClearPresent() {
   in_store = memory_bytes = 0;
   for (ChainStats& reader : below) reader.ClearPresent();

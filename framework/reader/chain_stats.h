@@ -33,8 +33,13 @@ struct ChainStats {
 
   // Adds the counts of an earlier chain of the same readers that no longer exists.
   void Add(const ChainStats& before);
+  // Adds what another lane of the same readers has done and holds.
+  void AddLane(const ChainStats& other);
   // Sets in_store and memory_bytes to 0.
   void ClearPresent();
+
+ private:
+  void AddPresent(const ChainStats& other);
 };
 
 // A table with one line for each reader, indented by two spaces more than the reader that stands on

@@ -135,6 +135,23 @@ void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Tic
   next_ += n;
 }
 
+std::optional<DealtChunk> ChunkQueue::Deal(MemoryScope::Need need) {
+  Ref<Chunk> chunk = Claim(need);
+  const MutexLock lock(&mutex_);
+  if (!chunk) {
+    if (!chunks_.empty()) std::rethrow_exception(chunks_.front()->error_);
+    return std::nullopt;
+  }
+  chunks_.pop_front();
+  if (!chunk->is_part) {
+    last_.begun = last_.done = true;
+    last_.chunk = chunk->offset;
+    last_.number = chunk->number_;
+    last_.records = chunk->records.value_or(0);
+  }
+  return DealtChunk(Ref<ChunkQueue>(this), chunk, file_.index, chunk->number_);
+}
+
 FilePlace ChunkQueue::place() const {
   if (!current_ || (next_ == 0 && passed_over_ == current_->left_out_)) return last_;
   FilePlace place = last_;
@@ -370,6 +387,44 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
   if (!left) chunk->error_ = error;
   chunk = Ref<Chunk>();
   return !left;
+}
+
+DealtChunk::DealtChunk(Ref<ChunkQueue> queue, Ref<Chunk> chunk, uint32_t file, uint64_t number)
+    : queue_(std::move(queue)), chunk_(std::move(chunk)) {
+  place_.file = file;
+  place_.begun = true;
+  place_.chunk = chunk_->offset;
+  place_.number = number;
+}
+
+void DealtChunk::Fetch(const Ref<MemoryAccount>& account) {
+  if (fetched_) return;
+  const auto need = MemoryScope::IsAhead() ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow;
+  if (!queue_->Fetch(chunk_, account, need)) {
+    CheckWait();
+    MemoryScope::ThrowRefused();
+  }
+  fetched_ = true;
+  if (chunk_->pieces.size() >= place_.records || chunk_->error_ != nullptr) return;
+  throw Error(ErrorCode::kDataLoss, StrCat("the position is after record ", place_.records,
+                                           " of the chunk at byte ", chunk_->offset, ", which has ",
+                                           chunk_->pieces.size(), "; the file has changed since"))
+      .InFile(queue_->file_.path, static_cast<int64_t>(chunk_->offset));
+}
+
+size_t DealtChunk::available() const {
+  const size_t records = chunk_->pieces.size();
+  if (place_.records < records) return records - place_.records;
+  if (chunk_->error_ != nullptr) std::rethrow_exception(chunk_->error_);
+  return 0;
+}
+
+void DealtChunk::Take(size_t n, uint64_t sample, size_t step, TicketRun* run) {
+  if (place_.records == 0 && MemoryLimit::is_set() && !MemoryScope::IsAhead()) chunk_->SetNeeded();
+  run->Keep(chunk_.get());
+  AppendEach(n, TicketMaker(queue_->file_, chunk_.get(), place_.records, sample, step),
+             &run->tickets);
+  place_.records += n;
 }
 
 }  // namespace millhopper

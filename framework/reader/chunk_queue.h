@@ -37,6 +37,8 @@ struct QueuedFile {
   ReaderCounters* counters = nullptr;  // of the reader; may be null
 };
 
+class DealtChunk;
+
 // One pass over one file. A run keeps the chunks that its tickets point into.
 class ChunkQueue final : public RefCounted {
  public:
@@ -77,6 +79,10 @@ class ChunkQueue final : public RefCounted {
   void KeepIn(TicketRun* run) { run->Keep(current_.get()); }
   // Where the queue stands.
   FilePlace place() const;
+  // In place of Poll and Take, for lanes, which fetch and plan chunks by themselves: the next
+  // chunk; nothing at the end of the file. Throws what Claim throws, and the file's error in its
+  // place.
+  std::optional<DealtChunk> Deal(MemoryScope::Need need) EXCLUDES(mutex_);
   // Drops the chunk that Take reads, with the records that are left.
   void LeaveChunk() { current_ = Ref<Chunk>(); }
   // As Take, but of any one record of that chunk, of any pass. Throws the chunk's error, or
@@ -118,6 +124,8 @@ class ChunkQueue final : public RefCounted {
   // Passes over the records of the current chunk that come before `start_`.
   void PassStart();
 
+  friend class DealtChunk;
+
   const std::unique_ptr<FileSource> source_;
   const QueuedFile file_;
   Ref<Chunk> current_;        // the chunk that tickets are planned from; null until it is fetched
@@ -140,6 +148,33 @@ class ChunkQueue final : public RefCounted {
   std::deque<Ref<Chunk>> chunks_ GUARDED_BY(mutex_);
   bool claiming_ GUARDED_BY(mutex_) = false;
   bool claimed_all_ GUARDED_BY(mutex_) = false;
+};
+
+// A chunk that was dealt to a lane, and how far the lane is in it. One thread at a time.
+class DealtChunk {
+ public:
+  DealtChunk(Ref<ChunkQueue> queue, Ref<Chunk> chunk, uint32_t file, uint64_t number);
+
+  // Whether the next chunk of the file belongs to it (Chunk::is_part).
+  bool is_part() const { return chunk_->is_part; }
+  // Fetches the chunk, if that is not done yet. Throws a refusal of memory, and kCancelled if the
+  // thread has left its work; then the call can be repeated.
+  void Fetch(const Ref<MemoryAccount>& account);
+  // How many records are left. After Fetch. Throws the chunk's error once there is none.
+  size_t available() const;
+  // Adds the tickets of the next n of them, with the names sample, sample + step, ...; the run
+  // keeps the chunk.
+  void Take(size_t n, uint64_t sample, size_t step, TicketRun* run);
+  // Of the next record: what was taken counts as `records`.
+  const FilePlace& place() const { return place_; }
+  // Goes to a place in this chunk that such a chunk has returned. Before Fetch.
+  void Seek(const FilePlace& place) { place_ = place; }
+
+ private:
+  Ref<ChunkQueue> queue_;
+  Ref<Chunk> chunk_;
+  FilePlace place_;
+  bool fetched_ = false;
 };
 
 }  // namespace millhopper

@@ -104,6 +104,7 @@ class Chunk final : public RefCounted {
 
  private:
   friend class ChunkQueue;
+  friend class DealtChunk;
   void Dispose() override;
   // Counts memory that was taken ahead of need (MemoryScope) as needed now.
   void SetNeeded();

@@ -294,14 +294,30 @@ Ref<ChunkQueue> FileReader::EnqueueAt(std::unique_ptr<FileSource> source, size_t
       std::move(source),
       {static_cast<uint32_t>(index), pass, files_[index].path, library_, share, counters()},
       std::move(where)));
-  prefetcher_->Add(queue);
   return queue;
+}
+
+std::vector<DealtChunk> FileReader::DealAgain(const FilePlace& place, uint64_t pass) {
+  Require(place.file < files_.size() && place.begun, "the position is in file ", place.file, " of ",
+          files_.size(), " of ", origin());
+  const Ref<ChunkQueue> queue = EnqueueAt(OpenSource(place.file), place.file, pass, share_,
+                                          std::deque<uint64_t>{place.chunk});
+  std::vector<DealtChunk> dealt;
+  do {
+    std::optional<DealtChunk> chunk = queue->Deal(MemoryScope::Need::kNow);
+    if (!chunk) break;
+    dealt.push_back(std::move(*chunk));
+  } while (dealt.back().is_part());
+  if (!dealt.empty()) dealt.back().Seek(place);
+  return dealt;
 }
 
 Ref<ChunkQueue> FileReader::Enqueue(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
                                     const ChunkShare& share,
                                     const std::optional<FilePlace>& start) {
-  return EnqueueAt(std::move(source), index, pass, share, start);
+  Ref<ChunkQueue> queue = EnqueueAt(std::move(source), index, pass, share, start);
+  if (!deals_) prefetcher_->Add(queue);
+  return queue;
 }
 
 size_t FileReader::TakeFrom(ChunkQueue* queue, size_t n, uint64_t sample, TicketRun* run) {
@@ -443,6 +459,7 @@ void FileReader::PlanFileAgain(const std::vector<RecordId>& records, const size_
   try {
     const Ref<ChunkQueue> queue =
         EnqueueAt(OpenSource(last->file), last->file, last->pass, share_, std::move(chunks));
+    prefetcher_->Add(queue);
     Fill(queue.get());
     for (size_t i = 0; i < n; ++i) {
       const RecordId& id = records[places[i]];

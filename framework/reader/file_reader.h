@@ -84,6 +84,11 @@ class FileReader : public ReaderBase {
                            const std::optional<FilePlace>& start = std::nullopt) {
     return Enqueue(OpenSource(index), index, pass, share_, start);
   }
+  // Says that the chunks of files are dealt to lanes (ChunkQueue::Deal), which fetch them. Called
+  // before a file is opened.
+  void DealChunks() { deals_ = true; }
+  // Deals a chunk again, whose place was saved, and the parts before it that belong to it.
+  std::vector<DealtChunk> DealAgain(const FilePlace& place, uint64_t pass);
   // Plans up to n of the available records of a file, numbered from `sample` on; returns how many.
   static size_t TakeFrom(ChunkQueue* queue, size_t n, uint64_t sample, TicketRun* run);
   Prefetcher& prefetcher() { return *prefetcher_; }
@@ -107,7 +112,7 @@ class FileReader : public ReaderBase {
                      std::deque<uint64_t> chunks, const TakeElement& take);
   // FileFormat::Fingerprint; 0 for a file that is not of this format.
   uint64_t FingerprintOf(const FileEntry& file) const;
-  // As Enqueue; `where` is what the constructor of ChunkQueue takes last.
+  // A queue that is not read ahead yet; `where` is what the constructor of ChunkQueue takes last.
   template <typename Where>
   Ref<ChunkQueue> EnqueueAt(std::unique_ptr<FileSource> source, size_t index, uint64_t pass,
                             const ChunkShare& share, Where where);
@@ -130,6 +135,7 @@ class FileReader : public ReaderBase {
   std::vector<uint64_t> sizes_;
   mutable std::optional<FileList> list_;  // once it was asked for
   ChunkShare share_;
+  bool deals_ = false;
   std::optional<size_t> first_opened_;  // the file that the format learns from
   bool has_learned_ = false;
   // Of file first_opened_, if that was opened before its turn and can be read once only.

@@ -65,10 +65,11 @@ void Expect(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* row
 
 }  // namespace
 
-void ParallelLoad::Load(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows) {
+void ParallelLoad::Load(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows,
+                        bool alone) {
   const size_t grain = this->grain();
   Expect(reader, tickets, n, rows);
-  if (n <= grain || ThreadPool::Get().size() == 0) {
+  if (alone || n <= grain || ThreadPool::Get().size() == 0) {
     LoadTimed(reader, tickets, n, rows);
   } else if (AreOneStep(reader.row_slots())) {
     LoadOneStepParts(reader, tickets, n, grain, rows);

@@ -20,8 +20,8 @@ class ParallelLoad {
  public:
   // Loads tickets of the reader (ReaderBase::Load), split among idle workers where that pays; rows
   // are in the order of the tickets. Throws the error of the first element that fails, however the
-  // work was split. Any thread.
-  void Load(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows);
+  // work was split. `alone`: other threads load nothing of it. Any thread.
+  void Load(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows, bool alone);
   // How many elements load in about 200 us, measured on recent loads; a part of that size is worth
   // a hand-over. Any thread.
   size_t grain() const { return grain_.load(std::memory_order_relaxed); }

@@ -80,6 +80,7 @@ Place ReaderBase::place() const { return Place(); }
 
 void ReaderBase::set_origin(std::string origin, std::string kind, std::string name) {
   account_->set_name(origin);
+  NameParts(origin, kind, name);
   origin_ = std::move(origin);
   kind_ = std::move(kind);
   name_ = std::move(name);
@@ -373,6 +374,13 @@ void ReaderBase::PlanRunAgain(const ElementNames& names, TicketRun* run) {
     if (place >= run->tickets.size() - first) run->tickets.resize(first + place + 1);
     run->tickets[first + place] = ticket;
   });
+}
+
+std::vector<std::unique_ptr<ReaderBase>> ReaderBase::TakeLanes(size_t*) { return {}; }
+
+void ReaderBase::RunInLane() {
+  in_lane_ = true;
+  for (ReaderBase* const below : Below()) below->RunInLane();
 }
 
 void ReaderBase::TakeShare(const ChunkShare&) {

@@ -133,7 +133,7 @@ class ReaderBase {
   }
   // The same, split among idle workers where that pays; rows are in the order of the tickets.
   void LoadInParallel(const Ticket* tickets, size_t n, Rows* rows) const {
-    loading_.Load(*this, tickets, n, rows);
+    loading_.Load(*this, tickets, n, rows, in_lane_);
   }
   // What the reader counts, for code that times work for it.
   ReaderCounters* counters() const { return counters_.get(); }
@@ -174,6 +174,13 @@ class ReaderBase {
   // opened for this. A pass that ends with an error has fewer. Any thread at any time. Throws what
   // opening the files throws.
   virtual std::optional<uint64_t> PassLength() const { return std::nullopt; }
+  // The lanes of the stream that this reader is, for readers that need nothing but their own lane;
+  // none if it has no lanes. This reader yields nothing any more. *stripe is how many elements of
+  // each lane in turn the stream is to have, or 0 if nobody has said so. Before the first Plan.
+  virtual std::vector<std::unique_ptr<ReaderBase>> TakeLanes(size_t* stripe);
+  // Says that this chain is a lane: one thread at a time plans and loads here, and no other thread
+  // works for it meanwhile. Before the first Plan.
+  void RunInLane();
   // The readers that this one stands on.
   virtual std::vector<ReaderBase*> Below() const { return {}; }
   // For saving: no other thread plans here from LockPlanning to UnlockPlanning, which are called
@@ -199,6 +206,9 @@ class ReaderBase {
   void PlanRunAgain(const ElementNames& names, TicketRun* run);
 
  protected:
+  // Called by set_origin, for readers that this one consists of.
+  virtual void NameParts(const std::string& /*origin*/, const std::string& /*kind*/,
+                         const std::string& /*name*/) {}
   // Throws kResourceLimit for a depth of more than kMaxReaderDepth and for more than
   // kMaxReadersInChain readers.
   explicit ReaderBase(std::vector<SlotSpec> slots, int depth = 1, int readers = 1);
@@ -227,6 +237,8 @@ class ReaderBase {
   // Goes to where a reader with the same settings was when it wrote this. The readers below are
   // where they should be. Never called if SaveState throws.
   virtual void RestoreState(const ReaderState& state);
+  // Whether RunInLane was called.
+  bool is_in_lane() const { return in_lane_; }
   // Whether ExpectSave was called.
   bool expects_save() const { return expects_save_; }
   // "while reading record 17201 of reader 'files' (open_files, startup.pbtxt:12)".
@@ -270,6 +282,7 @@ class ReaderBase {
   bool begun_ = false;  // whether the consumer has asked for an element of the pass
   bool first_ = true;   // whether ReadNext has still to yield the first element of the pass
   bool expects_save_ = false;
+  bool in_lane_ = false;
   bool dropped_ = false;  // whether an element was loaded and was too large to be delivered
   std::exception_ptr error_;
   ElementNames failed_;  // the element that could not be loaded, if that is the error

@@ -125,6 +125,7 @@ struct ReaderHolder::Held : std::enable_shared_from_this<Held> {
   // Whether the next handle that is restarted must restart the reader.
   bool due GUARDED_BY(planning) = false;
   bool shared_out GUARDED_BY(planning) = false;  // it yields one share of its chunks
+  bool has_lost_lanes GUARDED_BY(planning) = false;
   std::atomic<int> handles{0};
   std::atomic<int> ended{0};           // of them
   std::atomic<bool> has_holder{true};  // false if only handles of other readers still read it
@@ -145,6 +146,10 @@ class ReaderHolder::Handle final : public ReaderBase {
     Require(
         !held_->shared_out, origin(),
         " yields the chunks of one shard only, to create_shard_reader; nobody else can read it");
+    Require(
+        !held_->has_lost_lanes, origin(),
+        " has lanes, which the reader on top of it runs; nobody else can read it. Give it lanes: "
+        "1, or create another reader of the same data");
     ++held_->handles;
     generation_ = held_->generation;
   }
@@ -327,6 +332,16 @@ void ReaderHolder::Reset(std::unique_ptr<ReaderBase> reader,
 
 std::unique_ptr<ReaderBase> ReaderHolder::NewHandle() const {
   return std::make_unique<Handle>(held().shared_from_this());
+}
+
+std::vector<std::unique_ptr<ReaderBase>> ReaderHolder::TakeLanes(size_t* stripe) const {
+  Held& held = this->held();
+  const LockAtOnce lock(&held.planning);
+  // A reader that others read keeps its lanes, and they share its stream.
+  if (held.handles > 0) return {};
+  std::vector<std::unique_ptr<ReaderBase>> lanes = held.reader->TakeLanes(stripe);
+  held.has_lost_lanes = held.has_lost_lanes || !lanes.empty();
+  return lanes;
 }
 
 ReaderHolder::Held& ReaderHolder::held() const {

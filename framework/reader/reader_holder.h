@@ -48,6 +48,10 @@ class ReaderHolder {
   // A reader that shares the held one, for a decorator to own. Throws kInvalidArgument if none is
   // held, as do the functions below.
   std::unique_ptr<ReaderBase> NewHandle() const;
+  // The lanes of the held reader (ReaderBase::TakeLanes), for a reader that is made of them; none
+  // if it has no lanes. From now on the holder's reader is read by nobody. Throws kInvalidArgument
+  // if others read it.
+  std::vector<std::unique_ptr<ReaderBase>> TakeLanes(size_t* stripe) const;
 
   // As in ReaderBase. Any thread may call them; a lock lets one call run at a time.
   void ReadNext(std::vector<LoDTensor>* out);

@@ -455,7 +455,7 @@ bool StageReader::IsForConsumer() const {
 }
 
 void StageReader::CallWorker() {
-  if (!IsForConsumer()) ahead_->Submit();
+  if (!is_in_lane() && !IsForConsumer()) ahead_->Submit();
 }
 
 void StageReader::Work(Group* group, MemoryScope::Need need) const {

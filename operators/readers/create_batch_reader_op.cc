@@ -3,10 +3,16 @@
 #include "framework/program/infer_context.h"
 #include "framework/program/scope.h"
 #include "operators/readers/support/reader_creation.h"
+#include "operators/readers/support/reader_variable.h"
 #include "readers/decorate/batch_reader.h"
+#include "readers/lanes/lane_batch_reader.h"
+#include "readers/lanes/lanes_reader.h"
 
 namespace millhopper {
 namespace {
+
+// How many batches lanes are ahead of the consumer.
+constexpr int64_t kLaneDepth = 4;
 
 void InferBatch(InferContext& context) {
   VariableSpec batches = context.InVar("UnderlyingReader");
@@ -31,10 +37,20 @@ OpSchema BatchSchema() {
 }
 
 void CreateBatchReader(OpContext& context) {
-  StoreReader(context, std::make_unique<BatchReader>(
-                           UnderlyingReader(context), context.Attr<int32_t>("batch_size"),
-                           context.Attr<bool>("discard_leftover"),
-                           BatchModeOf(context.Attr<std::string>("mode"))));
+  const auto size = static_cast<size_t>(context.Attr<int32_t>("batch_size"));
+  const auto leftover = context.Attr<bool>("discard_leftover");
+  const BatchMode mode = BatchModeOf(context.Attr<std::string>("mode"));
+  size_t stripe = 0;
+  Lanes lanes = ReaderOf(context, "UnderlyingReader").TakeLanes(&stripe);
+  if (lanes.empty()) {
+    StoreReader(context,
+                std::make_unique<BatchReader>(UnderlyingReader(context), size, leftover, mode));
+    return;
+  }
+  if (stripe == 0) stripe = size % lanes.size() == 0 ? size / lanes.size() : 1;
+  StoreReader(context, std::make_unique<LaneBatchReader>(
+                           std::make_unique<LanesReader>(std::move(lanes), stripe), size, leftover,
+                           mode, kLaneDepth));
 }
 
 REGISTER_OPERATOR(create_batch_reader, BatchSchema, CreateBatchReader);

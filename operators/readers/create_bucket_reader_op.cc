@@ -42,7 +42,9 @@ void CreateBucketReader(OpContext& context) {
   options.slot = context.Attr<int64_t>("slot");
   options.discard_leftover = context.Attr<bool>("discard_leftover");
   options.collation = CollationOf(context.attributes());
-  StoreReader(context, std::make_unique<BucketReader>(UnderlyingReader(context), options));
+  StoreLaneWise(context, [&options](std::unique_ptr<ReaderBase> below, LaneNumber) {
+    return std::make_unique<BucketReader>(std::move(below), options);
+  });
 }
 
 REGISTER_OPERATOR(create_bucket_reader, BucketSchema, CreateBucketReader);

@@ -23,14 +23,14 @@ OpSchema CustomReaderSchema() {
 }
 
 void CreateCustomReader(OpContext& context) {
-  std::unique_ptr<ReaderBase> below = UnderlyingReader(context);
-  const auto block = std::make_shared<const ElementBlock>(context, *below);
-  StoreReader(context, std::make_unique<MapReader>(
-                           std::move(below), block->sinks(),
-                           [block](const RecordId& id, std::vector<LoDTensor>* in,
-                                   std::vector<LoDTensor>* out,
-                                   Rows* rows) { block->Run(id, in, out, rows); },
-                           block->description()));
+  StoreLaneWise(context, [&context](std::unique_ptr<ReaderBase> below, LaneNumber) {
+    const auto block = std::make_shared<const ElementBlock>(context, *below);
+    return std::make_unique<MapReader>(
+        std::move(below), block->sinks(),
+        [block](const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out,
+                Rows* rows) { block->Run(id, in, out, rows); },
+        block->description());
+  });
 }
 
 REGISTER_OPERATOR(create_custom_reader, CustomReaderSchema, CreateCustomReader);

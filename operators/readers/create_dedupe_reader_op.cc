@@ -27,9 +27,10 @@ OpSchema DedupeSchema() {
 }
 
 void CreateDedupeReader(OpContext& context) {
-  StoreReader(context, std::make_unique<DedupeReader>(UnderlyingReader(context),
-                                                      context.Attr<Longs>("slots"),
-                                                      context.Attr<int64_t>("entries")));
+  StoreLaneWise(context, [&context](std::unique_ptr<ReaderBase> below, LaneNumber) {
+    return std::make_unique<DedupeReader>(std::move(below), context.Attr<Longs>("slots"),
+                                          context.Attr<int64_t>("entries"));
+  });
 }
 
 REGISTER_OPERATOR(create_dedupe_reader, DedupeSchema, CreateDedupeReader);

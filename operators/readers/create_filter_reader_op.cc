@@ -50,15 +50,16 @@ bool Accepts(const ElementBlock& block, const RecordId& id, const std::vector<Lo
 }
 
 void CreateFilterReader(OpContext& context) {
-  std::unique_ptr<ReaderBase> below = UnderlyingReader(context);
-  const auto block = std::make_shared<const ElementBlock>(context, *below);
-  RequireBool(block->sinks()[0].dtype == DataType::kBool, ToString(block->sinks()[0]));
-  StoreReader(context, std::make_unique<FilterReader>(
-                           std::move(below),
-                           [block](const RecordId& id, const std::vector<LoDTensor>& element) {
-                             return Accepts(*block, id, element);
-                           },
-                           block->description()));
+  StoreLaneWise(context, [&context](std::unique_ptr<ReaderBase> below, LaneNumber) {
+    const auto block = std::make_shared<const ElementBlock>(context, *below);
+    RequireBool(block->sinks()[0].dtype == DataType::kBool, ToString(block->sinks()[0]));
+    return std::make_unique<FilterReader>(
+        std::move(below),
+        [block](const RecordId& id, const std::vector<LoDTensor>& element) {
+          return Accepts(*block, id, element);
+        },
+        block->description());
+  });
 }
 
 REGISTER_OPERATOR(create_filter_reader, FilterSchema, CreateFilterReader);

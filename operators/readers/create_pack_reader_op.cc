@@ -61,7 +61,9 @@ void CreatePackReader(OpContext& context) {
   options.bins = context.Attr<int32_t>("bins");
   options.overlong = OverlongOf(context.Attr<std::string>("overlong"));
   options.pad_values = context.Attr<std::vector<double>>("pad_values");
-  StoreReader(context, std::make_unique<PackReader>(UnderlyingReader(context), options));
+  StoreLaneWise(context, [&options](std::unique_ptr<ReaderBase> below, LaneNumber) {
+    return std::make_unique<PackReader>(std::move(below), options);
+  });
 }
 
 REGISTER_OPERATOR(create_pack_reader, PackSchema, CreatePackReader);

@@ -30,9 +30,17 @@ OpSchema ShuffleSchema() {
 }
 
 void CreateShuffleReader(OpContext& context) {
-  StoreReader(context, std::make_unique<ShuffleReader>(UnderlyingReader(context),
-                                                       context.Attr<int32_t>("buffer_size"),
-                                                       OrderKeyOf(context)));
+  const int64_t window = context.Attr<int32_t>("buffer_size");
+  const RandomKey key = OrderKeyOf(context);
+  StoreLaneWise(context, [&](std::unique_ptr<ReaderBase> below, LaneNumber number) {
+    const auto lanes = static_cast<int64_t>(number.lanes);
+    Require(window >= lanes, "buffer_size is ", window,
+            ", which is less than one element for each of ", lanes, " lanes");
+    // The windows of all lanes together have the size that was asked for.
+    return std::make_unique<ShuffleReader>(std::move(below),
+                                           (window + static_cast<int64_t>(number.lane)) / lanes,
+                                           lanes == 1 ? key : key.OfPart(number.lane));
+  });
 }
 
 REGISTER_OPERATOR(create_shuffle_reader, ShuffleSchema, CreateShuffleReader);

@@ -41,9 +41,10 @@ OpSchema UnbatchSchema() {
 }
 
 void CreateUnbatchReader(OpContext& context) {
-  StoreReader(context,
-              std::make_unique<UnbatchReader>(UnderlyingReader(context),
-                                              BatchModeOf(context.Attr<std::string>("mode"))));
+  const BatchMode mode = BatchModeOf(context.Attr<std::string>("mode"));
+  StoreLaneWise(context, [mode](std::unique_ptr<ReaderBase> below, LaneNumber) {
+    return std::make_unique<UnbatchReader>(std::move(below), mode);
+  });
 }
 
 REGISTER_OPERATOR(create_unbatch_reader, UnbatchSchema, CreateUnbatchReader);

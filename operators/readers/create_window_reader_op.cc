@@ -38,7 +38,9 @@ void CreateWindowReader(OpContext& context) {
   options.shift = context.Attr<int64_t>("shift");
   options.stride = context.Attr<int64_t>("stride");
   options.discard_leftover = context.Attr<bool>("discard_leftover");
-  StoreReader(context, std::make_unique<WindowReader>(UnderlyingReader(context), options));
+  StoreLaneWise(context, [&options](std::unique_ptr<ReaderBase> below, LaneNumber) {
+    return std::make_unique<WindowReader>(std::move(below), options);
+  });
 }
 
 REGISTER_OPERATOR(create_window_reader, WindowSchema, CreateWindowReader);

@@ -9,6 +9,7 @@
 #include "operators/readers/support/reader_creation.h"
 #include "operators/readers/support/slot_declaration.h"
 #include "proto/framework.pb.h"
+#include "readers/lanes/lanes_reader.h"
 #include "readers/sources/open_files.h"
 
 namespace millhopper {
@@ -58,7 +59,7 @@ PassOrder OrderOf(const AttributeMap& attributes) {
 }
 
 OpSchema OpenFilesSchema() {
-  return WithSlotAttributes(
+  return WithSlotAttributes(WithLaneAttributes(
       ReaderCreationSchema("Reads many files as one stream, one record of each file in turn.")
           .Attr(AttributeSchema("file_names", Strings{},
                                 "files, globs and ranges {00000..00127}, each with an optional "
@@ -99,7 +100,7 @@ OpSchema OpenFilesSchema() {
           .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
             Require(!attributes.Get<Strings>("file_names").empty(),
                     "attribute 'file_names' is empty");
-          }));
+          })));
 }
 
 void OpenFilesOperator(OpContext& context) {
@@ -132,7 +133,14 @@ void OpenFilesOperator(OpContext& context) {
   options.shuffle_chunks = context.Attr<bool>("shuffle_chunks");
   options.shuffle_records = context.Attr<bool>("shuffle_records");
   options.key = OrderKeyOf(context);
-  StoreReader(context, OpenFiles(names, companions, std::move(arguments), options));
+  const auto lanes = static_cast<size_t>(context.Attr<int32_t>("lanes"));
+  if (lanes == 1) {
+    StoreReader(context, OpenFiles(names, companions, std::move(arguments), options));
+    return;
+  }
+  StoreReader(context, std::make_unique<LanesReader>(
+                           OpenFileLanes(names, companions, std::move(arguments), options, lanes),
+                           static_cast<size_t>(context.Attr<int32_t>("stripe"))));
 }
 
 REGISTER_OPERATOR(open_files, OpenFilesSchema, OpenFilesOperator);

@@ -28,7 +28,7 @@ Dims BatchDims(const Dims& element, BatchMode mode);
 // Makes one element of batch_size elements of the reader below. The last batch of a pass may be
 // shorter; with discard_leftover such a batch is left out. Elements are loaded in parallel,
 // straight into their place in the batch, so they are not copied together afterwards.
-class BatchReader final : public DecoratedReader {
+class BatchReader : public DecoratedReader {
  public:
   // Throws kInvalidArgument for a batch_size below 1, when a slot with levels of detail is to be
   // stacked, or when the reader below yields tensors on a device.
@@ -44,9 +44,15 @@ class BatchReader final : public DecoratedReader {
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 
- private:
+ protected:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  size_t batch_size() const { return batch_size_; }
+  BatchMode mode() const { return mode_; }
+  // Whether the first elements of the next batch are planned already.
+  bool IsBegun() const { return static_cast<bool>(batch_); }
+
+ private:
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
   // Plans the rest of the current batch.

@@ -62,14 +62,42 @@ void MultiFileReader::Rewind(uint64_t pass) {
   begun_ = false;
 }
 
+void MultiFileReader::Begin() {
+  if (begun_) return;
+  begun_ = true;
+  sample_ = 0;
+  opening_round_ = 0;
+  next_to_open_ = 0;
+  BeginRound(0);
+}
+
+// If one round of the files had no record, later rounds have none either.
+bool MultiFileReader::NextRound() {
+  if (round_ + 1 == options_.pass_num || !round_taken_) return false;
+  BeginRound(round_ + 1);
+  return true;
+}
+
+std::optional<DealtChunk> MultiFileReader::Deal(MemoryScope::Need need) {
+  Begin();
+  do {
+    while (!places_.empty()) {
+      if (*cursor_) {
+        if (std::optional<DealtChunk> chunk = (*cursor_)->Deal(need)) {
+          round_taken_ = true;
+          if (!chunk->is_part()) cursor_ = Next(cursor_);
+          return chunk;
+        }
+        Vacate();
+      }
+      RefillPlace();
+    }
+  } while (NextRound());
+  return std::nullopt;
+}
+
 void MultiFileReader::PlanNext(size_t n, TicketRun* run) {
-  if (!begun_) {
-    begun_ = true;
-    sample_ = 0;
-    opening_round_ = 0;
-    next_to_open_ = 0;
-    BeginRound(0);
-  }
+  Begin();
   try {
     Interleave(n, run);
   } catch (...) {
@@ -85,9 +113,7 @@ void MultiFileReader::Interleave(size_t n, TicketRun* run) {
     const bool more = !places_.empty() && *cursor_ && (*cursor_)->available() > 0;
     if (!more && run->tickets.size() > before) return;
     if (!FillPlace()) {
-      // If one round of the files had no record, later rounds have none either.
-      if (round_ + 1 == options_.pass_num || !round_taken_) return;
-      BeginRound(round_ + 1);
+      if (!NextRound()) return;
       continue;
     }
     n -= Take(n, run);
@@ -164,15 +190,23 @@ bool MultiFileReader::FillPlace() {
     if (place && Fill(place.get())) return true;
     if (place) {
       prefetcher().Remove(*place);
-      place = Ref<ChunkQueue>();
-      ++empty_;
+      Vacate();
     }
-    if (PlaceNextFile()) continue;
-    cursor_ = places_.erase(cursor_);
-    --empty_;
-    if (cursor_ == places_.end()) cursor_ = places_.begin();
+    RefillPlace();
   }
   return false;
+}
+
+void MultiFileReader::Vacate() {
+  *cursor_ = Ref<ChunkQueue>();
+  ++empty_;
+}
+
+void MultiFileReader::RefillPlace() {
+  if (PlaceNextFile()) return;
+  cursor_ = places_.erase(cursor_);
+  --empty_;
+  if (cursor_ == places_.end()) cursor_ = places_.begin();
 }
 
 void MultiFileReader::FindReadyPlace() {

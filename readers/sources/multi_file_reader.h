@@ -49,6 +49,13 @@ class MultiFileReader final : public FileReader {
 
   std::optional<uint64_t> PassLength() const override;
 
+  // In place of Plan, for lanes: the next chunk, one of each file in turn; nothing at the end of
+  // the pass. Throws the error of a file in the place of its next chunk, and what ChunkQueue::Deal
+  // throws.
+  std::optional<DealtChunk> Deal(MemoryScope::Need need);
+  using FileReader::DealAgain;
+  using FileReader::DealChunks;
+
  protected:
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
@@ -65,6 +72,10 @@ class MultiFileReader final : public FileReader {
 
   using Places = std::list<Ref<ChunkQueue>>;  // null where no file has been put yet
 
+  // Begins the pass, unless that is done.
+  void Begin();
+  // Begins the next of the pass_num readings of the files; false if there is none.
+  bool NextRound();
   void Interleave(size_t n, TicketRun* run);
   // The place after one, or the first after the last.
   Places::iterator Next(Places::iterator place) {
@@ -83,7 +94,12 @@ class MultiFileReader final : public FileReader {
   bool FillPlace();
   // Moves the cursor to a place that has a record without waiting.
   void FindReadyPlace();
-  // Gives the empty place at the cursor the next file of this round; false if there is none.
+  // Takes the file at the cursor, which has ended, from its place.
+  void Vacate();
+  // Gives the empty place at the cursor the next file of this round, or removes the place if there
+  // is none.
+  void RefillPlace();
+  // The same; false if there is none.
   bool PlaceNextFile();
   // Opens the next files of the list until this many wait for a place. If one cannot be opened it
   // stops, or throws if the file is `needed` now; a needed file is of the current round.

@@ -7,6 +7,7 @@
 #include "framework/io/file_system.h"
 #include "framework/reader/file_reader.h"
 #include "readers/fields/fields.h"
+#include "readers/sources/file_lanes.h"
 #include "readers/sources/file_list.h"
 #include "readers/sources/random_chunks_reader.h"
 #include "readers/sources/random_order_reader.h"
@@ -63,6 +64,11 @@ std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema,
   }
 }
 
+struct OpenedFiles {
+  std::unique_ptr<FileFormat> format;
+  std::vector<FileEntry> entries;
+};
+
 }  // namespace
 
 const FormatSchema* FormatOf(const std::vector<std::string>& names) {
@@ -90,9 +96,11 @@ std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::stri
   return std::make_unique<FileReader>(FormatFor(&schema, arguments), entry);
 }
 
-std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
-                                      const std::vector<std::string>& companions,
-                                      FormatArguments arguments, const MultiFileOptions& options) {
+namespace {
+
+// The files that the names stand for, and the format that reads them.
+OpenedFiles Expand(const std::vector<std::string>& names,
+                   const std::vector<std::string>& companions, FormatArguments arguments) {
   const std::vector<std::string> files = ExpandFileNames(names);
   const std::vector<std::string> seconds = ExpandFileNames(companions);
   Require(seconds.empty() || seconds.size() == files.size(), files.size(), " files, but ",
@@ -109,18 +117,43 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
   arguments.files = entries;
   std::unique_ptr<FileFormat> format = FormatFor(schema, arguments);
+  return {std::move(format), std::move(entries)};
+}
+
+}  // namespace
+
+std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
+                                      const std::vector<std::string>& companions,
+                                      FormatArguments arguments, const MultiFileOptions& options) {
+  OpenedFiles files = Expand(names, companions, std::move(arguments));
   Require(options.pass_num == 1 || !(options.shuffle_records || options.shuffle_chunks),
           options.shuffle_records ? "shuffle_records" : "shuffle_chunks", " and pass_num ",
           options.pass_num, ": create_multi_pass_reader reads the records several times");
   if (options.shuffle_chunks) {
     Require(!options.shuffle_records, "shuffle_chunks and shuffle_records: give one of them");
-    return std::make_unique<RandomChunksReader>(std::move(format), std::move(entries),
+    return std::make_unique<RandomChunksReader>(std::move(files.format), std::move(files.entries),
                                                 ReadAheadOf(options), options.key);
   }
   if (options.shuffle_records) {
-    return std::make_unique<RandomOrderReader>(std::move(format), std::move(entries), options.key);
+    return std::make_unique<RandomOrderReader>(std::move(files.format), std::move(files.entries),
+                                               options.key);
   }
-  return std::make_unique<MultiFileReader>(std::move(format), std::move(entries), options);
+  return std::make_unique<MultiFileReader>(std::move(files.format), std::move(files.entries),
+                                           options);
+}
+
+std::vector<std::unique_ptr<ReaderBase>> OpenFileLanes(const std::vector<std::string>& names,
+                                                       const std::vector<std::string>& companions,
+                                                       FormatArguments arguments,
+                                                       const MultiFileOptions& options,
+                                                       size_t lanes) {
+  Require(!options.shuffle_chunks && !options.shuffle_records,
+          options.shuffle_chunks ? "shuffle_chunks" : "shuffle_records",
+          " reads in one random order, which has no lanes; give it lanes: 1");
+  OpenedFiles files = Expand(names, companions, std::move(arguments));
+  return MakeFileLanes(
+      std::make_unique<MultiFileReader>(std::move(files.format), std::move(files.entries), options),
+      lanes);
 }
 
 }  // namespace millhopper

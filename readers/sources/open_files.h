@@ -35,6 +35,13 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
                                       const std::vector<std::string>& companions,
                                       FormatArguments arguments, const MultiFileOptions& options);
 
+// The same as lanes (readers/sources/file_lanes.h).
+std::vector<std::unique_ptr<ReaderBase>> OpenFileLanes(const std::vector<std::string>& names,
+                                                       const std::vector<std::string>& companions,
+                                                       FormatArguments arguments,
+                                                       const MultiFileOptions& options,
+                                                       size_t lanes);
+
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_READERS_SOURCES_OPEN_FILES_H_

@@ -11,6 +11,8 @@
 #include "framework/base/thread_pool.h"
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/shuffle_reader.h"
+#include "readers/lanes/lane_batch_reader.h"
+#include "readers/lanes/lanes_reader.h"
 #include "readers/sources/open_files.h"
 #include "readers/support/checksums.h"
 #include "tests/benchmarks/copied_bytes.h"
@@ -111,6 +113,22 @@ ReaderPtr Shuffled(ReaderPtr reader, int64_t window) {
 
 ReaderPtr Batched(ReaderPtr reader, int64_t batch_size) {
   return std::make_unique<BatchReader>(std::move(reader), batch_size, false, BatchMode::kConcat);
+}
+
+ReaderPtr Laned(const DataSet& data, const LanedChain& chain) {
+  std::vector<std::string> files;
+  files.reserve(data.files.size());
+  for (const std::string& file : data.files) files.push_back(data.format + ":" + file);
+  Lanes lanes = OpenFileLanes(files, data.companions, ArgumentsOf(data), {}, chain.lanes);
+  for (size_t v = 0; v < chain.lanes && chain.window > 0; ++v) {
+    const auto window = static_cast<size_t>(chain.window) + v;
+    lanes[v] = std::make_unique<ShuffleReader>(std::move(lanes[v]),
+                                               static_cast<int64_t>(window / chain.lanes),
+                                               RandomKey(0, kSeed, "shuffled").OfPart(v));
+  }
+  const size_t stripe = static_cast<size_t>(chain.batch) / chain.lanes;
+  return std::make_unique<LaneBatchReader>(std::make_unique<LanesReader>(std::move(lanes), stripe),
+                                           chain.batch, false, BatchMode::kConcat, chain.depth);
 }
 
 ReaderPtr Resident(const LoDTensor& element, int64_t count) {

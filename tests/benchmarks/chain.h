@@ -29,6 +29,16 @@ ReaderPtr OpenInRandomOrder(const DataSet& data);
 ReaderPtr Shuffled(ReaderPtr reader, int64_t window);
 ReaderPtr Batched(ReaderPtr reader, int64_t batch_size);
 
+// A chain with lanes: each shuffles its share of the window, if there is one, and makes its part of
+// each batch. Batches are made `depth` ahead.
+struct LanedChain {
+  size_t lanes = 16;
+  int64_t window = 0;
+  int64_t batch = 128;
+  int64_t depth = 4;
+};
+ReaderPtr Laned(const DataSet& data, const LanedChain& chain);
+
 // Yields one element, which lies in memory, `count` times: a reader that costs next to nothing.
 ReaderPtr Resident(const LoDTensor& element, int64_t count);
 

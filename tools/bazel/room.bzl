@@ -5,7 +5,7 @@
 _MOST_JOINED = 16
 
 def sources(name, found, alone = []):
-    """Sources of a library: as they are, or joined (tools/dev/joined_sources.py) under sanitizers.
+    """Sources of a library: joined (tools/dev/joined_sources.py), or with --define=sources=single as they are.
 
     Args:
       name: of the library.
@@ -26,8 +26,8 @@ def sources(name, found, alone = []):
             tools = ["//tools/dev:joined_sources.py"],
         )
     return select({
-        "//tools/bazel:joined": joined + [source for source in found if source in alone],
-        "//conditions:default": found,
+        "//tools/bazel:single": found,
+        "//conditions:default": joined + [source for source in found if source in alone],
     })
 
 def room(deps, visibility, alone = [], **options):

@@ -11,6 +11,7 @@
 #include "framework/program/scope.h"
 #include "operators/readers/support/reader_variable.h"
 #include "proto/framework.pb.h"
+#include "readers/lanes/lanes_reader.h"
 
 namespace millhopper {
 namespace {
@@ -250,6 +251,35 @@ PassOrder ShuffledOrder(const AttributeMap& attributes) {
 
 AttributeSchema DiscardLeftoverAttribute(std::string doc) {
   return AttributeSchema("discard_leftover", false, std::move(doc)).InPython("drop_last");
+}
+
+OpSchema WithLaneAttributes(OpSchema schema) {
+  return std::move(
+      schema
+          .Attr(AttributeSchema(
+                    "lanes", int32_t{1},
+                    "into how many lanes the data is divided, each of which one thread at a time "
+                    "reads; the elements depend on it, not on the number of threads")
+                    .AtLeast(1))
+          .Attr(
+              AttributeSchema(
+                  "stripe", int32_t{0},
+                  "how many elements of each lane in turn make the stream of lanes; 0: as many as "
+                  "make a batch of one stripe of each, or 1")
+                  .AtLeast(0)));
+}
+
+void StoreLaneWise(OpContext& context, const MakeReader& make) {
+  size_t stripe = 0;
+  Lanes lanes = ReaderOf(context, "UnderlyingReader").TakeLanes(&stripe);
+  if (lanes.empty()) {
+    StoreReader(context, make(UnderlyingReader(context), {}));
+    return;
+  }
+  for (size_t lane = 0; lane < lanes.size(); ++lane) {
+    lanes[lane] = make(std::move(lanes[lane]), {lane, lanes.size()});
+  }
+  StoreReader(context, std::make_unique<LanesReader>(std::move(lanes), stripe));
 }
 
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader) {

@@ -80,6 +80,18 @@ PassOrder ShuffledOrder(const AttributeMap& attributes);
 // The attribute discard_leftover, which Python's users know as drop_last.
 AttributeSchema DiscardLeftoverAttribute(std::string doc);
 
+// Attributes of an operator whose reader has lanes (readers/lanes/lanes_reader.h).
+OpSchema WithLaneAttributes(OpSchema schema);
+// Makes a reader of the input UnderlyingReader and stores it. `make` is called once or, if that has
+// lanes, once for each of them: for a reader that needs nothing but its own lane.
+struct LaneNumber {
+  size_t lane = 0;
+  size_t lanes = 1;
+};
+using MakeReader = std::function<std::unique_ptr<ReaderBase>(std::unique_ptr<ReaderBase> below,
+                                                             LaneNumber number)>;
+void StoreLaneWise(OpContext& context, const MakeReader& make);
+
 // Puts a new reader into the output variable and sets its origin, the name that messages give it.
 // Throws kInvalidArgument when the variable declares other slots than the reader has.
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader);

@@ -31,6 +31,8 @@ struct Shape {
   int64_t batch = 128;
   bool buffered = false;
   bool one_thread = false;
+  size_t lanes = 1;
+  int64_t lane_depth = 4;
   uint64_t kept_one_in = 1;  // a filter keeps one record of so many
   int64_t unbatched = 0;     // batches of so many are made first, and taken apart; 0 is none
 };
@@ -41,6 +43,9 @@ ChainSpec SpecOf(const DataSet& data, const Shape& shape) {
   spec.records = data.records / shape.kept_one_in;
   spec.one_thread = shape.one_thread;
   spec.make = [data, shape]() -> ReaderPtr {
+    if (shape.lanes > 1) {
+      return Laned(data, {shape.lanes, shape.window, shape.batch, shape.lane_depth});
+    }
     ReaderPtr reader = shape.full_shuffle ? OpenInRandomOrder(data) : OpenOne(data);
     if (shape.kept_one_in > 1) {
       reader = std::make_unique<FilterReader>(
@@ -129,6 +134,20 @@ void AddFileWorkloads(Workloads* workloads) {
   const auto tokens = [] { return TokenSequences(kSequences); };
 
   AddOneFile("rio_mnist", plain, usual, 0.30, workloads);
+  for (const int64_t depth : {1, 2, 4, 8, 16}) {
+    Shape laned;
+    laned.lanes = 16;
+    laned.lane_depth = depth;
+    AddOneFile("rio_mnist_lanes_" + std::to_string(depth), plain, laned, 0, workloads);
+    laned.one_thread = true;
+    AddOneFile("rio_mnist_lanes_one_" + std::to_string(depth), plain, laned, 0, workloads);
+    laned.one_thread = false;
+    laned.window = 0;
+    AddOneFile("rio_mnist_lanes_unshuffled_" + std::to_string(depth), plain, laned, 0, workloads);
+    laned.window = 8192;
+    AddOneFile("tiny64_lanes_" + std::to_string(depth), tiny, laned, 0, workloads);
+    AddOneFile("lod_tokens_lanes_" + std::to_string(depth), tokens, laned, 0, workloads);
+  }
   AddOneFile("rio_mnist_1_thread", plain, one_thread, 0, workloads);
   AddOneFile("rio_mnist_unshuffled", plain, unshuffled, 0, workloads);
   AddOneFile("rio_mnist_double_buffer", plain, buffered, 0, workloads);

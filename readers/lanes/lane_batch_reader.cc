@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/lanes/lane_batch_reader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/base/stop.h"
+#include "framework/memory/memory.h"
+#include "framework/reader/reader_counters.h"
+#include "framework/reader/stage_reader.h"
+
+namespace millhopper {
+namespace {
+
+// A ticket of a round has this index; those of BatchReader have 0.
+constexpr uint32_t kIsRound = 1;
+// How long a consumer that waits for a worker goes without a look at requests to stop.
+constexpr std::chrono::milliseconds kLook(10);
+
+// A number of the calling thread, from 1.
+uint32_t ThisThread() {
+  static std::atomic<uint32_t> threads{0};
+  static thread_local const uint32_t number = ++threads;
+  return number;
+}
+
+// Whether rows of every element are found without loading the elements before it.
+bool AreOneStep(const std::vector<SlotSpec>& slots) {
+  return std::all_of(slots.begin(), slots.end(),
+                     [](const SlotSpec& slot) { return slot.one_step(); });
+}
+
+// Whether elements can be laid along a new axis without a look at each.
+bool HaveLengths(const std::vector<SlotSpec>& slots) {
+  return std::all_of(slots.begin(), slots.end(), [](const SlotSpec& slot) {
+    return slot.known && slot.dims[0] >= 0 && slot.lod_level == 0;
+  });
+}
+
+bool MayBeRepeated() {
+  return (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft();
+}
+
+}  // namespace
+
+// One batch: a stripe of each lane. Each lane writes its own part; the last of them completes it.
+class LaneBatchReader::Round final : public RefCounted {
+ public:
+  void Start(size_t lanes) {
+    left_ = lanes;
+    complete_ = false;
+    parts_.resize(lanes);
+  }
+  bool is_complete() const { return complete_.load(); }
+  RecordId id() const { return parts_[0].id; }
+  const std::vector<LoDTensor>& tensors() const { return tensors_; }
+  std::vector<LoDTensor>* mutable_tensors() { return &tensors_; }
+  const ElementNames& names(size_t lane) const { return parts_[lane].names; }
+
+  // Throws the error of the first element that could not be loaded, or joined to those before it.
+  void CheckLoaded() const {
+    for (const Part& part : parts_) {
+      if (part.error != nullptr) std::rethrow_exception(part.error);
+    }
+  }
+
+  // Loads the next stripe of a lane. If it throws what MayBeRepeated, the call can be repeated.
+  void Load(LanesReader* stripes, size_t lane, Rows* scratch) {
+    Part& part = parts_[lane];
+    Ref<TicketRun> run;
+    const Ticket* const tickets = stripes->NextStripe(lane, &run);
+    const size_t size = stripes->stripe();
+    part.id = tickets->id;
+    try {
+      if (IsPlaced(*stripes)) {
+        rows_.MakePart(lane * size, scratch);
+        stripes->lane(lane).Load(tickets, size, scratch);
+        CheckSteps(*scratch, size);
+      } else {
+        part.rows = Pool<ScratchRows>::Take();
+        part.rows->rows.Reset(stripes->row_slots());
+        stripes->lane(lane).LoadInParallel(tickets, size, &part.rows->rows);
+        // To load an element again tells which one does not fit those before it.
+        part.first = tickets;
+        part.run = std::move(run);
+      }
+    } catch (...) {
+      if (MayBeRepeated()) throw;
+      part.error = std::current_exception();
+    }
+    stripes->NoteLoaded(lane, &part.names);
+  }
+  // A lane has done its part. The last one completes the batch, unless it is refused the memory
+  // for that: then whoever wants the batch completes it.
+  void FinishPart(const LanesReader& stripes, BatchMode mode) {
+    if (--left_ > 0) return;
+    try {
+      Complete(stripes, mode);
+    } catch (...) {
+    }
+  }
+  bool has_all_parts() const { return left_ == 0; }
+  // Makes the batch of its parts, if that is not done yet. Throws what MayBeRepeated.
+  void Complete(const LanesReader& stripes, BatchMode mode) {
+    const MutexLock lock(&mutex_);
+    if (complete_) return;
+    size_t lane = 0;
+    try {
+      Join(stripes, mode, &lane);
+    } catch (...) {
+      rows_.Reset(stripes.row_slots());
+      if (MayBeRepeated()) throw;
+      if (parts_[lane].error == nullptr) parts_[lane].error = std::current_exception();
+    }
+    for (Part& part : parts_) {
+      part.rows = Ref<ScratchRows>();
+      part.run = Ref<TicketRun>();
+    }
+    complete_ = true;
+  }
+
+ private:
+  struct Part {
+    RecordId id;
+    ElementNames names;
+    std::exception_ptr error;
+    Ref<ScratchRows> rows;          // where places in the batch are known only after loading
+    const Ticket* first = nullptr;  // of the stripe, which the run keeps
+    Ref<TicketRun> run;
+  };
+
+  static void CheckSteps(const Rows& rows, size_t elements) {
+    for (size_t slot = 0; slot < rows.size(); ++slot) {
+      if (rows.steps(slot) == static_cast<int64_t>(elements)) continue;
+      Throw(ErrorCode::kInternal, "slot ", slot, ": ", elements, " elements of one step each have ",
+            rows.steps(slot), " steps");
+    }
+  }
+
+  // Makes room for the batch, if that is not done yet. Whether each lane's place in it is known.
+  bool IsPlaced(const LanesReader& stripes) {
+    const MutexLock lock(&mutex_);
+    if (has_room_) return is_placed_;
+    const std::vector<SlotSpec>& slots = stripes.row_slots();
+    rows_.Reset(slots);
+    is_placed_ = AreOneStep(slots);
+    if (is_placed_) {
+      rows_.FixInnerDims(slots);
+      rows_.Expect(parts_.size() * stripes.stripe());
+    }
+    has_room_ = true;
+    return is_placed_;
+  }
+
+  // Puts the parts together. *lane is the one that is looked at; stops at one that has failed.
+  void Join(const LanesReader& stripes, BatchMode mode, size_t* lane) REQUIRES(mutex_) {
+    const size_t elements = parts_.size() * stripes.stripe();
+    if (is_placed_) {
+      rows_.AdvanceParts(elements);
+    } else {
+      for (size_t slot = 0; slot < rows_.size(); ++slot) {
+        size_t bytes = 0;
+        for (const Part& part : parts_) bytes += part.rows ? part.rows->rows.bytes(slot) : 0;
+        rows_.ExpectBytes(slot, bytes);
+      }
+      for (*lane = 0; *lane < parts_.size(); ++*lane) {
+        if (parts_[*lane].error != nullptr) return;
+        JoinPart(stripes, *lane);
+      }
+    }
+    for (size_t slot = 0; mode == BatchMode::kStack && slot < rows_.size(); ++slot) {
+      rows_.Stack(slot, static_cast<int64_t>(elements), rows_.spec(slot).dims[0]);
+    }
+    rows_.MoveTo(&tensors_);
+  }
+
+  void JoinPart(const LanesReader& stripes, size_t lane) REQUIRES(mutex_) {
+    try {
+      rows_.Join(parts_[lane].rows->rows);
+    } catch (const Error& error) {
+      if (error.interrupts() || MayBeRepeated()) throw;
+      stripes.lane(lane).Load(parts_[lane].first, 1, &rows_);
+      throw;
+    }
+  }
+
+  void Dispose() override {
+    rows_.Release();
+    ForgetValues(&tensors_);
+    for (Part& part : parts_) part = Part();
+    {
+      const MutexLock lock(&mutex_);
+      has_room_ = false;
+    }
+    Pool<Round>::Give(this);
+  }
+
+  Mutex mutex_;
+  bool has_room_ GUARDED_BY(mutex_) = false;
+  bool is_placed_ GUARDED_BY(mutex_) = false;
+  Rows rows_;  // while there is no room for the batch, and while it is completed, with the mutex
+  std::vector<Part> parts_;      // of each lane
+  std::atomic<size_t> left_{0};  // lanes
+  std::atomic<bool> complete_{false};
+  std::vector<LoDTensor> tensors_;
+};
+
+// Workers of the pool that run lanes, until there is nothing to do.
+class LaneBatchReader::Ahead final : public Job {
+ public:
+  explicit Ahead(LaneBatchReader* reader) : reader_(reader) {}
+
+ private:
+  void Work() override {
+    const MemoryScope none(nullptr);  // leaves the scope of this thread's other work
+    while (!CancelScope::IsWaitOver() &&
+           reader_->RunOne(reader_->taken_ + reader_->depth_) != Ran::kNothing) {
+    }
+    --reader_->workers_;
+  }
+
+  LaneBatchReader* const reader_;  // it cancels this job before it is destroyed
+};
+
+// What threads ask of a lane, and what the thread that runs it knows. Apart from other lanes in
+// memory.
+struct alignas(128) LaneBatchReader::Lane {
+  std::atomic<bool> runs{false};
+  std::atomic<bool> ended{false};    // it has no whole stripe beyond `planned`
+  std::atomic<uint64_t> next{0};     // the round that it loads next
+  std::atomic<uint64_t> planned{0};  // rounds of which it has planned its stripe
+  // taken_ when there was no memory for more ahead: no worker tries again before it has changed.
+  std::atomic<uint64_t> refused_at{kNever};
+  uint64_t dropped = 0;  // rounds that it has forgotten
+  Rows rows;             // its place in a batch
+};
+
+LaneBatchReader::LaneBatchReader(std::unique_ptr<LanesReader> stripes, int64_t batch_size,
+                                 bool discard_leftover, BatchMode mode, int64_t depth)
+    : BatchReader(std::move(stripes), batch_size, discard_leftover, mode),
+      stripes_(static_cast<LanesReader*>(&reader())),
+      depth_(static_cast<uint64_t>(depth)),
+      stretch_(std::max<uint64_t>(1, depth_ / 4)),
+      may_make_rounds_(stripes_->stripe() * stripes_->lanes() == this->batch_size()),
+      ahead_(new Ahead(this)),
+      runners_(stripes_->lanes()) {
+  Require(depth >= 1, "depth is ", depth, "; it must be at least 1");
+  for (size_t v = 0; v < stripes_->lanes(); ++v) lanes_.push_back(std::make_unique<Lane>());
+}
+
+LaneBatchReader::~LaneBatchReader() { ahead_->Cancel(); }
+
+void LaneBatchReader::Begin() {
+  begun_ = true;
+  makes_rounds_ = may_make_rounds_ && !IsBegun() && stripes_->IsBetweenRounds() &&
+                  stripes_->ElementsReady() == kAnyNumber &&
+                  (mode() == BatchMode::kConcat || HaveLengths(stripes_->slots()));
+  if (!makes_rounds_) return;
+  ring_.clear();
+  for (uint64_t i = 0; i < depth_; ++i) {
+    ring_.push_back(Pool<Round>::Take());
+    ring_.back()->Start(lanes_.size());
+  }
+  taken_ = planned_ = 0;
+  short_ = kNever;
+  for (size_t v = 0; v < lanes_.size(); ++v) {
+    Lane& lane = *lanes_[v];
+    lane.ended = false;
+    lane.next = lane.dropped = 0;
+    lane.planned = stripes_->RoundsPlanned(v);
+    lane.refused_at = kNever;
+    runners_[v] = 0;
+  }
+  RoundsPlanned();  // by a position
+}
+
+void LaneBatchReader::PlanNext(size_t n, TicketRun* run) {
+  if (!begun_) Begin();
+  for (; n > 0 && makes_rounds_; --n) {
+    Round* const round = NextRound();
+    if (round == nullptr) {
+      StopWorkers(Job::Leave::kAll);
+      makes_rounds_ = false;
+      ring_.clear();
+      break;
+    }
+    Ticket ticket;
+    ticket.id = round->id();
+    ticket.owner = round;
+    ticket.index = kIsRound;
+    Ref<Round> fresh = Pool<Round>::Take();
+    fresh->Start(lanes_.size());
+    run->Add(ticket);
+    HandOut(std::move(fresh));
+  }
+  if (n > 0) BatchReader::PlanNext(n, run);
+}
+
+LaneBatchReader::Round* LaneBatchReader::NextRound() {
+  const uint64_t wanted = taken_;
+  Round* const round = ring_[wanted % depth_].get();
+  const auto is_there = [&] { return round->is_complete() || short_ <= wanted; };
+  if (!is_there()) {
+    const WaitTimer timer(counters());
+    CallWorkers();
+    for (; !is_there(); CheckWait()) {
+      if (round->has_all_parts()) {
+        const MemoryScope scope(account());
+        round->Complete(*stripes_, mode());
+        break;
+      }
+      const Ran ran = RunOne(wanted + 1);
+      if (ran == Ran::kNothing) Sleep(wanted, round);
+      // The caller is ahead of need itself; it will call again.
+      if (ran == Ran::kRefused && MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
+    }
+  }
+  return short_ <= wanted ? nullptr : round;
+}
+
+void LaneBatchReader::HandOut(Ref<Round> fresh) {
+  const uint64_t taken = taken_ + 1;
+  ring_[(taken - 1) % depth_] = std::move(fresh);
+  taken_ = taken;
+  // Workers that have found nothing to do are worth waking once half of the room is free.
+  if (taken % std::max<uint64_t>(1, depth_ / 2) == 0) CallWorkers();
+}
+
+void LaneBatchReader::Sleep(uint64_t wanted, const Round* round) {
+  MutexLock lock(&mutex_);
+  consumer_waits_ = true;
+  const bool may_run = std::any_of(lanes_.begin(), lanes_.end(),
+                                   [&](const auto& lane) { return HasWork(*lane, wanted + 1); });
+  if (!may_run && !round->has_all_parts() && short_ > wanted) {
+    wake_.wait_for(lock.native(), kLook);
+  }
+  consumer_waits_ = false;
+}
+
+void LaneBatchReader::CallWorkers() {
+  const int most =
+      std::min(ThreadPool::Get().size(), static_cast<int>(std::min<size_t>(lanes_.size(), 1024)));
+  while (workers_.load() < most) {
+    ++workers_;
+    if (ahead_->Submit()) continue;
+    --workers_;
+    return;
+  }
+}
+
+void LaneBatchReader::StopWorkers(Job::Leave leave) {
+  ahead_->Cancel(leave);
+  workers_ = 0;  // calls that were void have not counted down
+  if (!makes_rounds_) return;
+  for (size_t v = 0; v < lanes_.size(); ++v) {
+    for (; lanes_[v]->dropped < taken_; ++lanes_[v]->dropped) stripes_->DropRound(v);
+  }
+}
+
+bool LaneBatchReader::HasWork(const Lane& lane, uint64_t horizon) const {
+  if (lane.runs) return false;
+  const uint64_t taken = taken_;
+  if (horizon > taken + 1 && lane.refused_at == taken) return false;
+  if (!lane.ended && lane.planned < horizon) return true;
+  const uint64_t next = lane.next;
+  const uint64_t end = std::min(planned_.load(), short_.load());
+  // Ahead of need it has a whole stretch to do, or none.
+  return next < end && (next <= taken ? next < horizon : next + stretch_ <= horizon);
+}
+
+LaneBatchReader::Ran LaneBatchReader::RunOne(uint64_t horizon) {
+  const uint32_t self = ThisThread();
+  for (const bool own : {true, false}) {
+    size_t best = lanes_.size();
+    uint64_t least = kNever;
+    for (size_t v = 0; v < lanes_.size(); ++v) {
+      if ((runners_[v].load(std::memory_order_relaxed) == self) != own) continue;
+      if (!HasWork(*lanes_[v], horizon)) continue;
+      const uint64_t next = lanes_[v]->next;
+      if (next >= least) continue;
+      least = next;
+      best = v;
+    }
+    if (best == lanes_.size()) continue;
+    Lane& lane = *lanes_[best];
+    if (lane.runs.exchange(true)) return Ran::kStep;  // another thread was faster
+    if (!own) runners_[best].store(self, std::memory_order_relaxed);
+    const uint64_t next = lane.next;
+    const uint64_t planned = lane.planned;
+    const bool done = Step(best, &lane);
+    lane.runs = false;
+    // The consumer may wait for what the lane has loaded or planned, or for its end.
+    const uint64_t wanted = taken_;
+    if (next <= wanted || planned <= wanted || short_ <= wanted) WakeConsumer();
+    return done ? Ran::kStep : Ran::kRefused;
+  }
+  return Ran::kNothing;
+}
+
+bool LaneBatchReader::Step(size_t v, Lane* lane) {
+  const uint64_t taken = taken_;
+  const uint64_t next = lane->next;
+  for (; lane->dropped < std::min(taken, next); ++lane->dropped) stripes_->DropRound(v);
+  const bool planned = PlanAhead(v, lane, taken);
+  const uint64_t end = std::min({next + stretch_, taken + depth_, RoundsPlanned(), short_.load()});
+  uint64_t n = next;
+  while (n < end && LoadStripe(v, lane, n, taken)) lane->next = ++n;
+  const bool refused = !planned || n < end;
+  if (refused) lane->refused_at = taken;
+  return n > next || !refused;
+}
+
+bool LaneBatchReader::PlanAhead(size_t v, Lane* lane, uint64_t taken) {
+  const uint64_t wanted = lane->next + depth_ + 1;
+  for (uint64_t planned = lane->planned; !lane->ended && planned < wanted;) {
+    const bool is_needed = planned <= taken;
+    const MemoryScope scope(account(),
+                            is_needed ? MemoryScope::Need::kNow : MemoryScope::Need::kAhead);
+    bool ended = false;
+    try {
+      ended = !stripes_->PlanRounds(v, is_needed ? 1 : stretch_);
+    } catch (...) {  // nothing is lost
+      lane->planned = lane->dropped + stripes_->RoundsPlanned(v);
+      return false;
+    }
+    planned = lane->dropped + stripes_->RoundsPlanned(v);
+    uint64_t least = short_;
+    while (ended && planned < least && !short_.compare_exchange_weak(least, planned)) {
+    }
+    lane->planned = planned;
+    if (ended) lane->ended = true;
+  }
+  return true;
+}
+
+uint64_t LaneBatchReader::RoundsPlanned() {
+  uint64_t planned = kNever;
+  for (const std::unique_ptr<Lane>& lane : lanes_) {
+    // A lane that has ended does not keep others from the rounds before its end.
+    if (!lane->ended) planned = std::min<uint64_t>(planned, lane->planned);
+  }
+  uint64_t before = planned_;
+  while (before < planned && !planned_.compare_exchange_weak(before, planned)) {
+  }
+  return planned;
+}
+
+bool LaneBatchReader::LoadStripe(size_t v, Lane* lane, uint64_t n, uint64_t taken) {
+  const bool ahead = n > taken;
+  if (ahead && !MemoryLimit::HasRoomAhead(1)) return false;
+  try {
+    const MemoryScope scope(account(), ahead ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow);
+    Round& round = *ring_[n % depth_];
+    round.Load(stripes_, v, &lane->rows);
+    round.FinishPart(*stripes_, mode());
+  } catch (...) {
+    return false;
+  }
+  return true;
+}
+
+void LaneBatchReader::WakeConsumer() {
+  if (!consumer_waits_) return;
+  const MutexLock lock(&mutex_);
+  wake_.notify_one();
+}
+
+void LaneBatchReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
+  for (size_t i = 0; i < n; ++i) {
+    if (tickets[i].index != kIsRound) {
+      BatchReader::LoadRows(&tickets[i], 1, rows);
+      continue;
+    }
+    auto* const round = tickets[i].object<Round>();
+    round->CheckLoaded();
+    const bool may_give_up = MemoryScope::MayGiveUp();
+    if (!may_give_up && MemoryLimit::is_set() && rows->untouched()) SetNeeded(round->tensors());
+    rows->Append(round->tensors());
+    if (may_give_up || CancelScope::MayLeave()) continue;  // the batch may be loaded again
+    for (LoDTensor& tensor : *round->mutable_tensors()) tensor.Clear();
+  }
+}
+
+void LaneBatchReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  for (size_t i = 0; i < n; ++i) {
+    if (tickets[i].index != kIsRound) {
+      BatchReader::NameElements(&tickets[i], 1, names);
+      continue;
+    }
+    if (names->below.empty()) names->below.resize(1);
+    const auto* const round = tickets[i].object<Round>();
+    for (size_t v = 0; v < lanes_.size(); ++v) names->below[0].Append(round->names(v));
+    names->numbers.push_back(batch_size());
+    ++names->count;
+  }
+}
+
+void LaneBatchReader::Rewind(uint64_t pass) {
+  StopWorkers(TicketsStay::OnThisThread() ? Job::Leave::kWaits : Job::Leave::kAll);
+  ring_.clear();
+  begun_ = makes_rounds_ = false;
+  BatchReader::Rewind(pass);
+}
+
+void LaneBatchReader::LockPlanning() { StopWorkers(Job::Leave::kWaits); }
+
+void LaneBatchReader::UnlockPlanning() {
+  if (makes_rounds_) CallWorkers();
+}
+
+}  // namespace millhopper

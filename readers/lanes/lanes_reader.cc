@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/lanes/lanes_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "framework/base/error.h"
+#include "framework/memory/place.h"
+
+namespace millhopper {
+namespace {
+
+const ReaderBase& FirstOf(const Lanes& lanes) {
+  Require(!lanes.empty() && lanes.size() <= kMaxLanes, lanes.size(), " lanes; there must be 1 to ",
+          kMaxLanes);
+  return *lanes[0];
+}
+
+}  // namespace
+
+LanesReader::LanesReader(Lanes lanes, size_t stripe)
+    : ReaderBase(FirstOf(lanes).slots(), FirstOf(lanes).depth(), FirstOf(lanes).readers()),
+      lanes_(std::move(lanes)),
+      chosen_stripe_(stripe),
+      stripe_(std::max<size_t>(stripe, 1)) {
+  states_.reserve(lanes_.size());
+  for (const std::unique_ptr<ReaderBase>& lane : lanes_) {
+    lane->RunInLane();
+    states_.push_back(std::make_unique<LaneState>());
+  }
+}
+
+void LanesReader::NameParts(const std::string& origin, const std::string& kind,
+                            const std::string& name) {
+  for (const std::unique_ptr<ReaderBase>& lane : lanes_) lane->set_origin(origin, kind, name);
+}
+
+Lanes LanesReader::TakeLanes(size_t* stripe) {
+  Require(!planned(), origin(), " has been read already, so that its lanes cannot be decorated");
+  *stripe = chosen_stripe_;
+  states_.clear();
+  return std::exchange(lanes_, {});
+}
+
+ChainStats LanesReader::Stats() const {
+  if (lanes_.empty()) return ReaderBase::Stats();
+  ChainStats stats = lanes_[0]->Stats();
+  for (size_t i = 1; i < lanes_.size(); ++i) stats.AddLane(lanes_[i]->Stats());
+  return stats;
+}
+
+const std::vector<SlotSpec>& LanesReader::row_slots() const {
+  return lanes_.empty() ? slots() : lanes_[0]->row_slots();
+}
+
+std::vector<SlotSpec> LanesReader::FoundSlots() const {
+  return lanes_.empty() ? slots() : lanes_[0]->FoundSlots();
+}
+
+Place LanesReader::place() const { return lanes_.empty() ? Place() : lanes_[0]->place(); }
+
+size_t LanesReader::ElementsReady() const {
+  const bool any = std::all_of(lanes_.begin(), lanes_.end(), [](const auto& lane) {
+    return lane->ElementsReady() == kAnyNumber;
+  });
+  return any ? kAnyNumber : 0;
+}
+
+void LanesReader::BeginPass() {
+  for (const std::unique_ptr<ReaderBase>& lane : lanes_) lane->BeginPass();
+}
+
+void LanesReader::ExpectWindow() {
+  for (const std::unique_ptr<ReaderBase>& lane : lanes_) lane->ExpectWindow();
+}
+
+std::vector<ReaderBase*> LanesReader::Below() const {
+  std::vector<ReaderBase*> below;
+  below.reserve(lanes_.size());
+  for (const std::unique_ptr<ReaderBase>& lane : lanes_) below.push_back(lane.get());
+  return below;
+}
+
+std::optional<uint64_t> LanesReader::PassLength() const {
+  if (lanes_.empty()) return std::nullopt;
+  uint64_t length = 0;
+  for (const std::unique_ptr<ReaderBase>& lane : lanes_) {
+    const std::optional<uint64_t> one = lane->PassLength();
+    if (!one || __builtin_add_overflow(length, *one, &length)) return std::nullopt;
+  }
+  return length;
+}
+
+void LanesReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
+  for (size_t first = 0; first < n;) {
+    const size_t lane = LaneOf(tickets[first]);
+    size_t end = first + 1;
+    while (end < n && LaneOf(tickets[end]) == lane) ++end;
+    lanes_[lane]->Load(tickets + first, end - first, rows);
+    first = end;
+  }
+}
+
+bool LanesReader::PlanRounds(size_t lane, size_t rounds) {
+  LaneState& state = *states_[lane];
+  if (state.ended) return false;
+  // The last stretch lacks a part of a stripe if its planning was interrupted, or saved.
+  const bool continues = !state.stretches.empty() && state.stretches.back().size() % stripe_ != 0;
+  if (!continues) state.stretches.push_back({Pool<TicketRun>::Take(), 0, 0, {}});
+  TicketRun& run = *state.stretches.back().run;
+  size_t planned = run.tickets.size() / stripe_;  // stripes that count already
+  const size_t wanted = (planned + rounds) * stripe_;
+  while (!state.ended && run.tickets.size() < wanted) {
+    size_t more = 0;
+    try {
+      more = lanes_[lane]->Plan(wanted - run.tickets.size(), &run);
+    } catch (...) {
+      if (MemoryScope::WasRefused() || CancelScope::WasLeft()) {
+        if (run.tickets.empty()) state.stretches.pop_back();
+        throw;
+      }
+    }
+    state.ended = more == 0;
+    const size_t now = run.tickets.size() / stripe_;
+    state.rounds += now - std::exchange(planned, now);
+  }
+  if (run.tickets.empty()) state.stretches.pop_back();
+  return !state.ended;
+}
+
+const Ticket* LanesReader::NextStripe(size_t lane, Ref<TicketRun>* run) const {
+  for (const Stretch& stretch : states_[lane]->stretches) {
+    if (stretch.loaded == stretch.size()) continue;
+    *run = stretch.run;
+    return &stretch.run->tickets[stretch.loaded];
+  }
+  return nullptr;
+}
+
+void LanesReader::NoteLoaded(size_t lane, ElementNames* names) {
+  for (Stretch& stretch : states_[lane]->stretches) {
+    if (stretch.loaded == stretch.size()) continue;
+    if (expects_save()) {
+      stretch.names.emplace_back();
+      lanes_[lane]->NameElements(&stretch.run->tickets[stretch.loaded], stripe_,
+                                 &stretch.names.back());
+      AddNames(lane, stretch.names.back(), names);
+    }
+    stretch.loaded += stripe_;
+    if (stretch.loaded == stretch.size()) stretch.run = Ref<TicketRun>();
+    return;
+  }
+}
+
+void LanesReader::DropRound(size_t lane) {
+  LaneState& state = *states_[lane];
+  Stretch& first = state.stretches.front();
+  --state.rounds;
+  first.delivered += stripe_;
+  if (!first.names.empty()) first.names.erase(first.names.begin());
+  if (first.delivered == first.size()) state.stretches.erase(state.stretches.begin());
+}
+
+void LanesReader::PlanNext(size_t n, TicketRun* run) {
+  const size_t first = run->tickets.size();
+  // Every lane may have ended, each in its turn.
+  for (size_t passed = 0; passed < lanes_.size();) {
+    const size_t wanted = first + n - run->tickets.size();
+    if (wanted == 0) return;
+    const size_t planned = PlanLane(std::min(wanted, stripe_ - taken_), run);
+    taken_ += planned;
+    passed = planned == 0 ? passed + 1 : 0;
+    if (planned == 0 || taken_ == stripe_) NextLane();
+  }
+}
+
+void LanesReader::NextLane() {
+  next_lane_ = next_lane_ + 1 == lanes_.size() ? 0 : next_lane_ + 1;
+  taken_ = 0;
+}
+
+size_t LanesReader::PlanLane(size_t n, TicketRun* run) {
+  LaneState& state = *states_[next_lane_];
+  if (state.stretches.empty()) return lanes_[next_lane_]->Plan(n, run);
+  Stretch& first = state.stretches.front();
+  const Ticket* const tickets = first.run->tickets.data() + first.loaded;
+  const size_t taken = std::min(n, first.size() - first.loaded);
+  run->Keep(first.run.get());
+  run->tickets.insert(run->tickets.end(), tickets, tickets + taken);
+  first.loaded = first.delivered += taken;
+  if (first.loaded == first.size()) state.stretches.erase(state.stretches.begin());
+  return taken;
+}
+
+void LanesReader::Rewind(uint64_t pass) {
+  for (const std::unique_ptr<LaneState>& state : states_) *state = LaneState();
+  next_lane_ = taken_ = 0;
+  for (const std::unique_ptr<ReaderBase>& lane : lanes_) lane->Restart(pass);
+}
+
+void LanesReader::SaveState(ReaderState* state) const {
+  state->Setting("lanes", lanes_.size());
+  state->Setting("stripe", stripe_);
+  state->Set("next_lane", next_lane_);
+  state->Set("taken", taken_);
+  for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+    ElementNames planned;
+    for (const Stretch& stretch : states_[lane]->stretches) {
+      for (const ElementNames& names : stretch.names) planned.Append(names);
+      const size_t left = stretch.size() - stretch.loaded;
+      if (left == 0) continue;
+      lanes_[lane]->NameElements(&stretch.run->tickets[stretch.loaded], left, &planned);
+    }
+    if (planned.count > 0) state->SetElements(StrCat("lane", lane), std::move(planned));
+  }
+}
+
+void LanesReader::RestoreState(const ReaderState& state) {
+  next_lane_ = state.Get("next_lane", lanes_.size() - 1);
+  taken_ = state.Get("taken", stripe_ - 1);
+  for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+    const ElementNames& names = state.Elements(StrCat("lane", lane));
+    if (names.count == 0) continue;
+    const Ref<TicketRun> run = Pool<TicketRun>::Take();
+    lanes_[lane]->PlanRunAgain(names, run.get());
+    states_[lane]->stretches.push_back({run, 0, 0, {}});
+    states_[lane]->rounds = run->tickets.size() / stripe_;
+  }
+}
+
+void LanesReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
+  for (size_t i = 0; i < n; ++i) {
+    ElementNames one;
+    const size_t lane = LaneOf(tickets[i]);
+    lanes_[lane]->NameElements(&tickets[i], 1, &one);
+    AddNames(lane, one, names);
+  }
+}
+
+void LanesReader::AddNames(size_t lane, const ElementNames& more, ElementNames* names) const {
+  if (names->below.empty()) names->below.resize(lanes_.size());
+  names->numbers.insert(names->numbers.end(), more.count, lane);
+  names->below[lane].Append(more);
+  names->count += more.count;
+}
+
+void LanesReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
+  if (names.count == 0) return;
+  std::vector<std::vector<size_t>> places(lanes_.size());  // of the elements of each lane
+  bool right = names.below.size() == lanes_.size() && names.numbers.size() == names.count;
+  for (size_t i = 0; right && i < names.count; ++i) {
+    right = names.numbers[i] < lanes_.size();
+    if (right) places[names.numbers[i]].push_back(i);
+  }
+  for (size_t lane = 0; right && lane < lanes_.size(); ++lane) {
+    right = names.below[lane].count == places[lane].size();
+  }
+  Require(right, "the position names elements of ", origin(), " that make no sense");
+  for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+    lanes_[lane]->PlanAgain(names.below[lane], [&](size_t place, const Ticket& ticket) {
+      take(places[lane][place], ticket);
+    });
+  }
+}
+
+}  // namespace millhopper

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stream of lanes: chains of readers that share out the data, one stripe of each in turn.
+#ifndef MILLHOPPER_READERS_LANES_LANES_READER_H_
+#define MILLHOPPER_READERS_LANES_LANES_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/reader/reader.h"
+
+namespace millhopper {
+
+using Lanes = std::vector<std::unique_ptr<ReaderBase>>;
+
+// A lane costs a window and a chunk of memory.
+constexpr size_t kMaxLanes = 1024;
+
+// Yields `stripe` elements of lane 0, of lane 1, ... and begins again with lane 0. A lane that has
+// ended is passed over; an error of a lane comes in its place in this order. So the stream depends
+// on the lanes alone, whichever threads run them.
+//
+// A lane is a whole chain over its own part of the data. One thread at a time runs it, and the
+// names of its elements tell the lane: lane v of V has the samples whose remainder by V is v. A
+// reader that needs nothing but its own lane is made once for each lane (TakeLanes); other readers
+// stand on the stream.
+class LanesReader final : public ReaderBase {
+ public:
+  // A stripe of 0 is one that nobody has chosen: it is 1 here, and a batch on top may choose
+  // another. Throws kInvalidArgument for no lane, and for more than kMaxLanes.
+  LanesReader(Lanes lanes, size_t stripe);
+
+  size_t lanes() const { return lanes_.size(); }
+  size_t stripe() const { return stripe_; }
+
+  Lanes TakeLanes(size_t* stripe) override;
+  ChainStats Stats() const override;
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
+  const std::vector<SlotSpec>& row_slots() const override;
+  Place place() const override;
+  size_t ElementsReady() const override;
+  void BeginPass() override;
+  void ExpectWindow() override;
+  std::vector<ReaderBase*> Below() const override;
+  std::vector<SlotSpec> FoundSlots() const override;
+  // The sum of the lanes: a source with lanes counts its elements in the first of them.
+  std::optional<uint64_t> PassLength() const override;
+  // The numbers are the lanes of the elements.
+  void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
+  void PlanAgain(const ElementNames& names, const TakeElement& take) override;
+
+  // ---- For a reader that has its lanes run by several threads: a round is one stripe of each
+  // lane. Each lane: one thread at a time, and none while Plan or Save of this reader is called.
+  // ----
+
+  // Whether all lanes are at the beginning of a round.
+  bool IsBetweenRounds() const { return next_lane_ == 0 && taken_ == 0; }
+  ReaderBase& lane(size_t lane) const { return *lanes_[lane]; }
+  // How many whole stripes of the lane are planned and not yet handed out.
+  size_t RoundsPlanned(size_t lane) const { return states_[lane]->rounds; }
+  // Plans `rounds` more stripes of the lane; false if the lane ends or fails before, which Plan
+  // meets in its place later. Throws what can be repeated: a refusal of memory, and kCancelled
+  // where the thread has left its work.
+  bool PlanRounds(size_t lane, size_t rounds);
+  // The tickets of the stripe that is loaded next, which is planned, and the run that keeps them.
+  const Ticket* NextStripe(size_t lane, Ref<TicketRun>* run) const;
+  // That stripe is loaded. If this will be saved, adds its names to *names and keeps them until the
+  // round is handed out.
+  void NoteLoaded(size_t lane, ElementNames* names);
+  // Forgets the first stripe of the lane, which was loaded and handed out.
+  void DropRound(size_t lane);
+
+ private:
+  // Tickets of a lane that were planned together.
+  struct Stretch {
+    Ref<TicketRun> run;               // until all are loaded
+    size_t loaded = 0;                // how many are loaded, or handed out by Plan,
+    size_t delivered = 0;             // and how many are handed out
+    std::vector<ElementNames> names;  // of the stripes that are loaded and not handed out
+
+    size_t size() const { return run ? run->tickets.size() : loaded; }
+  };
+  struct LaneState {
+    std::vector<Stretch> stretches;  // of which something is not yet handed out
+    size_t rounds = 0;               // whole stripes that are not yet handed out
+    bool ended = false;              // the lane has nothing beyond these
+  };
+
+  void NameParts(const std::string& origin, const std::string& kind,
+                 const std::string& name) override;
+  void PlanNext(size_t n, TicketRun* run) override;
+  void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
+  size_t LaneOf(const Ticket& ticket) const {
+    return static_cast<size_t>(ticket.id.sample % lanes_.size());
+  }
+  // Adds up to n elements of the lane whose turn it is; returns how many.
+  size_t PlanLane(size_t n, TicketRun* run);
+  void NextLane();
+  void AddNames(size_t lane, const ElementNames& more, ElementNames* names) const;
+
+  Lanes lanes_;  // none once they are taken
+  const size_t chosen_stripe_;
+  const size_t stripe_;
+  // Apart from each other in memory, as they are of different threads.
+  std::vector<std::unique_ptr<LaneState>> states_;
+  size_t next_lane_ = 0;  // whose turn it is,
+  size_t taken_ = 0;      // and how many elements of its stripe were handed out
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_LANES_LANES_READER_H_

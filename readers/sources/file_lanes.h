@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lanes that read files: each of them reads every so many chunks.
+#ifndef MILLHOPPER_READERS_SOURCES_FILE_LANES_H_
+#define MILLHOPPER_READERS_SOURCES_FILE_LANES_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "readers/sources/multi_file_reader.h"
+
+namespace millhopper {
+
+// Makes lanes of a reader of files, which gives them its chunks: chunk c, counted over all files in
+// the order of MultiFileReader::Deal, goes to lane c modulo their number. Record k of lane v of V
+// is sample k * V + v.
+//
+// Chunks are found once, for all lanes, under a lock that a lane takes once a chunk; the lane
+// itself fetches the chunk, lists its records and loads them. So a file is opened once a pass,
+// however many lanes there are. An error of a file, also if it cannot be opened, comes where the
+// lane whose turn it is would have the next chunk; no lane has chunks beyond it.
+std::vector<std::unique_ptr<ReaderBase>> MakeFileLanes(std::unique_ptr<MultiFileReader> files,
+                                                       size_t lanes);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_SOURCES_FILE_LANES_H_
