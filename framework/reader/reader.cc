@@ -376,7 +376,7 @@ void ReaderBase::PlanRunAgain(const ElementNames& names, TicketRun* run) {
   });
 }
 
-std::vector<std::unique_ptr<ReaderBase>> ReaderBase::TakeLanes(size_t*) { return {}; }
+std::optional<LaneSet> ReaderBase::TakeLanes() { return std::nullopt; }
 
 void ReaderBase::RunInLane() {
   in_lane_ = true;

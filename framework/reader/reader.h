@@ -32,6 +32,15 @@ class Place;
 
 struct ChunkShare;
 
+class ReaderBase;
+
+// Chains that share out the data (readers/lanes/lanes_reader.h says how).
+struct LaneSet {
+  std::vector<std::unique_ptr<ReaderBase>> lanes;
+  size_t stripe = 0;           // elements of each in turn; 0: nobody has said how many
+  size_t rank = 0, ranks = 1;  // these are every `ranks`-th of all lanes, from `rank` on
+};
+
 // While it lives on a thread, readers that this thread restarts must expect that their tickets are
 // still held: a reader above begins another pass by itself, or only some of the readers that share
 // one restart. Without it, the caller of Restart has dropped all tickets.
@@ -175,9 +184,8 @@ class ReaderBase {
   // opening the files throws.
   virtual std::optional<uint64_t> PassLength() const { return std::nullopt; }
   // The lanes of the stream that this reader is, for readers that need nothing but their own lane;
-  // none if it has no lanes. This reader yields nothing any more. *stripe is how many elements of
-  // each lane in turn the stream is to have, or 0 if nobody has said so. Before the first Plan.
-  virtual std::vector<std::unique_ptr<ReaderBase>> TakeLanes(size_t* stripe);
+  // nothing if it has no lanes. It yields nothing any more. Before the first Plan.
+  virtual std::optional<LaneSet> TakeLanes();
   // Says that this chain is a lane: one thread at a time plans and loads here, and no other thread
   // works for it meanwhile. Before the first Plan.
   void RunInLane();

@@ -334,13 +334,12 @@ std::unique_ptr<ReaderBase> ReaderHolder::NewHandle() const {
   return std::make_unique<Handle>(held().shared_from_this());
 }
 
-std::vector<std::unique_ptr<ReaderBase>> ReaderHolder::TakeLanes(size_t* stripe) const {
+std::optional<LaneSet> ReaderHolder::TakeLanes() const {
   Held& held = this->held();
   const LockAtOnce lock(&held.planning);
-  // A reader that others read keeps its lanes, and they share its stream.
-  if (held.handles > 0) return {};
-  std::vector<std::unique_ptr<ReaderBase>> lanes = held.reader->TakeLanes(stripe);
-  held.has_lost_lanes = held.has_lost_lanes || !lanes.empty();
+  if (held.handles > 0) return std::nullopt;
+  std::optional<LaneSet> lanes = held.reader->TakeLanes();
+  held.has_lost_lanes = held.has_lost_lanes || lanes;
   return lanes;
 }
 

@@ -17,6 +17,7 @@ namespace millhopper {
 
 class Position;
 class ReaderBase;
+struct LaneSet;
 
 // What was read through a holder so far.
 struct ReaderStats {
@@ -48,10 +49,9 @@ class ReaderHolder {
   // A reader that shares the held one, for a decorator to own. Throws kInvalidArgument if none is
   // held, as do the functions below.
   std::unique_ptr<ReaderBase> NewHandle() const;
-  // The lanes of the held reader (ReaderBase::TakeLanes), for a reader that is made of them; none
-  // if it has no lanes. From now on the holder's reader is read by nobody. Throws kInvalidArgument
-  // if others read it.
-  std::vector<std::unique_ptr<ReaderBase>> TakeLanes(size_t* stripe) const;
+  // The lanes of the held reader (ReaderBase::TakeLanes), for a reader that is made of them, after
+  // which nobody can read it any more. Nothing if it has no lanes, or if others read their stream.
+  std::optional<LaneSet> TakeLanes() const;
 
   // As in ReaderBase. Any thread may call them; a lock lets one call run at a time.
   void ReadNext(std::vector<LoDTensor>* out);

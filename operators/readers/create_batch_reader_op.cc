@@ -40,17 +40,22 @@ void CreateBatchReader(OpContext& context) {
   const auto size = static_cast<size_t>(context.Attr<int32_t>("batch_size"));
   const auto leftover = context.Attr<bool>("discard_leftover");
   const BatchMode mode = BatchModeOf(context.Attr<std::string>("mode"));
-  size_t stripe = 0;
-  Lanes lanes = ReaderOf(context, "UnderlyingReader").TakeLanes(&stripe);
-  if (lanes.empty()) {
+  std::optional<LaneSet> lanes = ReaderOf(context, "UnderlyingReader").TakeLanes();
+  if (!lanes) {
     StoreReader(context,
                 std::make_unique<BatchReader>(UnderlyingReader(context), size, leftover, mode));
     return;
   }
-  if (stripe == 0) stripe = size % lanes.size() == 0 ? size / lanes.size() : 1;
+  // A rank has its share of a batch.
+  const size_t all = lanes->lanes.size() * lanes->ranks;
+  const size_t own = size / lanes->ranks;
+  if (lanes->stripe == 0) lanes->stripe = size % all == 0 ? size / all : 1;
+  Require(size % (lanes->ranks * lanes->stripe) == 0, "batches of ", size, " cannot be shared by ",
+          lanes->ranks, " ranks in stripes of ", lanes->stripe, "; a multiple of ",
+          lanes->ranks * lanes->stripe, " can");
   StoreReader(context, std::make_unique<LaneBatchReader>(
-                           std::make_unique<LanesReader>(std::move(lanes), stripe), size, leftover,
-                           mode, kLaneDepth));
+                           std::make_unique<LanesReader>(*std::move(lanes)),
+                           static_cast<int64_t>(own), leftover, mode, kLaneDepth));
 }
 
 REGISTER_OPERATOR(create_batch_reader, BatchSchema, CreateBatchReader);

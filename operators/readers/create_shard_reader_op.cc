@@ -7,7 +7,9 @@
 
 #include "framework/base/error.h"
 #include "operators/readers/support/reader_creation.h"
+#include "operators/readers/support/reader_variable.h"
 #include "readers/decorate/shard_reader.h"
+#include "readers/lanes/lanes_reader.h"
 
 namespace millhopper {
 namespace {
@@ -63,7 +65,12 @@ ShardChoice ShardChoiceOf(const AttributeMap& attributes) {
 }
 
 OpSchema ShardSchema() {
-  return DecoratedReaderSchema("Yields one of num_shards disjoint parts of a reader.")
+  return DecoratedReaderSchema(
+             "Yields one of num_shards disjoint parts of a reader. If that has lanes, the part is "
+             "those numbered index, index + num_shards, ..., whatever `by` says, and a batch on "
+             "top "
+             "has its share of batch_size. So all parts together have the same elements in each "
+             "batch, for any num_shards that divides the number of lanes.")
       .Attr(AttributeSchema(
                 "num_shards", int32_t{0},
                 "how many parts; 0: as many as processes, which the environment's WORLD_SIZE, "
@@ -113,6 +120,15 @@ ShardEven EvenOf(const std::string& even) {
 
 void CreateShardReader(OpContext& context) {
   const ShardChoice choice = ShardChoiceOf(context.attributes());
+  if (std::optional<LaneSet> lanes = ReaderOf(context, "UnderlyingReader").TakeLanes()) {
+    Require(context.Attr<std::string>("even") == "none", "attribute 'even' is '",
+            context.Attr<std::string>("even"),
+            "'; the parts of a reader with lanes have as many elements as their lanes");
+    StoreReader(context, std::make_unique<LanesReader>(
+                             LanesOfRank(*std::move(lanes), static_cast<size_t>(choice.index),
+                                         static_cast<size_t>(choice.shards))));
+    return;
+  }
   StoreReader(context,
               std::make_unique<ShardReader>(
                   UnderlyingReader(context), choice.shards, choice.index,

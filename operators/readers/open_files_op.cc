@@ -138,9 +138,9 @@ void OpenFilesOperator(OpContext& context) {
     StoreReader(context, OpenFiles(names, companions, std::move(arguments), options));
     return;
   }
-  StoreReader(context, std::make_unique<LanesReader>(
+  StoreReader(context, std::make_unique<LanesReader>(LaneSet{
                            OpenFileLanes(names, companions, std::move(arguments), options, lanes),
-                           static_cast<size_t>(context.Attr<int32_t>("stripe"))));
+                           static_cast<size_t>(context.Attr<int32_t>("stripe"))}));
 }
 
 REGISTER_OPERATOR(open_files, OpenFilesSchema, OpenFilesOperator);

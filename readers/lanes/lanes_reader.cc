@@ -18,11 +18,29 @@ const ReaderBase& FirstOf(const Lanes& lanes) {
 
 }  // namespace
 
-LanesReader::LanesReader(Lanes lanes, size_t stripe)
-    : ReaderBase(FirstOf(lanes).slots(), FirstOf(lanes).depth(), FirstOf(lanes).readers()),
-      lanes_(std::move(lanes)),
-      chosen_stripe_(stripe),
-      stripe_(std::max<size_t>(stripe, 1)) {
+LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks) {
+  const size_t all = lanes.lanes.size();
+  Require(lanes.ranks == 1, "lanes are shared by ", lanes.ranks, " ranks already");
+  Require(rank < ranks, "rank ", rank, " of ", ranks, " ranks");
+  std::string fitting;
+  for (size_t n = 1; n <= all; ++n) {
+    if (all % n == 0) fitting += StrCat(fitting.empty() ? "" : ", ", n);
+  }
+  Require(all % ranks == 0, all, " lanes cannot be shared by ", ranks,
+          " ranks; the number of ranks can be ", fitting);
+  LaneSet own{{}, lanes.stripe, rank, ranks};
+  for (size_t v = rank; v < all; v += ranks) own.lanes.push_back(std::move(lanes.lanes[v]));
+  return own;
+}
+
+LanesReader::LanesReader(LaneSet set)
+    : ReaderBase(FirstOf(set.lanes).slots(), FirstOf(set.lanes).depth(),
+                 FirstOf(set.lanes).readers()),
+      lanes_(std::move(set.lanes)),
+      chosen_stripe_(set.stripe),
+      stripe_(std::max<size_t>(set.stripe, 1)),
+      rank_(set.rank),
+      ranks_(set.ranks) {
   states_.reserve(lanes_.size());
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) {
     lane->RunInLane();
@@ -35,11 +53,11 @@ void LanesReader::NameParts(const std::string& origin, const std::string& kind,
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) lane->set_origin(origin, kind, name);
 }
 
-Lanes LanesReader::TakeLanes(size_t* stripe) {
+std::optional<LaneSet> LanesReader::TakeLanes() {
+  if (lanes_.empty()) return std::nullopt;
   Require(!planned(), origin(), " has been read already, so that its lanes cannot be decorated");
-  *stripe = chosen_stripe_;
   states_.clear();
-  return std::exchange(lanes_, {});
+  return LaneSet{std::exchange(lanes_, {}), chosen_stripe_, rank_, ranks_};
 }
 
 ChainStats LanesReader::Stats() const {
@@ -82,7 +100,7 @@ std::vector<ReaderBase*> LanesReader::Below() const {
 }
 
 std::optional<uint64_t> LanesReader::PassLength() const {
-  if (lanes_.empty()) return std::nullopt;
+  if (lanes_.empty() || ranks_ > 1) return std::nullopt;
   uint64_t length = 0;
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) {
     const std::optional<uint64_t> one = lane->PassLength();
@@ -199,7 +217,8 @@ void LanesReader::Rewind(uint64_t pass) {
 }
 
 void LanesReader::SaveState(ReaderState* state) const {
-  state->Setting("lanes", lanes_.size());
+  state->Setting("lanes", all_lanes());
+  if (ranks_ > 1) state->Setting("rank", StrCat(rank_, " of ", ranks_));
   state->Setting("stripe", stripe_);
   state->Set("next_lane", next_lane_);
   state->Set("taken", taken_);

@@ -20,9 +20,17 @@ using Lanes = std::vector<std::unique_ptr<ReaderBase>>;
 // A lane costs a window and a chunk of memory.
 constexpr size_t kMaxLanes = 1024;
 
+// The lanes of one of `ranks` processes that share them. Throws kInvalidArgument, with numbers that
+// would do, unless these can.
+LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks);
+
 // Yields `stripe` elements of lane 0, of lane 1, ... and begins again with lane 0. A lane that has
 // ended is passed over; an error of a lane comes in its place in this order. So the stream depends
 // on the lanes alone, whichever threads run them.
+//
+// One of several ranks (processes that train together) has every so many lanes. If each takes its
+// share of a batch, the batches of all ranks at one step have the same elements for any number of
+// them.
 //
 // A lane is a whole chain over its own part of the data. One thread at a time runs it, and the
 // names of its elements tell the lane: lane v of V has the samples whose remainder by V is v. A
@@ -32,12 +40,14 @@ class LanesReader final : public ReaderBase {
  public:
   // A stripe of 0 is one that nobody has chosen: it is 1 here, and a batch on top may choose
   // another. Throws kInvalidArgument for no lane, and for more than kMaxLanes.
-  LanesReader(Lanes lanes, size_t stripe);
+  explicit LanesReader(LaneSet lanes);
 
   size_t lanes() const { return lanes_.size(); }
+  // How many lanes all ranks have together.
+  size_t all_lanes() const { return lanes_.size() * ranks_; }
   size_t stripe() const { return stripe_; }
 
-  Lanes TakeLanes(size_t* stripe) override;
+  std::optional<LaneSet> TakeLanes() override;
   ChainStats Stats() const override;
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override;
@@ -97,7 +107,7 @@ class LanesReader final : public ReaderBase {
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
   size_t LaneOf(const Ticket& ticket) const {
-    return static_cast<size_t>(ticket.id.sample % lanes_.size());
+    return static_cast<size_t>(ticket.id.sample % all_lanes()) / ranks_;
   }
   // Adds up to n elements of the lane whose turn it is; returns how many.
   size_t PlanLane(size_t n, TicketRun* run);
@@ -107,6 +117,7 @@ class LanesReader final : public ReaderBase {
   Lanes lanes_;  // none once they are taken
   const size_t chosen_stripe_;
   const size_t stripe_;
+  const size_t rank_, ranks_;
   // Apart from each other in memory, as they are of different threads.
   std::vector<std::unique_ptr<LaneState>> states_;
   size_t next_lane_ = 0;  // whose turn it is,

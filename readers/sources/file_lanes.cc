@@ -21,7 +21,7 @@ namespace {
 class ChunkDealer {
  public:
   ChunkDealer(std::unique_ptr<MultiFileReader> files, size_t lanes)
-      : files_(std::move(files)), dealt_(lanes) {
+      : files_(std::move(files)), dealt_(lanes), left_(lanes), living_(lanes) {
     files_->DealChunks();
   }
 
@@ -29,6 +29,17 @@ class ChunkDealer {
   // while no lane runs.
   MultiFileReader& files() { return *files_; }
   size_t lanes() const { return dealt_.size(); }
+  // Nobody runs this lane any more: its chunks are dropped.
+  void Leave(size_t lane) EXCLUDES(mutex_) {
+    const MutexLock lock(&mutex_);
+    left_[lane] = true;
+    dealt_[lane].clear();
+    --living_;
+    if (lane == first_) first_ = lane + 1;
+    while (first_ < left_.size() && left_[first_]) ++first_;
+  }
+  // Whether the lane is the first one that is run, which does what is done once for all.
+  bool IsFirst(size_t lane) const { return first_ == lane; }
 
   // The lane's next chunk; nothing at the end of the pass. Throws an error of the files in its
   // place, and what ChunkQueue::Deal throws.
@@ -45,9 +56,9 @@ class ChunkDealer {
     own.pop_front();
     return chunk;
   }
-  // The first lane that begins a pass begins it for all.
+  // The first lane begins a pass for all, before the others do.
   void Restart(uint64_t pass, size_t lane) EXCLUDES(mutex_) {
-    if (lane != 0) return;
+    if (!IsFirst(lane)) return;
     const MutexLock lock(&mutex_);
     for (std::deque<DealtChunk>& chunks : dealt_) chunks.clear();
     parts_.clear();
@@ -75,7 +86,7 @@ class ChunkDealer {
   }
   // One more lane reads no more in this pass.
   void End() {
-    if (++ended_ == dealt_.size()) files_->EndReading();
+    if (++ended_ == living_) files_->EndReading();
   }
   size_t turn() const EXCLUDES(mutex_) {
     const MutexLock lock(&mutex_);
@@ -96,13 +107,17 @@ class ChunkDealer {
       }
       parts_.push_back(std::move(*chunk));
       if (parts_.back().is_part()) return;
-      std::move(parts_.begin(), parts_.end(), std::back_inserter(dealt_[turn_]));
+      if (!left_[turn_]) {
+        std::move(parts_.begin(), parts_.end(), std::back_inserter(dealt_[turn_]));
+      }
       parts_.clear();
       turn_ = turn_ + 1 == dealt_.size() ? 0 : turn_ + 1;
     } catch (...) {
       if ((MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft()) throw;
       error_ = std::current_exception();
       end_ = true;
+      // Where other ranks run the lane, the next one of this rank has the error, too.
+      while (left_[turn_]) turn_ = turn_ + 1 == dealt_.size() ? 0 : turn_ + 1;
     }
   }
 
@@ -110,20 +125,24 @@ class ChunkDealer {
   mutable Mutex mutex_;
   std::vector<std::deque<DealtChunk>> dealt_ GUARDED_BY(mutex_);  // to each lane
   size_t turn_ GUARDED_BY(mutex_) = 0;                            // the lane of the next chunk
+  std::vector<bool> left_ GUARDED_BY(mutex_);                     // whether nobody runs the lane
   std::vector<DealtChunk> parts_ GUARDED_BY(mutex_);              // of the chunk that is found next
   bool end_ GUARDED_BY(mutex_) = false;                           // of the files, or their error
   std::exception_ptr error_ GUARDED_BY(mutex_);
   std::atomic<size_t> ended_{0};  // lanes
+  std::atomic<size_t> living_;
+  std::atomic<size_t> first_{0};
 };
 
 class FileLane final : public ReaderBase {
  public:
   FileLane(std::shared_ptr<ChunkDealer> dealer, size_t lane)
       : ReaderBase(dealer->files().slots()), dealer_(std::move(dealer)), lane_(lane) {}
+  ~FileLane() override { dealer_->Leave(lane_); }
 
   ChainStats Stats() const override {
     ChainStats stats = ReaderBase::Stats();
-    if (lane_ > 0) return stats;
+    if (!IsFirst()) return stats;
     const ChainStats of_files = files().Stats();
     stats.bytes_read += of_files.bytes_read;
     stats.load_seconds += of_files.load_seconds;
@@ -135,7 +154,7 @@ class FileLane final : public ReaderBase {
   }
   const std::vector<SlotSpec>& row_slots() const override { return files().row_slots(); }
   void LearnSlots() override {
-    if (lane_ == 0) files().LearnSlots();
+    if (IsFirst()) files().LearnSlots();
   }
   std::vector<SlotSpec> FoundSlots() const override { return files().FoundSlots(); }
   // Other lanes may still read. Takes no lock, which may be held for long.
@@ -143,11 +162,11 @@ class FileLane final : public ReaderBase {
     if (!ended_.exchange(true)) dealer_->End();
   }
   void ExpectWindow() override {
-    if (lane_ == 0) files().ExpectWindow();
+    if (IsFirst()) files().ExpectWindow();
   }
   // Only the files know how many records there are, not which lane has them.
   std::optional<uint64_t> PassLength() const override {
-    return lane_ == 0 ? files().PassLength() : 0;
+    return IsFirst() ? files().PassLength() : 0;
   }
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
     files().NameElements(tickets, n, names);
@@ -157,20 +176,21 @@ class FileLane final : public ReaderBase {
   }
   // The files come first, because they go to their place before chunks are dealt again.
   void SaveChain(Position* position, SharedReaders* shared) override {
-    if (lane_ == 0) files().SaveChain(position, shared);
+    if (IsFirst()) files().SaveChain(position, shared);
     ReaderBase::SaveChain(position, shared);
   }
   void RestoreChain(PositionCursor* position) override {
-    if (lane_ == 0) files().RestoreChain(position);
+    if (IsFirst()) files().RestoreChain(position);
     ReaderBase::RestoreChain(position);
   }
 
  private:
   void NameParts(const std::string& origin, const std::string& kind,
                  const std::string& name) override {
-    if (lane_ == 0) files().set_origin(origin, kind, name);
+    if (IsFirst()) files().set_origin(origin, kind, name);
   }
   MultiFileReader& files() const { return dealer_->files(); }
+  bool IsFirst() const { return dealer_->IsFirst(lane_); }
   uint64_t Sample() const { return next_ * dealer_->lanes() + lane_; }
 
   // Plans no further than a chunk, as all readers of files do.
@@ -203,14 +223,14 @@ class FileLane final : public ReaderBase {
     state->Setting("lanes", dealer_->lanes());
     state->Set("pass", pass_);
     state->Set("next", next_);
-    if (lane_ == 0) state->Set("turn", dealer_->turn());
+    if (IsFirst()) state->Set("turn", dealer_->turn());
     if (chunk_ && !chunk_->is_part()) state->AddPlace(chunk_->place());
     for (const FilePlace& place : dealer_->Waiting(lane_)) state->AddPlace(place);
   }
   void RestoreState(const ReaderState& state) override {
     pass_ = state.Get("pass");
     next_ = state.Get("next");
-    if (lane_ == 0) dealer_->set_turn(state.Get("turn", dealer_->lanes() - 1));
+    if (IsFirst()) dealer_->set_turn(state.Get("turn", dealer_->lanes() - 1));
     for (const FilePlace& place : state.places()) dealer_->DealAgain(place, pass_, lane_);
   }
 

@@ -127,8 +127,9 @@ ReaderPtr Laned(const DataSet& data, const LanedChain& chain) {
                                                RandomKey(0, kSeed, "shuffled").OfPart(v));
   }
   const size_t stripe = static_cast<size_t>(chain.batch) / chain.lanes;
-  return std::make_unique<LaneBatchReader>(std::make_unique<LanesReader>(std::move(lanes), stripe),
-                                           chain.batch, false, BatchMode::kConcat, chain.depth);
+  return std::make_unique<LaneBatchReader>(
+      std::make_unique<LanesReader>(LaneSet{std::move(lanes), stripe}), chain.batch, false,
+      BatchMode::kConcat, chain.depth);
 }
 
 ReaderPtr Resident(const LoDTensor& element, int64_t count) {

@@ -270,16 +270,16 @@ OpSchema WithLaneAttributes(OpSchema schema) {
 }
 
 void StoreLaneWise(OpContext& context, const MakeReader& make) {
-  size_t stripe = 0;
-  Lanes lanes = ReaderOf(context, "UnderlyingReader").TakeLanes(&stripe);
-  if (lanes.empty()) {
+  std::optional<LaneSet> set = ReaderOf(context, "UnderlyingReader").TakeLanes();
+  if (!set) {
     StoreReader(context, make(UnderlyingReader(context), {}));
     return;
   }
-  for (size_t lane = 0; lane < lanes.size(); ++lane) {
-    lanes[lane] = make(std::move(lanes[lane]), {lane, lanes.size()});
+  const size_t all = set->lanes.size() * set->ranks;
+  for (size_t i = 0; i < set->lanes.size(); ++i) {
+    set->lanes[i] = make(std::move(set->lanes[i]), {set->rank + i * set->ranks, all});
   }
-  StoreReader(context, std::make_unique<LanesReader>(std::move(lanes), stripe));
+  StoreReader(context, std::make_unique<LanesReader>(*std::move(set)));
 }
 
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader) {

@@ -32,7 +32,6 @@ struct Shape {
   bool buffered = false;
   bool one_thread = false;
   size_t lanes = 1;
-  int64_t lane_depth = 4;
   uint64_t kept_one_in = 1;  // a filter keeps one record of so many
   int64_t unbatched = 0;     // batches of so many are made first, and taken apart; 0 is none
 };
@@ -44,7 +43,7 @@ ChainSpec SpecOf(const DataSet& data, const Shape& shape) {
   spec.one_thread = shape.one_thread;
   spec.make = [data, shape]() -> ReaderPtr {
     if (shape.lanes > 1) {
-      return Laned(data, {shape.lanes, shape.window, shape.batch, shape.lane_depth});
+      return Laned(data, {shape.lanes, shape.window, shape.batch});
     }
     ReaderPtr reader = shape.full_shuffle ? OpenInRandomOrder(data) : OpenOne(data);
     if (shape.kept_one_in > 1) {
@@ -105,9 +104,12 @@ void AddScaling(const std::string& name, const std::function<DataSet()>& data,
 
 void AddFileWorkloads(Workloads* workloads) {
   const Shape usual;
-  Shape unshuffled, buffered, one_thread, large_batches, filtered, unbatched, full_shuffle;
+  Shape unshuffled, buffered, one_thread, large_batches, filtered, unbatched, full_shuffle, lanes;
   unshuffled.window = 0;
   buffered.buffered = true;
+  lanes.lanes = 16;
+  Shape lanes_of_one_thread = lanes;
+  lanes_of_one_thread.one_thread = true;
   one_thread.one_thread = true;
   large_batches.batch = 4096;
   filtered.window = unbatched.window = full_shuffle.window = 0;
@@ -134,21 +136,9 @@ void AddFileWorkloads(Workloads* workloads) {
   const auto tokens = [] { return TokenSequences(kSequences); };
 
   AddOneFile("rio_mnist", plain, usual, 0.30, workloads);
-  for (const int64_t depth : {1, 2, 4, 8, 16}) {
-    Shape laned;
-    laned.lanes = 16;
-    laned.lane_depth = depth;
-    AddOneFile("rio_mnist_lanes_" + std::to_string(depth), plain, laned, 0, workloads);
-    laned.one_thread = true;
-    AddOneFile("rio_mnist_lanes_one_" + std::to_string(depth), plain, laned, 0, workloads);
-    laned.one_thread = false;
-    laned.window = 0;
-    AddOneFile("rio_mnist_lanes_unshuffled_" + std::to_string(depth), plain, laned, 0, workloads);
-    laned.window = 8192;
-    AddOneFile("tiny64_lanes_" + std::to_string(depth), tiny, laned, 0, workloads);
-    AddOneFile("lod_tokens_lanes_" + std::to_string(depth), tokens, laned, 0, workloads);
-  }
   AddOneFile("rio_mnist_1_thread", plain, one_thread, 0, workloads);
+  AddOneFile("rio_mnist_lanes", plain, lanes, 0, workloads);
+  AddOneFile("rio_mnist_lanes_1_thread", plain, lanes_of_one_thread, 0, workloads);
   AddOneFile("rio_mnist_unshuffled", plain, unshuffled, 0, workloads);
   AddOneFile("rio_mnist_double_buffer", plain, buffered, 0, workloads);
   AddOneFile("rio_mnist_mmap", mapped(plain), usual, 0, workloads);
@@ -163,6 +153,7 @@ void AddFileWorkloads(Workloads* workloads) {
       "tar", [] { return MnistTar(kImages); }, usual, 0, workloads);
   AddOneFile("tiny64", tiny, usual, 0.15, workloads);
   AddOneFile("tiny64_1_thread", tiny, one_thread, 0, workloads);
+  AddOneFile("tiny64_lanes", tiny, lanes, 0, workloads);
   AddOneFile("tiny64_batch_4096", tiny, large_batches, 0.15, workloads);
   AddOneFile("tiny64_mmap", mapped(tiny), usual, 0, workloads);
   AddOneFile<RandomOrderLimit>("tiny64_full_shuffle", tiny, full_shuffle, 0.02, workloads);
@@ -170,6 +161,7 @@ void AddFileWorkloads(Workloads* workloads) {
                                workloads);
   AddOneFile("tiny64_recordio", tiny_records, usual, 0.15, workloads);
   AddOneFile("lod_tokens", tokens, usual, 0.20, workloads);
+  AddOneFile("lod_tokens_lanes", tokens, lanes, 0, workloads);
   AddOneFile<TableLimit>(
       "criteo_tsv", [] { return CriteoTsv(kRows); }, large_batches, 0.30, workloads);
   AddOneFile(

@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "readers/decorate/shard_reader.h"
+#include "readers/lanes/lanes_reader.h"
 #include "tests/fakes/sources.h"
 #include "tests/framework/program/program_runner.h"
 #include "tests/launcher_environment.h"
@@ -42,6 +46,30 @@ TEST(CreateShardReaderOp, YieldsEveryNth) {
   EXPECT_EQ(PartOf({{"num_shards", "i: 3"}, {"index", "i: 1"}}),
             (std::vector<ElementValue>{all[1], all[4]}));
   EXPECT_EQ(PartOf({{"num_shards", "i: 1"}, {"index", "i: 0"}}), all);
+}
+
+// Lane v has the records v, v + 4, ...; part 1 of 2 has lanes 1 and 3.
+std::vector<ElementValue> LanesOfPart(const AttributeTexts& attributes) {
+  Lanes lanes;
+  for (int64_t v = 0; v < 4; ++v) {
+    lanes.push_back(std::make_unique<ShardReader>(Numbers(), 4, v, ShardBy::kRecord));
+  }
+  ProgramRunner runner;
+  runner.Reader("source").Reset(std::make_unique<LanesReader>(LaneSet{std::move(lanes), 1}));
+  runner.Startup(Shard(attributes));
+  return runner.ReadAllOf("out");
+}
+
+TEST(CreateShardReaderOp, TakesLanes) {
+  const std::vector<ElementValue> all = ReadAll(Numbers().get());
+  EXPECT_EQ(LanesOfPart({{"num_shards", "i: 2"}, {"index", "i: 1"}}),
+            (std::vector<ElementValue>{all[1], all[3], all[5]}));
+  ExpectError(ErrorCode::kInvalidArgument, "4 lanes cannot be shared by 3 ranks", [] {
+    LanesOfPart({{"num_shards", "i: 3"}, {"index", "i: 0"}});
+  });
+  ExpectError(ErrorCode::kInvalidArgument, "attribute 'even' is 'pad'", [] {
+    LanesOfPart({{"num_shards", "i: 2"}, {"index", "i: 0"}, {"even", "s: \"pad\""}});
+  });
 }
 
 TEST(CreateShardReaderOp, AsksTheEnvironment) {

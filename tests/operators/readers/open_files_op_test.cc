@@ -51,6 +51,61 @@ class OpenFilesOp : public testing::Test {
   const std::string folder_;
 };
 
+// A file has a chunk of two records and one of one. They are dealt to the lanes in turn, one of
+// each file.
+TEST_F(OpenFilesOp, DealsFilesToLanes) {
+  const std::string names = Names("numbers-{0..3}.recordio");
+  EXPECT_EQ(Read(names, {{"lanes", "i: 2"}}),
+            (std::vector<int64_t>{0, 100, 1, 101, 200, 300, 201, 301, 2, 102, 202, 302}));
+  EXPECT_EQ(Read(names, {{"lanes", "i: 2"}, {"stripe", "i: 2"}}),
+            (std::vector<int64_t>{0, 1, 100, 101, 200, 201, 300, 301, 2, 202, 102, 302}));
+  EXPECT_EQ(Read(names, {{"lanes", "i: 7"}}),
+            (std::vector<int64_t>{0, 100, 200, 300, 2, 102, 202, 1, 101, 201, 301, 302}));
+  ExpectError(ErrorCode::kInvalidArgument, "shuffle_chunks reads in one random order", [&] {
+    Read(names, {{"lanes", "i: 2"}, {"shuffle_chunks", "b: true"}});
+  });
+}
+
+// A shuffle and a batch are made of lanes, and leave none for a second reader.
+TEST_F(OpenFilesOp, HasLanesForOneReader) {
+  ProgramRunner runner;
+  runner.Startup(BlockText(
+      0, -1,
+      {ReaderText("files", kSlots),
+       OpText("open_files", {}, {{"Out", {"files"}}},
+              {{"file_names", Names("numbers-*.recordio")}, {"lanes", "i: 2"}}),
+       CreatedReaderText("shuffled", "create_shuffle_reader", {"files"}, {{"buffer_size", "i: 4"}}),
+       CreatedReaderText("batches", "create_batch_reader", {"shuffled"},
+                         {{"batch_size", "i: 4"}})}));
+  std::vector<int64_t> numbers;
+  for (const ElementValue& batch : runner.ReadAllOf("batches")) {
+    EXPECT_EQ(batch[1].bytes.size(), 4 * sizeof(int64_t));
+    numbers.resize(numbers.size() + 4);
+    batch[1].bytes.copy(reinterpret_cast<char*>(&numbers[numbers.size() - 4]), 4 * sizeof(int64_t));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  EXPECT_EQ(numbers, (std::vector<int64_t>{0, 1, 2, 100, 101, 102, 200, 201, 202, 300, 301, 302}));
+  ExpectError(ErrorCode::kInvalidArgument, "has lanes, which the reader on top of it runs",
+              [&] { runner.Reader("files").NewHandle(); });
+  ExpectError(ErrorCode::kInvalidArgument, "has lanes, which the reader on top of it runs", [&] {
+    runner.Startup(BlockText(0, -1,
+                             {CreatedReaderText("again", "create_batch_reader", {"shuffled"},
+                                                {{"batch_size", "i: 4"}})}));
+  });
+}
+
+TEST_F(OpenFilesOp, NeedsAWindowForEachLane) {
+  ProgramRunner runner;
+  ExpectError(ErrorCode::kInvalidArgument, "less than one element for each of 5 lanes", [&] {
+    runner.Startup(BlockText(
+        0, -1,
+        {ReaderText("files", kSlots),
+         OpText("open_files", {}, {{"Out", {"files"}}},
+                {{"file_names", Names("numbers-*.recordio")}, {"lanes", "i: 5"}}),
+         CreatedReaderText("out", "create_shuffle_reader", {"files"}, {{"buffer_size", "i: 4"}})}));
+  });
+}
+
 TEST_F(OpenFilesOp, TakesOneRecordOfEachFileInTurn) {
   EXPECT_EQ(Read(Names("numbers-{0..3}.recordio")),
             (std::vector<int64_t>{0, 100, 200, 300, 1, 101, 201, 301, 2, 102, 202, 302}));

@@ -90,13 +90,14 @@ ReaderPtr Rebatched(ReaderPtr reader, size_t) {
 }
 
 ReaderPtr Merged(Lanes lanes, size_t stripe) {
-  return std::make_unique<LanesReader>(std::move(lanes), stripe);
+  return std::make_unique<LanesReader>(LaneSet{std::move(lanes), stripe});
 }
 
 ReaderPtr Batches(Lanes lanes, size_t stripe, int64_t size, int64_t depth,
                   BatchMode mode = BatchMode::kConcat, bool discard_leftover = false) {
-  return std::make_unique<LaneBatchReader>(std::make_unique<LanesReader>(std::move(lanes), stripe),
-                                           size, discard_leftover, mode, depth);
+  return std::make_unique<LaneBatchReader>(
+      std::make_unique<LanesReader>(LaneSet{std::move(lanes), stripe}), size, discard_leftover,
+      mode, depth);
 }
 
 std::vector<int64_t> Values(const std::function<bool(int64_t)>& keeps = nullptr) {
@@ -137,11 +138,11 @@ const std::vector<std::string>& Paths() {
   return *paths;
 }
 
-Lanes FileLanes(size_t lanes, uint64_t passes = 1) {
+Lanes LanesOf(const std::vector<std::string>& paths, size_t lanes, uint64_t passes) {
   FormatArguments arguments;
   arguments.declared = SlotsOf(SourceSpec());
   std::vector<FileEntry> files;
-  for (const std::string& path : Paths()) files.push_back({path, "", BufferType::kMemory});
+  for (const std::string& path : paths) files.push_back({path, "", BufferType::kMemory});
   MultiFileOptions options;
   options.cycle_length = 2;
   options.pass_num = passes;
@@ -149,6 +150,8 @@ Lanes FileLanes(size_t lanes, uint64_t passes = 1) {
                            FindFileFormat("recordio")->Make(arguments), std::move(files), options),
                        lanes);
 }
+
+Lanes FileLanes(size_t lanes, uint64_t passes = 1) { return LanesOf(Paths(), lanes, passes); }
 
 ContractCase Case(std::string name, std::function<ReaderPtr(Fault)> make,
                   std::vector<int64_t> values, std::vector<size_t> before_fault = {}) {
@@ -318,15 +321,87 @@ TEST(Lanes, HaveOnePositionHoweverFarTheyAreAhead) {
   }
 }
 
+std::vector<int64_t> Sorted(std::vector<int64_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+// What all ranks together have in each of their batches, of which each rank makes its share.
+std::vector<std::vector<int64_t>> UnionsOfBatches(size_t ranks) {
+  constexpr int64_t kBatch = 24;
+  std::vector<std::vector<int64_t>> unions;
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    LaneSet lanes = LanesOfRank({Each(FileLanes(12, 3), Shuffled), 2}, rank, ranks);
+    const ReaderPtr reader = std::make_unique<LaneBatchReader>(
+        std::make_unique<LanesReader>(std::move(lanes)), kBatch / static_cast<int64_t>(ranks),
+        false, BatchMode::kConcat, 2);
+    std::vector<LoDTensor> batch;
+    for (size_t step = 0; reader->HasNext(); ++step) {
+      reader->ReadNext(&batch);
+      const auto* values = batch[0].data<int64_t>();
+      if (step == unions.size()) unions.emplace_back();
+      unions[step].insert(unions[step].end(), values, values + batch[0].numel());
+    }
+  }
+  for (std::vector<int64_t>& step : unions) step = Sorted(std::move(step));
+  return unions;
+}
+
+TEST(Lanes, GiveAllRanksTogetherTheSameBatches) {
+  const std::vector<std::vector<int64_t>> of_one = UnionsOfBatches(1);
+  // Lanes have 9 to 18 records: after four rounds of two, some cannot fill one.
+  constexpr size_t kWhole = 4;
+  for (const size_t ranks : {2, 3, 4, 6, 12}) {
+    const std::vector<std::vector<int64_t>> unions = UnionsOfBatches(ranks);
+    ASSERT_GE(unions.size(), kWhole);
+    for (size_t step = 0; step < kWhole; ++step) {
+      EXPECT_EQ(unions[step], of_one[step]) << "step " << step << " of " << ranks << " ranks";
+    }
+    std::vector<int64_t> all, all_of_one;
+    for (const auto& step : unions) all.insert(all.end(), step.begin(), step.end());
+    for (const auto& step : of_one) all_of_one.insert(all_of_one.end(), step.begin(), step.end());
+    EXPECT_EQ(Sorted(all), Sorted(all_of_one));
+  }
+}
+
+TEST(Lanes, AreSharedOnlyByNumbersOfRanksThatDivideTheirs) {
+  const auto share = [](size_t rank, size_t ranks) {
+    return LanesOfRank({DealtRecords(12, Fault::kNone), 0}, rank, ranks).lanes.size();
+  };
+  EXPECT_EQ(share(3, 4), 3u);
+  EXPECT_EQ(ErrorOf([&] { share(0, 5); })->text,
+            "12 lanes cannot be shared by 5 ranks; the number of ranks can be 1, 2, 3, 4, 6, 12");
+  EXPECT_TRUE(ErrorOf([&] { share(4, 4); }));
+}
+
+// A file that is cut off fails in the place of its chunk, in a lane that one rank runs. The other
+// rank must not take that for the end.
+TEST(Lanes, OfNoRankEndWhereAFileFails) {
+  const std::string whole = ReadFile(Paths()[0]);
+  const std::string cut = TempName("cut.recordio");
+  WriteFile(cut, whole.substr(0, whole.size() / 2));
+  for (const size_t ranks : {1, 2, 4}) {
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      const ReaderPtr reader = std::make_unique<LanesReader>(
+          LanesOfRank({LanesOf({cut, Paths()[1]}, 4, 1), 1}, rank, ranks));
+      std::vector<ElementValue> before;
+      const std::optional<Thrown> error = ReadUntilError(reader.get(), &before);
+      ASSERT_TRUE(error) << "rank " << rank << " of " << ranks;
+      EXPECT_NE(error->text.find(cut), std::string::npos) << *error;
+    }
+  }
+}
+
 TEST(Lanes, CanBeTakenOnceAndBeforeTheyAreRead) {
   const ReaderPtr reader = Merged(DealtRecords(3, Fault::kNone), 2);
-  size_t stripe = 0;
-  EXPECT_EQ(reader->TakeLanes(&stripe).size(), 3u);
-  EXPECT_EQ(stripe, 2u);
-  EXPECT_TRUE(reader->TakeLanes(&stripe).empty());
+  const std::optional<LaneSet> lanes = reader->TakeLanes();
+  ASSERT_TRUE(lanes);
+  EXPECT_EQ(lanes->lanes.size(), 3u);
+  EXPECT_EQ(lanes->stripe, 2u);
+  EXPECT_FALSE(reader->TakeLanes());
   const ReaderPtr read = Merged(DealtRecords(3, Fault::kNone), 2);
   read->HasNext();
-  const std::optional<Thrown> error = ErrorOf([&] { read->TakeLanes(&stripe); });
+  const std::optional<Thrown> error = ErrorOf([&] { read->TakeLanes(); });
   ASSERT_TRUE(error);
   EXPECT_NE(error->text.find("has been read already"), std::string::npos) << *error;
 }

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lanes: the same elements for any number of threads, and of ranks that divide the lanes."""
+
+import pathlib
+from typing import Any
+
+import pytest
+
+import millhopper
+
+RECORDS = 3000
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("lanes")
+    for part in range(4):
+        lines = (f"{number}\n" for number in range(part, RECORDS, 4))
+        (folder / f"numbers-{part}.csv").write_text("".join(lines))
+    return str(folder / "numbers-*.csv")
+
+
+def source(files: str, lanes: int = 8) -> millhopper.Reader:
+    return millhopper.Reader.open_files(
+        files, fields={"x": "#1 int64[]"}, header=False, chunk_bytes=512, lanes=lanes, seed=3
+    )
+
+
+def numbers(batch: Any) -> list[int]:
+    return [int(x) for x in batch["x"].ravel()]
+
+
+def epoch(reader: millhopper.Reader) -> list[list[int]]:
+    return [numbers(batch) for batch in reader]
+
+
+def test_elements_depend_on_lanes_and_not_on_threads(files: str) -> None:
+    orders = {}
+    for lanes in (1, 3, 8):
+        for threads in (0, 1, 2, 7):
+            millhopper.set_threads(threads)
+            reader = source(files, lanes).shuffle(100).batch(24).double_buffer()
+            batches = epoch(reader)
+            assert sorted(sum(batches, [])) == list(range(RECORDS))
+            assert all(len(batch) == 24 for batch in batches[:-1])
+            assert orders.setdefault(lanes, batches) == batches, (lanes, threads)
+    assert len({str(order) for order in orders.values()}) == 3
+    millhopper.set_threads(1)
+
+
+def test_goes_on_where_it_was_saved(files: str) -> None:
+    def chain() -> millhopper.Reader:
+        return source(files).shuffle(64).batch(16)
+
+    whole = epoch(chain())
+    for read in (0, 1, 57, len(whole) - 1):
+        reader = chain()
+        iterator = iter(reader)
+        before = [numbers(next(iterator)) for _ in range(read)]
+        state = reader.state_dict()
+        again = chain()
+        again.load_state_dict(state)
+        assert before + epoch(again) == whole
+
+
+def test_ranks_share_each_batch(files: str) -> None:
+    whole = epoch(source(files).shuffle(64).batch(16, drop_last=True))
+    for ranks in (2, 4, 8):
+        of_ranks = [
+            epoch(source(files).shard(ranks, rank).shuffle(64).batch(16, drop_last=True))
+            for rank in range(ranks)
+        ]
+        assert all(len(batch) == 16 // ranks for batches in of_ranks for batch in batches)
+        for step, batches in enumerate(zip(*of_ranks)):
+            if step < len(whole) - 20:  # beyond lie lanes that cannot fill their part
+                assert sorted(sum(batches, [])) == sorted(whole[step]), (ranks, step)
+
+
+def test_a_number_of_ranks_that_does_not_divide_the_lanes_is_refused(files: str) -> None:
+    with pytest.raises(ValueError, match="the number of ranks can be 1, 2, 4, 8"):
+        epoch(source(files).shard(3, 0).batch(12))
+    with pytest.raises(ValueError, match="batches of 6 cannot be shared by 4 ranks"):
+        epoch(source(files).shard(4, 0).batch(6))
+
+
+def test_lanes_are_in_the_program(files: str, tmp_path: pathlib.Path) -> None:
+    startup, _ = source(files, lanes=5).batch(10).to_text()
+    assert 'name: "lanes" i: 5' in startup.replace("\n", " ").replace("  ", " ")
