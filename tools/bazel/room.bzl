@@ -1,33 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""room(): the library of a folder."""
+"""room(): the library of a folder, and how sources are joined."""
 
 # Joined sources are this many at most, so that both processors have something to do.
 _MOST_JOINED = 16
 
-def sources(name, found, alone = []):
-    """Sources of a library: joined (tools/dev/joined_sources.py), or with --define=sources=single as they are.
+def joined(name, found):
+    """Sources as few: sixteen are joined to one (tools/dev/joined_sources.py).
 
     Args:
-      name: of the library.
+      name: of the library or program.
       found: the sources.
-      alone: those that cannot be joined with others.
+
+    Returns:
+      {joined source: the sources that it has}
     """
-    together = [source for source in found if source not in alone]
-    joined = []
-    for first in range(0, len(together), _MOST_JOINED):
-        joined.append("%s_joined_%d.cc" % (name, first))
-        some = together[first:first + _MOST_JOINED]
+    groups = {}
+    for first in range(0, len(found), _MOST_JOINED):
+        some = found[first:first + _MOST_JOINED]
+        source = "%s_joined_%d.cc" % (name, first)
         native.genrule(
-            name = "%s_joined_%d" % (name, first),
+            name = source[:-len(".cc")] + "_source",
             srcs = some,
-            outs = [joined[-1]],
+            outs = [source],
             cmd = "python3 $(location //tools/dev:joined_sources.py) $(SRCS) > $@",
             tags = ["manual"],
             tools = ["//tools/dev:joined_sources.py"],
         )
+        groups[source] = some
+    return groups
+
+def sources(name, found, alone = []):
+    """Sources of a library: joined, or with --define=sources=single as they are.
+
+    Args:
+      name: of the library. Options of .bazelrc are for the joined sources if it begins with the same
+        folders as the sources.
+      found: the sources.
+      alone: those that cannot be joined with others.
+    """
+    together = joined(name, [source for source in found if source not in alone])
     return select({
         "//tools/bazel:single": found,
-        "//conditions:default": joined + [source for source in found if source in alone],
+        "//conditions:default": together.keys() + [source for source in found if source in alone],
     })
 
 def room(deps, visibility, alone = [], **options):

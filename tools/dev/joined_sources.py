@@ -18,6 +18,10 @@ import sys
 PROGRAM_WIDE = {"main", "LLVMFuzzerTestOneInput", "LLVMFuzzerCustomMutator"}
 # Texts (raw ones, too), letters, comments and directives.
 NO_NAMES = r'R"(?:\(.*?\))"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|^#[^\n]*'
+# Nor are names of tests and of their suites, which some commands name.
+NO_NAMES += r"|^(?:TEST|TEST_F|TEST_P|INSTANTIATE_TEST_SUITE_P)\(\s*\w+,\s*\w+"
+# Found by its argument: gtest prints values with it.
+BY_ARGUMENT = {"PrintTo"}
 KEYWORDS = {"const", "false", "nullptr", "sizeof", "static_assert", "true", "using", "void"}
 
 
@@ -33,9 +37,10 @@ def own_names(text):
             found = re.findall(r"(?<!::)\b(\w+)(?=(?: final| [:={]|[({[;]))", line)
             name = next((name for name in found if name not in KEYWORDS), None)
             # What is all in capitals is a macro, which many files use.
-            if name and not name.isupper():
+            if name and not name.isupper() and name not in BY_ARGUMENT:
                 names.add(name)
-    return names
+    # A suite's name is that of a class.
+    return names - set(re.findall(r"^TEST_[FP]\((\w+)", text, re.M))
 
 
 def joined(sources, say_lines=False):

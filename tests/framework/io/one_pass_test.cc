@@ -64,7 +64,7 @@ OnePassStream StreamOf(const std::string& content, std::optional<Error> error = 
   return OnePassStream("name", std::make_unique<Script>(content, std::move(error)));
 }
 
-std::string Read(OnePassStream* stream, uint64_t offset, size_t size) {
+std::string ReadAt(OnePassStream* stream, uint64_t offset, size_t size) {
   std::string content(size, '\0');
   content.resize(stream->Read(offset, content.data(), size));
   return content;
@@ -72,42 +72,42 @@ std::string Read(OnePassStream* stream, uint64_t offset, size_t size) {
 
 TEST_F(OnePass, IsReadInOrder) {
   OnePassStream stream = StreamOf("abcdefghijklmnopqrstuvwxyz");
-  EXPECT_EQ(Read(&stream, 0, 10), "abcdefghij");
-  EXPECT_EQ(Read(&stream, 10, 3), "klm");
+  EXPECT_EQ(ReadAt(&stream, 0, 10), "abcdefghij");
+  EXPECT_EQ(ReadAt(&stream, 10, 3), "klm");
   EXPECT_EQ(stream.Has(13, 5), 5u);
   EXPECT_EQ(stream.Has(13, 100), 13u);
-  EXPECT_EQ(Read(&stream, 13, 2), "no");
-  EXPECT_EQ(Read(&stream, 15, 100), "pqrstuvwxyz");
-  EXPECT_EQ(Read(&stream, 26, 1), "");
+  EXPECT_EQ(ReadAt(&stream, 13, 2), "no");
+  EXPECT_EQ(ReadAt(&stream, 15, 100), "pqrstuvwxyz");
+  EXPECT_EQ(ReadAt(&stream, 26, 1), "");
   EXPECT_EQ(stream.Has(26, 1), 0u);
-  ExpectError(ErrorCode::kInternal, "name: byte 3 is read again", [&] { Read(&stream, 3, 1); });
+  ExpectError(ErrorCode::kInternal, "name: byte 3 is read again", [&] { ReadAt(&stream, 3, 1); });
 }
 
 TEST_F(OnePass, KeepsWhatItIsTold) {
   OnePassStream stream = StreamOf("abcdefghijklm");
   stream.set_keeps(true);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(Read(&stream, 0, 4), "abcd");
-    EXPECT_EQ(Read(&stream, 4, 2), "ef");
+    EXPECT_EQ(ReadAt(&stream, 0, 4), "abcd");
+    EXPECT_EQ(ReadAt(&stream, 4, 2), "ef");
   }
   stream.set_keeps(false);
-  EXPECT_EQ(Read(&stream, 0, 8), "abcdefgh");
+  EXPECT_EQ(ReadAt(&stream, 0, 8), "abcdefgh");
   EXPECT_EQ(stream.Has(8, 4), 4u);
   stream.Forget(10);
-  EXPECT_EQ(Read(&stream, 10, 8), "klm");
+  EXPECT_EQ(ReadAt(&stream, 10, 8), "klm");
 }
 
 TEST_F(OnePass, AnErrorComesBehindWhatPrecedesIt) {
   OnePassStream stream = StreamOf("abcdef", Error(ErrorCode::kIo, "it broke"));
   EXPECT_EQ(stream.Has(0, 100), 6u);
-  EXPECT_EQ(Read(&stream, 0, 4), "abcd");
-  EXPECT_EQ(Read(&stream, 4, 4), "ef");
+  EXPECT_EQ(ReadAt(&stream, 0, 4), "abcd");
+  EXPECT_EQ(ReadAt(&stream, 4, 4), "ef");
   for (int i = 0; i < 2; ++i) {
-    ExpectError(ErrorCode::kIo, "name: it broke", [&] { Read(&stream, 6, 1); });
+    ExpectError(ErrorCode::kIo, "name: it broke", [&] { ReadAt(&stream, 6, 1); });
     ExpectError(ErrorCode::kIo, "name: it broke", [&] { stream.CheckNoError(); });
   }
   try {
-    Read(&stream, 6, 1);
+    ReadAt(&stream, 6, 1);
   } catch (const Error& error) {
     EXPECT_EQ(error.offset(), 6);
   }
@@ -115,12 +115,12 @@ TEST_F(OnePass, AnErrorComesBehindWhatPrecedesIt) {
 
 TEST_F(OnePass, GoesOnAfterAStop) {
   OnePassStream stream = StreamOf("abcdef");
-  EXPECT_EQ(Read(&stream, 0, 1), "a");
+  EXPECT_EQ(ReadAt(&stream, 0, 1), "a");
   RequestStop();
-  EXPECT_EQ(ErrorOf([&] { Read(&stream, 1, 1); })->code, ErrorCode::kCancelled);
+  EXPECT_EQ(ErrorOf([&] { ReadAt(&stream, 1, 1); })->code, ErrorCode::kCancelled);
   EXPECT_EQ(ErrorOf([&] { stream.Has(1, 1); })->code, ErrorCode::kCancelled);
   ClearStop();
-  EXPECT_EQ(Read(&stream, 1, 100), "bcdef");
+  EXPECT_EQ(ReadAt(&stream, 1, 100), "bcdef");
 }
 
 TEST_F(OnePass, IsOpenedAgainUntilItIsRead) {

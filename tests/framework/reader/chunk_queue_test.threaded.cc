@@ -31,13 +31,13 @@ Ref<ChunkQueue> QueueOf(std::vector<ScriptedChunk> chunks, uint32_t file = 0, Ch
                      {file, kPass, "f", nullptr, share}));
 }
 
-void Fetch(ChunkQueue* queue, const Ref<Chunk>& chunk) {
+void FetchNow(ChunkQueue* queue, const Ref<Chunk>& chunk) {
   const Ref<MemoryAccount> account(new MemoryAccount);
   EXPECT_TRUE(queue->Fetch(chunk, account, kNow));
 }
 
 void FetchAll(ChunkQueue* queue) {
-  while (const Ref<Chunk> chunk = queue->Claim(kAhead)) Fetch(queue, chunk);
+  while (const Ref<Chunk> chunk = queue->Claim(kAhead)) FetchNow(queue, chunk);
 }
 
 // The numbers of all records that can be taken at once.
@@ -59,14 +59,14 @@ TEST(ChunkQueue, IsPlannedInTheOrderOfClaimsWhateverIsFetchedFirst) {
   EXPECT_EQ(queue->Poll(), State::kWaiting);
   const Ref<Chunk> chunks[] = {queue->Claim(kAhead), queue->Claim(kAhead), queue->Claim(kAhead)};
   EXPECT_FALSE(queue->Claim(kAhead));
-  Fetch(queue.get(), chunks[2]);
+  FetchNow(queue.get(), chunks[2]);
   EXPECT_EQ(queue->Poll(), State::kWaiting);
   EXPECT_EQ(queue->available(), 0u);
-  Fetch(queue.get(), chunks[0]);
+  FetchNow(queue.get(), chunks[0]);
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{0, 1}));
   EXPECT_EQ(queue->Poll(), State::kWaiting);
-  Fetch(queue.get(), chunks[1]);
+  FetchNow(queue.get(), chunks[1]);
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(TakeAvailable(queue.get()), (Numbers{2, 3, 4}));
   EXPECT_EQ(queue->Poll(), State::kRecords);
@@ -77,7 +77,7 @@ TEST(ChunkQueue, IsPlannedInTheOrderOfClaimsWhateverIsFetchedFirst) {
 
 TEST(ChunkQueue, IsOverOnlyWhenTheFileSaysSo) {
   const Ref<ChunkQueue> queue = QueueOf({{1}});
-  Fetch(queue.get(), queue->Claim(kAhead));
+  FetchNow(queue.get(), queue->Claim(kAhead));
   EXPECT_EQ(queue->Poll(), State::kRecords);
   TakeAvailable(queue.get());
   EXPECT_EQ(queue->Poll(), State::kWaiting);  // there might be another chunk
@@ -218,7 +218,7 @@ TEST(ChunkQueue, AnErrorOfClaimEndsTheFileBehindWhatClaimHadListed) {
     EXPECT_FALSE(queue->Claim(kAhead));  // the third is never looked for
     EXPECT_FALSE(queue->backlog().claimable);
     EXPECT_EQ(queue->Poll(), State::kWaiting);  // the error does not overtake the records before it
-    Fetch(queue.get(), first);
+    FetchNow(queue.get(), first);
     EXPECT_EQ(queue->Poll(), State::kRecords);
     EXPECT_EQ(TakeAvailable(queue.get()), Numbers{0});
     if (listed > 0) {
@@ -235,7 +235,7 @@ TEST(ChunkQueue, IsClaimedByOneThreadAtATime) {
   Gate begun, resume_at;
   const Ref<ChunkQueue> queue = QueueOf({{1, "", "", &begun, &resume_at}, {1}});
   EXPECT_TRUE(queue->backlog().claimable);
-  std::thread other([&] { Fetch(queue.get(), queue->Claim(kAhead)); });
+  std::thread other([&] { FetchNow(queue.get(), queue->Claim(kAhead)); });
   begun.Wait();
   EXPECT_FALSE(queue->backlog().claimable);
   EXPECT_FALSE(queue->Claim(kAhead));
@@ -252,7 +252,7 @@ TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
   longer.length = 99;
   const Ref<ChunkQueue> queue = QueueOf({{2}, longer});
   EXPECT_EQ(queue->backlog().chunks, 0u);
-  Fetch(queue.get(), queue->Claim(kAhead));
+  FetchNow(queue.get(), queue->Claim(kAhead));
   ChunkQueue::Backlog load = queue->backlog();
   EXPECT_EQ(load.chunks, 1u);
   EXPECT_EQ(load.records, 2u);
@@ -262,7 +262,7 @@ TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
   EXPECT_EQ(load.chunks, 2u);
   EXPECT_EQ(load.records, 2u);  // the number in the second chunk is not known yet
   EXPECT_EQ(load.bytes, SizeClass(16) + 99);
-  Fetch(queue.get(), second);
+  FetchNow(queue.get(), second);
   EXPECT_EQ(queue->backlog().records, 5u);
   EXPECT_EQ(queue->Poll(), State::kRecords);  // the first is the one that is taken from
   load = queue->backlog();
@@ -305,12 +305,12 @@ TEST(ChunkQueue, OnlyTheNextChunkIsClaimedBecauseItIsNeeded) {
   const Ref<Chunk> second = queue->Claim(kAhead);
   EXPECT_TRUE(second);
   EXPECT_FALSE(queue->Claim(kNow));
-  Fetch(queue.get(), first);
+  FetchNow(queue.get(), first);
   EXPECT_FALSE(queue->Claim(kNow));
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(TakeAvailable(queue.get()), Numbers{0});
   EXPECT_FALSE(queue->Claim(kNow));
-  Fetch(queue.get(), second);
+  FetchNow(queue.get(), second);
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(TakeAvailable(queue.get()), Numbers{1});
   EXPECT_TRUE(queue->Claim(kNow));
@@ -341,7 +341,7 @@ TEST(ChunkQueue, AClaimThatIsRefusedMemoryIsMadeOnceMore) {
     EXPECT_TRUE(queue->backlog().claimable);
     EXPECT_EQ(queue->Poll(), State::kWaiting);
   }
-  Fetch(queue.get(), queue->Claim(kAhead));
+  FetchNow(queue.get(), queue->Claim(kAhead));
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(queue->available(), 1u);
 }

@@ -36,25 +36,25 @@ struct Script {
   int streams = 0, released = 0, batches_released = 0;
 };
 
-struct Position {
+struct PlaceInScript {
   Script* script;
   size_t next = 0;
 };
 
-Position* PositionOf(ArrowArrayStream* stream) {
-  return static_cast<Position*>(stream->private_data);
+PlaceInScript* PositionOf(ArrowArrayStream* stream) {
+  return static_cast<PlaceInScript*>(stream->private_data);
 }
 
 void Open(Script* script, ArrowArrayStream* out) {
   ++script->streams;
-  out->private_data = new Position{script};
+  out->private_data = new PlaceInScript{script};
   out->get_schema = [](ArrowArrayStream* stream, ArrowSchema* schema) {
     *schema = PositionOf(stream)->script->batches[0]->schema;
     schema->release = [](ArrowSchema* released) { released->release = nullptr; };
     return 0;
   };
   out->get_next = [](ArrowArrayStream* stream, ArrowArray* array) {
-    Position* const position = PositionOf(stream);
+    PlaceInScript* const position = PositionOf(stream);
     Script* const played = position->script;
     *array = ArrowArray{};
     if (position->next == played->batches.size()) return played->problem.empty() ? 0 : EIO;
@@ -253,7 +253,7 @@ class SavedStream : public testing::TestWithParam<bool> {
   }
   static std::unique_ptr<ReaderBase> From(const std::string& position,
                                           std::unique_ptr<ReaderBase> reader) {
-    reader->Restore(millhopper::Position::Parse(position));
+    reader->Restore(Position::Parse(position));
     return reader;
   }
 };
@@ -315,7 +315,7 @@ TEST(ArrowStreamReader, GoesOnBetweenRowsThatAreLeftOut) {
     ReadSome(reader.get(), place);
     reader->HasNext();
     const std::unique_ptr<ReaderBase> next = make();
-    next->Restore(millhopper::Position::Parse(reader->Save().Serialize()));
+    next->Restore(Position::Parse(reader->Save().Serialize()));
     EXPECT_EQ(TextsOf(next.get()),
               Strings(wanted.begin() + static_cast<std::ptrdiff_t>(place), wanted.end()));
   }
@@ -329,7 +329,7 @@ TEST(ArrowStreamReader, MustLeaveOutTheSameRows) {
   const std::string position = reader->Save().Serialize();
   const std::unique_ptr<ReaderBase> other = ReaderOf(&script, {"n int64[] default=0"});
   ExpectError(ErrorCode::kInvalidArgument, "columns",
-              [&] { other->Restore(millhopper::Position::Parse(position)); });
+              [&] { other->Restore(Position::Parse(position)); });
 }
 
 // Where it resumes, the stream ends or fails before the first row that is still to come.
@@ -351,12 +351,12 @@ TEST(ArrowStreamReader, AStopOnTheWayLosesNoPlace) {
         };
       },
       ParseFields({"n int64[]"}));
-  stopped.Restore(millhopper::Position::Parse(position));
+  stopped.Restore(Position::Parse(position));
   EXPECT_TRUE(stopped.HasNext()) << "the stop comes when the place is reached";
   EXPECT_TRUE(StopRequested());
   ClearStop();
   const std::unique_ptr<ReaderBase> next = ReaderOf(&script, {"n int64[]"});
-  next->Restore(millhopper::Position::Parse(stopped.Save().Serialize()));
+  next->Restore(Position::Parse(stopped.Save().Serialize()));
   EXPECT_EQ(TextsOf(next.get()), rest);
 }
 
@@ -375,10 +375,10 @@ TEST(ArrowStreamReader, AnErrorOnTheWayLosesNoPlace) {
   ASSERT_EQ(rest.size(), 20u);
   Script wrong({NumbersFrom(78, 120)});  // row 50 has 128
   const std::unique_ptr<ReaderBase> failed = make(&wrong);
-  failed->Restore(millhopper::Position::Parse(position));
+  failed->Restore(Position::Parse(position));
   ExpectError(ErrorCode::kDataLoss, "128 is no int8", [&] { failed->HasNext(); });
   const std::unique_ptr<ReaderBase> next = make(&script);
-  next->Restore(millhopper::Position::Parse(failed->Save().Serialize()));
+  next->Restore(Position::Parse(failed->Save().Serialize()));
   EXPECT_EQ(TextsOf(next.get()), rest);
 }
 
@@ -403,7 +403,7 @@ TEST(ArrowStreamReader, MeetsItsErrorAgain) {
       EXPECT_TRUE(ErrorOf([&] { ReadAll(reader.get()); }));
     }
     const std::unique_ptr<ReaderBase> next = make();
-    next->Restore(millhopper::Position::Parse(reader->Save().Serialize()));
+    next->Restore(Position::Parse(reader->Save().Serialize()));
     EXPECT_EQ(ReadSome(next.get(), behind ? 0 : 1).size(), behind ? 0u : 1u);
     ExpectError(ErrorCode::kDataLoss, "the disk is on fire", [&] { next->HasNext(); });
   }
@@ -424,7 +424,7 @@ TEST(ArrowStreamReader, AStreamThatCanBeMadeOnceIsGoneOnWith) {
   const std::vector<ElementValue> rest = ReadAll(reader.get());
   const int before = script.streams;
   const std::unique_ptr<ReaderBase> next = make();
-  next->Restore(millhopper::Position::Parse(position));
+  next->Restore(Position::Parse(position));
   EXPECT_EQ(ReadAll(next.get()), rest);
   EXPECT_EQ(script.streams, before + 1);
 }
