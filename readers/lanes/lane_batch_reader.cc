@@ -266,6 +266,7 @@ void LaneBatchReader::Begin() {
   }
   taken_ = planned_ = 0;
   short_ = kNever;
+  has_failed_ = false;
   for (size_t v = 0; v < lanes_.size(); ++v) {
     Lane& lane = *lanes_[v];
     lane.ended = false;
@@ -307,6 +308,7 @@ LaneBatchReader::Round* LaneBatchReader::NextRound() {
     const WaitTimer timer(counters());
     CallWorkers();
     for (; !is_there(); CheckWait()) {
+      CheckFailure();
       if (round->has_all_parts()) {
         const MemoryScope scope(account());
         round->Complete(*stripes_, mode());
@@ -334,15 +336,14 @@ void LaneBatchReader::Sleep(uint64_t wanted, const Round* round) {
   consumer_waits_ = true;
   const bool may_run = std::any_of(lanes_.begin(), lanes_.end(),
                                    [&](const auto& lane) { return HasWork(*lane, wanted + 1); });
-  if (!may_run && !round->has_all_parts() && short_ > wanted) {
+  if (!may_run && !round->has_all_parts() && short_ > wanted && !has_failed_) {
     wake_.wait_for(lock.native(), kLook);
   }
   consumer_waits_ = false;
 }
 
 void LaneBatchReader::CallWorkers() {
-  const int most =
-      std::min(ThreadPool::Get().size(), static_cast<int>(std::min<size_t>(lanes_.size(), 1024)));
+  const int most = std::min(ThreadPool::Get().size(), static_cast<int>(lanes_.size()));
   while (workers_.load() < most) {
     ++workers_;
     if (ahead_->Submit()) continue;
@@ -394,7 +395,7 @@ LaneBatchReader::Ran LaneBatchReader::RunOne(uint64_t horizon) {
     lane.runs = false;
     // The consumer may wait for what the lane has loaded or planned, or for its end.
     const uint64_t wanted = taken_;
-    if (next <= wanted || planned <= wanted || short_ <= wanted) WakeConsumer();
+    if (next <= wanted || planned <= wanted || short_ <= wanted || has_failed_) WakeConsumer();
     return done ? Ran::kStep : Ran::kRefused;
   }
   return Ran::kNothing;
@@ -424,6 +425,7 @@ bool LaneBatchReader::PlanAhead(size_t v, Lane* lane, uint64_t taken) {
       ended = !stripes_->PlanRounds(v, is_needed ? 1 : stretch_);
     } catch (...) {  // nothing is lost
       lane->planned = lane->dropped + stripes_->RoundsPlanned(v);
+      if (!MayBeRepeated()) Fail();
       return false;
     }
     planned = lane->dropped + stripes_->RoundsPlanned(v);
@@ -451,15 +453,28 @@ uint64_t LaneBatchReader::RoundsPlanned() {
 bool LaneBatchReader::LoadStripe(size_t v, Lane* lane, uint64_t n, uint64_t taken) {
   const bool ahead = n > taken;
   if (ahead && !MemoryLimit::HasRoomAhead(1)) return false;
+  const MemoryScope scope(account(), ahead ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow);
   try {
-    const MemoryScope scope(account(), ahead ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow);
     Round& round = *ring_[n % depth_];
     round.Load(stripes_, v, &lane->rows);
     round.FinishPart(*stripes_, mode());
   } catch (...) {
+    if (!MayBeRepeated()) Fail();
     return false;
   }
   return true;
+}
+
+void LaneBatchReader::Fail() {
+  const MutexLock lock(&mutex_);
+  failure_ = std::current_exception();
+  has_failed_ = true;
+}
+
+void LaneBatchReader::CheckFailure() {
+  if (!has_failed_) return;
+  const MutexLock lock(&mutex_);
+  std::rethrow_exception(failure_);
 }
 
 void LaneBatchReader::WakeConsumer() {

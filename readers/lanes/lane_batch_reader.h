@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -77,6 +78,10 @@ class LaneBatchReader final : public BatchReader {
   bool PlanAhead(size_t v, Lane* lane, uint64_t taken);
   bool LoadStripe(size_t v, Lane* lane, uint64_t n, uint64_t taken);
   void WakeConsumer();
+  // Keeps the exception that is being handled for the consumer: not of the data, whose errors are
+  // in their place, but of this reader, which may find no memory for its own.
+  void Fail();
+  void CheckFailure();
   // The number of rounds of which every lane has planned its stripe.
   uint64_t RoundsPlanned();
 
@@ -94,7 +99,9 @@ class LaneBatchReader final : public BatchReader {
   std::atomic<uint64_t> planned_{0};            // no more than RoundsPlanned()
   std::atomic<uint64_t> short_{kNever};         // the first round that some lane cannot fill
   std::atomic<int> workers_{0};                 // that were called and have not left
+  std::atomic<bool> has_failed_{false};
   Mutex mutex_;
+  std::exception_ptr failure_ GUARDED_BY(mutex_);
   std::condition_variable wake_;
   std::atomic<bool> consumer_waits_{false};
 };

@@ -159,10 +159,10 @@ void LanesReader::NoteLoaded(size_t lane, ElementNames* names) {
   for (Stretch& stretch : states_[lane]->stretches) {
     if (stretch.loaded == stretch.size()) continue;
     if (expects_save()) {
-      stretch.names.emplace_back();
-      lanes_[lane]->NameElements(&stretch.run->tickets[stretch.loaded], stripe_,
-                                 &stretch.names.back());
-      AddNames(lane, stretch.names.back(), names);
+      ElementNames own;
+      lanes_[lane]->NameElements(&stretch.run->tickets[stretch.loaded], stripe_, &own);
+      AddNames(lane, own, names);
+      stretch.names.push_back(std::move(own));
     }
     stretch.loaded += stripe_;
     if (stretch.loaded == stretch.size()) stretch.run = Ref<TicketRun>();
