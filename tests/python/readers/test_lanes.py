@@ -64,17 +64,21 @@ def test_goes_on_where_it_was_saved(files: str) -> None:
         assert before + epoch(again) == whole
 
 
+def of_rank(files: str, ranks: int, rank: int) -> list[list[int]]:
+    return epoch(source(files).shard(ranks, rank).shuffle(64).batch(16))
+
+
 def test_ranks_share_each_batch(files: str) -> None:
-    whole = epoch(source(files).shuffle(64).batch(16, drop_last=True))
+    whole = of_rank(files, 1, 0)
     for ranks in (2, 4, 8):
-        of_ranks = [
-            epoch(source(files).shard(ranks, rank).shuffle(64).batch(16, drop_last=True))
-            for rank in range(ranks)
-        ]
-        assert all(len(batch) == 16 // ranks for batches in of_ranks for batch in batches)
-        for step, batches in enumerate(zip(*of_ranks)):
-            if step < len(whole) - 20:  # beyond lie lanes that cannot fill their part
-                assert sorted(sum(batches, [])) == sorted(whole[step]), (ranks, step)
+        of_ranks = [of_rank(files, ranks, rank) for rank in range(ranks)]
+        everything = [x for batches in of_ranks for batch in batches for x in batch]
+        assert sorted(everything) == list(range(RECORDS))
+        # Chunks have 20 records, so that lanes differ by 20: beyond lie those that have ended.
+        for step in range(len(whole) - 20):
+            assert all(len(batches[step]) == 16 // ranks for batches in of_ranks)
+            together = [x for batches in of_ranks for x in batches[step]]
+            assert sorted(together) == sorted(whole[step]), (ranks, step)
 
 
 def test_a_number_of_ranks_that_does_not_divide_the_lanes_is_refused(files: str) -> None:
