@@ -82,9 +82,9 @@ def test_ranks_share_each_batch(files: str) -> None:
 
 
 def test_a_number_of_ranks_that_does_not_divide_the_lanes_is_refused(files: str) -> None:
-    with pytest.raises(ValueError, match="the number of ranks can be 1, 2, 4, 8"):
+    with pytest.raises(millhopper.Error, match="the number of ranks can be 1, 2, 4, 8"):
         epoch(source(files).shard(3, 0).batch(12))
-    with pytest.raises(ValueError, match="batches of 6 cannot be shared by 4 ranks"):
+    with pytest.raises(millhopper.Error, match="batches of 6 cannot be shared by 4 ranks"):
         epoch(source(files).shard(4, 0).batch(6))
 
 
