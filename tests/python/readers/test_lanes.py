@@ -90,4 +90,4 @@ def test_a_number_of_ranks_that_does_not_divide_the_lanes_is_refused(files: str)
 
 def test_lanes_are_in_the_program(files: str) -> None:
     text = " ".join(source(files, lanes=5).batch(10).to_text().split())
-    assert 'name: "lanes" i: 5' in text
+    assert 'name: "lanes" type: INT i: 5' in text
