@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/stop.h"
+#include "framework/memory/memory_limit.h"
 #include "framework/memory/place.h"
 
 namespace millhopper {

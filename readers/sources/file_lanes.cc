@@ -21,14 +21,14 @@ namespace {
 class ChunkDealer {
  public:
   ChunkDealer(std::unique_ptr<MultiFileReader> files, size_t lanes)
-      : files_(std::move(files)), dealt_(lanes), left_(lanes), living_(lanes) {
+      : files_(std::move(files)), lanes_(lanes), dealt_(lanes), left_(lanes), living_(lanes) {
     files_->DealChunks();
   }
 
   // The reader of the files. Functions that plan: with the lock of a lane that saves or restores,
   // while no lane runs.
   MultiFileReader& files() { return *files_; }
-  size_t lanes() const { return dealt_.size(); }
+  size_t lanes() const { return lanes_; }
   // Nobody runs this lane any more: its chunks are dropped.
   void Leave(size_t lane) EXCLUDES(mutex_) {
     const MutexLock lock(&mutex_);
@@ -122,6 +122,7 @@ class ChunkDealer {
   }
 
   const std::unique_ptr<MultiFileReader> files_;
+  const size_t lanes_;
   mutable Mutex mutex_;
   std::vector<std::deque<DealtChunk>> dealt_ GUARDED_BY(mutex_);  // to each lane
   size_t turn_ GUARDED_BY(mutex_) = 0;                            // the lane of the next chunk
