@@ -82,14 +82,15 @@ AttributeSchema DiscardLeftoverAttribute(std::string doc);
 
 // Attributes of an operator whose reader has lanes (readers/lanes/lanes_reader.h).
 OpSchema WithLaneAttributes(OpSchema schema);
-// Makes a reader of the input UnderlyingReader and stores it. `make` is called once or, if that has
-// lanes, once for each of them: for a reader that needs nothing but its own lane.
+// Which of how many lanes a reader is for.
 struct LaneNumber {
   size_t lane = 0;
   size_t lanes = 1;
 };
 using MakeReader = std::function<std::unique_ptr<ReaderBase>(std::unique_ptr<ReaderBase> below,
                                                              LaneNumber number)>;
+// Makes a reader of the input UnderlyingReader and stores it. `make` is called once or, if that has
+// lanes, once for each of them: for a reader that needs nothing but its own lane.
 void StoreLaneWise(OpContext& context, const MakeReader& make);
 
 // Puts a new reader into the output variable and sets its origin, the name that messages give it.
