@@ -29,6 +29,7 @@ constexpr int kMaxReaderDepth = 100;
 // Readers in one chain, where a reader that several others stand on counts for each of them: what
 // is asked of a chain is asked of each of them.
 constexpr int kMaxReadersInChain = 10000;
+constexpr size_t kMaxLanes = 1024;  // of one source; each takes a window and a chunk
 
 // Lists and folders of files.
 constexpr uint64_t kMaxFileTableBytes = uint64_t{1} << 30;  // names and labels

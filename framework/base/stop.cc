@@ -30,7 +30,14 @@ bool CancelScope::AnyIsOver(CancelScope* scope) {
 }
 
 bool CancelScope::WasLeft() {
-  return IsWaitOver() && CurrentError().code() == ErrorCode::kCancelled;
+  if (!IsWaitOver()) return false;
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::kCancelled;
+  } catch (...) {
+    return false;
+  }
 }
 
 void RequestStop() { internal::stop_requested.store(true, std::memory_order_relaxed); }

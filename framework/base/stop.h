@@ -48,7 +48,7 @@ class CancelScope {
   // Those of the calling thread.
   static const CancelScopes& Current() { return innermost; }
   // Whether the exception that is being handled is kCancelled because IsWaitOver. Call it in a
-  // catch block only.
+  // catch block only. It takes no memory, because there may be none.
   static bool WasLeft();
 
  protected:

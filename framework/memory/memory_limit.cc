@@ -146,6 +146,10 @@ bool MemoryScope::WasRefused() {
   }
 }
 
+bool MayBeRepeated() {
+  return (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft();
+}
+
 void MemoryLimit::Set(size_t bytes) {
   Require(bytes >= kSmallestLimit, "a memory limit of ", bytes, " bytes; the least is ",
           kSmallestLimit);

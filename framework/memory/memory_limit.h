@@ -87,6 +87,11 @@ class MemoryScope {
   const bool ahead_;
 };
 
+// Whether the exception that is being handled says nothing about the data, because the thread was
+// refused memory ahead of need, or has left its work (CancelScope): the work can be done again.
+// Call it in a catch block only, within the scope in which the work was done.
+bool MayBeRepeated();
+
 // The limit, as the pools ask it. Any thread.
 class MemoryLimit {
  public:

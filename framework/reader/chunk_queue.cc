@@ -265,7 +265,7 @@ Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
     found = ClaimShare(chunk.get());
     chunk->claimed_pieces_ = chunk->pieces.size();
   } catch (...) {
-    if ((MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft()) {
+    if (MayBeRepeated()) {
       const MutexLock lock(&mutex_);
       claiming_ = false;
       chunks_.pop_back();
@@ -370,7 +370,7 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
       source_->Fetch(chunk.get());
     } catch (...) {
       error = std::current_exception();
-      left = (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft();
+      left = MayBeRepeated();
     }
   }
   if (!left && !IsUnchanged(*chunk, &error)) chunk->pieces.clear();

@@ -31,11 +31,6 @@ bool IsRefusal(const std::exception_ptr& error) {
   }
 }
 
-bool AreOneStep(const std::vector<SlotSpec>& slots) {
-  return std::all_of(slots.begin(), slots.end(),
-                     [](const SlotSpec& slot) { return slot.one_step(); });
-}
-
 // The only slot whose elements are not one step each; nothing if there are more.
 std::optional<size_t> OnlyRagged(const std::vector<SlotSpec>& slots) {
   std::optional<size_t> ragged;

@@ -204,8 +204,7 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
     PlanNext(n, run);
   } catch (...) {
     // A thread whose work is no longer needed leaves the reader unchanged for other threads.
-    const bool unchanged =
-        (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft();
+    const bool unchanged = MayBeRepeated();
     if (!unchanged) KeepError("while planning what is read from ");
     if (run->tickets.size() == before) {
       if (unchanged) throw;

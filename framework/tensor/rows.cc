@@ -41,6 +41,11 @@ bool SlotSpec::one_step() const {
   return known && lod_level == 0 && InnerKnown(dims) && dims[0] == 1;
 }
 
+bool AreOneStep(const std::vector<SlotSpec>& slots) {
+  return std::all_of(slots.begin(), slots.end(),
+                     [](const SlotSpec& slot) { return slot.one_step(); });
+}
+
 bool SlotSpec::operator==(const SlotSpec& other) const {
   return known == other.known && dtype == other.dtype && dims == other.dims &&
          lod_level == other.lod_level;

@@ -31,6 +31,9 @@ struct SlotSpec {
   bool operator==(const SlotSpec& other) const;
 };
 
+// Whether that holds for all slots.
+bool AreOneStep(const std::vector<SlotSpec>& slots);
+
 std::string ToString(const SlotSpec& spec);  // "float32 [1, -1] with 1 level of detail"
 
 // True if a tensor of this dtype, dims and number of levels is what `spec` declares.

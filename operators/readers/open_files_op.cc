@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "operators/readers/support/reader_creation.h"
 #include "operators/readers/support/slot_declaration.h"
 #include "proto/framework.pb.h"
@@ -59,7 +60,7 @@ PassOrder OrderOf(const AttributeMap& attributes) {
 }
 
 OpSchema OpenFilesSchema() {
-  return WithSlotAttributes(WithLaneAttributes(
+  return WithSlotAttributes(
       ReaderCreationSchema("Reads many files as one stream, one record of each file in turn.")
           .Attr(AttributeSchema("file_names", Strings{},
                                 "files, globs and ranges {00000..00127}, each with an optional "
@@ -95,12 +96,29 @@ OpSchema OpenFilesSchema() {
           .Attr({"seed", int64_t{0}, "decides that order together with --seed and the name of Out"})
           .Attr(ReshuffleAttribute())
           .Order(OrderOf)
+          .Attr(
+              AttributeSchema(
+                  "lanes", int32_t{1},
+                  "into how many lanes the chunks of all files are dealt. One thread at a time "
+                  "reads, shuffles and maps in a lane, and loads its part of a batch, so that more "
+                  "threads are faster. The elements depend on the number of lanes, not on that of "
+                  "threads. With 2 or more, thread_num, buffer_size and deterministic have no "
+                  "effect")
+                  .AtLeast(1))
+          .Attr(AttributeSchema(
+                    "stripe", int32_t{0},
+                    "how many elements of each lane in turn are the stream of lanes; 0: as many as "
+                    "make a batch of one stripe of each, or 1")
+                    .AtLeast(0))
           .Attr(BufferTypeAttribute())
           .MoreAttrs(FormatAttributes)
           .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
             Require(!attributes.Get<Strings>("file_names").empty(),
                     "attribute 'file_names' is empty");
-          })));
+            const auto lanes = attributes.Get<int32_t>("lanes");
+            Require(static_cast<size_t>(lanes) <= kMaxLanes, "attribute 'lanes' is ", lanes,
+                    "; there can be ", kMaxLanes);
+          }));
 }
 
 void OpenFilesOperator(OpContext& context) {

@@ -27,21 +27,11 @@ uint32_t ThisThread() {
   return number;
 }
 
-// Whether rows of every element are found without loading the elements before it.
-bool AreOneStep(const std::vector<SlotSpec>& slots) {
-  return std::all_of(slots.begin(), slots.end(),
-                     [](const SlotSpec& slot) { return slot.one_step(); });
-}
-
 // Whether elements can be laid along a new axis without a look at each.
 bool HaveLengths(const std::vector<SlotSpec>& slots) {
   return std::all_of(slots.begin(), slots.end(), [](const SlotSpec& slot) {
     return slot.known && slot.dims[0] >= 0 && slot.lod_level == 0;
   });
-}
-
-bool MayBeRepeated() {
-  return (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft();
 }
 
 }  // namespace
@@ -249,6 +239,11 @@ LaneBatchReader::LaneBatchReader(std::unique_ptr<LanesReader> stripes, int64_t b
       runners_(stripes_->lanes()) {
   Require(depth >= 1, "depth is ", depth, "; it must be at least 1");
   for (size_t v = 0; v < stripes_->lanes(); ++v) lanes_.push_back(std::make_unique<Lane>());
+}
+
+void LaneBatchReader::NameParts(const std::string& origin, const std::string& kind,
+                                const std::string& name) {
+  stripes_->set_origin(origin, kind, name);
 }
 
 LaneBatchReader::~LaneBatchReader() { ahead_->Cancel(); }

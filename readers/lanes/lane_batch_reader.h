@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "framework/base/mutex.h"
@@ -50,6 +51,9 @@ class LaneBatchReader final : public BatchReader {
   struct Lane;
   static constexpr uint64_t kNever = UINT64_MAX;
 
+  void NameParts(const std::string& origin, const std::string& kind,
+                 const std::string& name) override;
+  // Waits for a whole batch: HasNext makes it.
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
   // Begins to make rounds, if the lanes are where a round begins.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/base/stop.h"
+#include "framework/base/limits.h"
 #include "framework/memory/memory_limit.h"
 #include "framework/memory/place.h"
 
@@ -52,7 +52,10 @@ LanesReader::LanesReader(LaneSet set)
 
 void LanesReader::NameParts(const std::string& origin, const std::string& kind,
                             const std::string& name) {
-  for (const std::unique_ptr<ReaderBase>& lane : lanes_) lane->set_origin(origin, kind, name);
+  // Lanes that are handed on as they are keep the name of the reader that they were made by.
+  for (const std::unique_ptr<ReaderBase>& lane : lanes_) {
+    if (lane->origin().empty()) lane->set_origin(origin, kind, name);
+  }
 }
 
 std::optional<LaneSet> LanesReader::TakeLanes() {
@@ -135,7 +138,7 @@ bool LanesReader::PlanRounds(size_t lane, size_t rounds) {
     try {
       more = lanes_[lane]->Plan(wanted - run.tickets.size(), &run);
     } catch (...) {
-      if (MemoryScope::WasRefused() || CancelScope::WasLeft()) {
+      if (MayBeRepeated()) {
         if (run.tickets.empty()) state.stretches.pop_back();
         throw;
       }

@@ -17,9 +17,6 @@ namespace millhopper {
 
 using Lanes = std::vector<std::unique_ptr<ReaderBase>>;
 
-// A lane costs a window and a chunk of memory.
-constexpr size_t kMaxLanes = 1024;
-
 // The lanes of one of `ranks` processes that share them. Throws kInvalidArgument, with numbers that
 // would do, unless these can.
 LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks);

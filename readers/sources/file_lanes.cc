@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "framework/base/mutex.h"
 #include "framework/base/stop.h"
+#include "framework/memory/memory_limit.h"
 
 namespace millhopper {
 namespace {
@@ -113,7 +115,7 @@ class ChunkDealer {
       parts_.clear();
       turn_ = turn_ + 1 == dealt_.size() ? 0 : turn_ + 1;
     } catch (...) {
-      if ((MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft()) throw;
+      if (MayBeRepeated()) throw;
       error_ = std::current_exception();
       end_ = true;
       // Where other ranks run the lane, the next one of this rank has the error, too.
@@ -247,6 +249,7 @@ class FileLane final : public ReaderBase {
 
 std::vector<std::unique_ptr<ReaderBase>> MakeFileLanes(std::unique_ptr<MultiFileReader> files,
                                                        size_t lanes) {
+  Require(lanes >= 1 && lanes <= kMaxLanes, lanes, " lanes; there must be 1 to ", kMaxLanes);
   const auto dealer = std::make_shared<ChunkDealer>(std::move(files), lanes);
   std::vector<std::unique_ptr<ReaderBase>> made;
   made.reserve(lanes);

@@ -26,6 +26,8 @@
 #include "readers/decorate/multi_pass_reader.h"
 #include "readers/decorate/shuffle_reader.h"
 #include "readers/formats/recordio/recordio_writer.h"
+#include "readers/lanes/lane_batch_reader.h"
+#include "readers/lanes/lanes_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/bytes.h"
 #include "tests/files/record_files.h"
@@ -72,11 +74,15 @@ struct Case {
   std::function<std::unique_ptr<ReaderBase>()> make;
 };
 
-std::unique_ptr<ReaderBase> OpenNumbers(const std::string& folder) {
+FormatArguments ArgumentsOfNumbers() {
   FormatArguments arguments;
   arguments.declared = {{DataType::kFp32, {1, 2}, 0, true}, {DataType::kInt64, {1, 1}, 0, true}};
   arguments.attributes.Set("content", std::string("tensors"));
-  return OpenFiles({folder + "/numbers-*.recordio"}, {}, arguments, {});
+  return arguments;
+}
+
+std::unique_ptr<ReaderBase> OpenNumbers(const std::string& folder) {
+  return OpenFiles({folder + "/numbers-*.recordio"}, {}, ArgumentsOfNumbers(), {});
 }
 
 std::unique_ptr<ReaderBase> OpenText(const std::string& folder) {
@@ -114,6 +120,13 @@ class Allocation : public ::testing::Test {
            arguments.attributes.Set("content", std::string("bytes"));
            return OpenFile(*FindFileFormat("recordio"), folder + "/compressed.recordio", "",
                            arguments);
+         }},
+        {"lanes",
+         [folder] {
+           LaneSet lanes{
+               OpenFileLanes({folder + "/numbers-*.recordio"}, {}, ArgumentsOfNumbers(), {}, 2), 2};
+           return std::make_unique<LaneBatchReader>(std::make_unique<LanesReader>(std::move(lanes)),
+                                                    4, false, BatchMode::kConcat, 2);
          }},
         {"ahead",
          [folder] {

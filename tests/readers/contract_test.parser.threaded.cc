@@ -67,9 +67,6 @@ namespace {
 using ReaderPtr = std::unique_ptr<ReaderBase>;
 using Decorator = std::function<ReaderPtr(ReaderPtr)>;
 
-constexpr int64_t kRecords = 50;
-constexpr int64_t kFaulty = 20;
-
 std::vector<int64_t> Numbers(int64_t count) {
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < count; ++i) numbers.push_back(i);
@@ -239,21 +236,11 @@ Decorator Handle() {
 
 // ---- Sources. ----
 
-SourceSpec Spec(Fault fault, bool ragged, uint64_t jitter) {
-  SourceSpec spec;
-  spec.records = kRecords;
-  spec.plan_error = fault == Fault::kPlan ? kFaulty : -1;
-  spec.load_error = fault == Fault::kLoad ? kFaulty : -1;
-  spec.ragged = ragged;
-  spec.jitter = jitter;
-  return spec;
-}
-
-ReaderPtr Planned(Fault fault) { return MakePlannedSource(Spec(fault, false, 0)); }
-ReaderPtr Ragged(Fault fault) { return MakePlannedSource(Spec(fault, true, 0)); }
-ReaderPtr Jittering(Fault fault) { return MakePlannedSource(Spec(fault, false, 3)); }
-ReaderPtr Sequential(Fault fault) { return MakeSequentialSource(Spec(fault, false, 0)); }
-ReaderPtr RaggedSequential(Fault fault) { return MakeSequentialSource(Spec(fault, true, 0)); }
+ReaderPtr Planned(Fault fault) { return MakePlannedSource(SourceWith(fault, false, 0)); }
+ReaderPtr Ragged(Fault fault) { return MakePlannedSource(SourceWith(fault, true, 0)); }
+ReaderPtr Jittering(Fault fault) { return MakePlannedSource(SourceWith(fault, false, 3)); }
+ReaderPtr Sequential(Fault fault) { return MakeSequentialSource(SourceWith(fault, false, 0)); }
+ReaderPtr RaggedSequential(Fault fault) { return MakeSequentialSource(SourceWith(fault, true, 0)); }
 
 // A queue together with a thread that fills it, which starts when a pass is first read. It makes a
 // pass from the beginning wherever the reader resumes.

@@ -38,6 +38,20 @@ namespace millhopper {
 // Where the source below a reader fails: nowhere, when a record is planned, when it is loaded.
 enum class Fault { kNone, kPlan, kLoad };
 
+// Sources of the readers that are tested have so many records, of which this one is faulty.
+constexpr int64_t kRecords = 50;
+constexpr int64_t kFaulty = 20;
+
+inline SourceSpec SourceWith(Fault fault, bool ragged, uint64_t jitter) {
+  SourceSpec spec;
+  spec.records = kRecords;
+  spec.plan_error = fault == Fault::kPlan ? kFaulty : -1;
+  spec.load_error = fault == Fault::kLoad ? kFaulty : -1;
+  spec.ragged = ragged;
+  spec.jitter = jitter;
+  return spec;
+}
+
 struct ContractCase {
   std::string name;
   // Makes a new reader at its beginning. Called with kNone and with each of `faults`.

@@ -253,22 +253,6 @@ AttributeSchema DiscardLeftoverAttribute(std::string doc) {
   return AttributeSchema("discard_leftover", false, std::move(doc)).InPython("drop_last");
 }
 
-OpSchema WithLaneAttributes(OpSchema schema) {
-  return std::move(
-      schema
-          .Attr(AttributeSchema(
-                    "lanes", int32_t{1},
-                    "into how many lanes the data is divided, each of which one thread at a time "
-                    "reads; the elements depend on it, not on the number of threads")
-                    .AtLeast(1))
-          .Attr(
-              AttributeSchema(
-                  "stripe", int32_t{0},
-                  "how many elements of each lane in turn make the stream of lanes; 0: as many as "
-                  "make a batch of one stripe of each, or 1")
-                  .AtLeast(0)));
-}
-
 void StoreLaneWise(OpContext& context, const MakeReader& make) {
   std::optional<LaneSet> set = ReaderOf(context, "UnderlyingReader").TakeLanes();
   if (!set) {

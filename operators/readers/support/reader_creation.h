@@ -80,8 +80,6 @@ PassOrder ShuffledOrder(const AttributeMap& attributes);
 // The attribute discard_leftover, which Python's users know as drop_last.
 AttributeSchema DiscardLeftoverAttribute(std::string doc);
 
-// Attributes of an operator whose reader has lanes (readers/lanes/lanes_reader.h).
-OpSchema WithLaneAttributes(OpSchema schema);
 // Which of how many lanes a reader is for.
 struct LaneNumber {
   size_t lane = 0;

@@ -61,9 +61,53 @@ TEST_F(OpenFilesOp, DealsFilesToLanes) {
             (std::vector<int64_t>{0, 1, 100, 101, 200, 201, 300, 301, 2, 202, 102, 302}));
   EXPECT_EQ(Read(names, {{"lanes", "i: 7"}}),
             (std::vector<int64_t>{0, 100, 200, 300, 2, 102, 202, 1, 101, 201, 301, 302}));
+  ProgramRunner().ExpectProblem(OpenFiles(names, {{"lanes", "i: 2147483647"}}),
+                                "attribute 'lanes' is 2147483647; there can be 1024");
   ExpectError(ErrorCode::kInvalidArgument, "shuffle_chunks reads in one random order", [&] {
     Read(names, {{"lanes", "i: 2"}, {"shuffle_chunks", "b: true"}});
   });
+}
+
+// A batch need not be whole stripes, unless ranks share it.
+TEST_F(OpenFilesOp, MakesBatchesOfAnySizeOfLanes) {
+  ProgramRunner runner;
+  const auto batches = [&](const std::string& name, const std::string& of) {
+    return CreatedReaderText(name, "create_batch_reader", {of}, {{"batch_size", "i: 5"}});
+  };
+  const std::string files =
+      ReaderText("files", kSlots) +
+      OpText("open_files", {}, {{"Out", {"files"}}},
+             {{"file_names", Names("numbers-*.recordio")}, {"lanes", "i: 2"}, {"stripe", "i: 2"}});
+  runner.Startup(BlockText(0, -1, {files, batches("batches", "files")}));
+  EXPECT_EQ(runner.ReadAllOf("batches").size(), 3u);
+  ExpectError(ErrorCode::kInvalidArgument, "batches of 5 cannot be shared by 2 ranks", [&] {
+    runner.Startup(BlockText(0, -1,
+                             {files,
+                              CreatedReaderText("part", "create_shard_reader", {"files"},
+                                                {{"num_shards", "i: 2"}, {"index", "i: 1"}}),
+                              batches("batches", "part")}));
+  });
+}
+
+// An error in a lane names the reader that reads the file, whatever stands on it.
+TEST_F(OpenFilesOp, IsNamedByErrorsInLanes) {
+  const std::string path = folder_ + "/numbers-1.recordio";
+  const std::string whole = ReadFile(path);
+  WriteFile(path, whole.substr(0, whole.size() - 1));
+  for (const char* const index : {"i: 0", "i: 1"}) {
+    ProgramRunner runner;
+    runner.Startup(BlockText(
+        0, -1,
+        {ReaderText("files", kSlots),
+         OpText("open_files", {}, {{"Out", {"files"}}},
+                {{"file_names", Names("numbers-{0..3}.recordio")}, {"lanes", "i: 2"}}),
+         CreatedReaderText("part", "create_shard_reader", {"files"},
+                           {{"num_shards", "i: 2"}, {"index", index}}),
+         CreatedReaderText("batches", "create_batch_reader", {"part"}, {{"batch_size", "i: 2"}})}));
+    ExpectError(ErrorCode::kDataLoss, "of reader 'files' (open_files, startup.pbtxt:", [&] {
+      runner.ReadAllOf("batches");
+    });
+  }
 }
 
 // A shuffle and a batch are made of lanes, and leave none for a second reader.

@@ -35,26 +35,13 @@ namespace {
 using ReaderPtr = std::unique_ptr<ReaderBase>;
 using Decorator = std::function<ReaderPtr(ReaderPtr, size_t lane)>;
 
-constexpr int64_t kRecords = 50;
-constexpr int64_t kFaulty = 20;
-
-SourceSpec Spec(Fault fault, bool ragged, uint64_t jitter) {
-  SourceSpec spec;
-  spec.records = kRecords;
-  spec.plan_error = fault == Fault::kPlan ? kFaulty : -1;
-  spec.load_error = fault == Fault::kLoad ? kFaulty : -1;
-  spec.ragged = ragged;
-  spec.jitter = jitter;
-  return spec;
-}
-
 // Lane v of V has the records v, v + V, ... of a source.
 Lanes DealtRecords(size_t lanes, Fault fault, bool ragged = false, uint64_t jitter = 0) {
   Lanes dealt;
   for (size_t v = 0; v < lanes; ++v) {
-    dealt.push_back(std::make_unique<ShardReader>(MakePlannedSource(Spec(fault, ragged, jitter)),
-                                                  static_cast<int64_t>(lanes),
-                                                  static_cast<int64_t>(v), ShardBy::kRecord));
+    dealt.push_back(std::make_unique<ShardReader>(
+        MakePlannedSource(SourceWith(fault, ragged, jitter)), static_cast<int64_t>(lanes),
+        static_cast<int64_t>(v), ShardBy::kRecord));
   }
   return dealt;
 }
