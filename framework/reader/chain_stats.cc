@@ -45,6 +45,13 @@ void ChainStats::AddLane(const ChainStats& other) {
   AddPresent(other);
 }
 
+void ChainStats::AddSource(const ChainStats& source) {
+  if (!below.empty()) return below.front().AddSource(source);
+  bytes_read += source.bytes_read;
+  load_seconds += source.load_seconds;
+  memory_bytes += source.memory_bytes;
+}
+
 void ChainStats::AddPresent(const ChainStats& other) {
   in_store += other.in_store;
   memory_bytes += other.memory_bytes;

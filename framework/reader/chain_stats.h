@@ -35,6 +35,8 @@ struct ChainStats {
   void Add(const ChainStats& before);
   // Adds what another lane of the same readers has done and holds.
   void AddLane(const ChainStats& other);
+  // Adds to the lowest reader what the source of its lanes has read and holds.
+  void AddSource(const ChainStats& source);
   // Sets in_store and memory_bytes to 0.
   void ClearPresent();
 

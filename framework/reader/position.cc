@@ -389,10 +389,51 @@ void SharedReaders::CheckAllMet() const {
 }
 
 const ReaderState& PositionCursor::Next() {
-  if (next_ == position_.readers_.size()) {
-    Throw(ErrorCode::kInternal, "a chain has more readers than it has said");
-  }
+  Require(next_ < position_.readers_.size(), "the position was saved by a chain of ", next_,
+          " readers; this one has more");
   return position_.readers_[next_++];
+}
+
+const ReaderState& Position::OfRank() const {
+  static const auto* const kNone = new ReaderState;
+  const auto of_rank = std::find_if(readers_.begin(), readers_.end(),
+                                    [](const ReaderState& reader) { return reader.ranks_ > 1; });
+  if (of_rank != readers_.end()) return *of_rank;
+  return readers_.empty() ? *kNone : readers_.front();
+}
+
+Position Position::OfAllRanks(std::vector<Position> ranks) {
+  Require(!ranks.empty(), "there is no position of any rank");
+  const uint64_t count = ranks[0].OfRank().ranks_;
+  std::vector<Position> ordered(ranks.size());
+  std::vector<bool> known(ranks.size());
+  const Position* unended = nullptr;
+  for (Position& position : ranks) {
+    const uint64_t rank = position.OfRank().rank_;
+    const uint64_t all = position.OfRank().ranks_;
+    Require(position.ranks_.empty(), "one of the positions is of all ranks already");
+    Require(all == count && count == ranks.size() && rank < all && !known[rank], "these are ",
+            ranks.size(), " positions, one of rank ", rank, " of ", all,
+            "; there must be one of each rank");
+    Require(position.pass_ == ranks[0].pass_, "one rank is in pass ", ranks[0].pass_,
+            ", another one in pass ", position.pass_);
+    if (!position.end_) {
+      if (unended == nullptr) unended = &position;
+      Require(position.read_ == unended->read_, "one rank has read ", unended->read_,
+              " elements of the pass, another one ", position.read_,
+              "; the positions must be those after one step");
+    }
+    known[rank] = true;
+  }
+  for (Position& position : ranks) {
+    const uint64_t rank = position.OfRank().rank_;
+    ordered[rank] = std::move(position);
+  }
+  if (ordered.size() == 1) return std::move(ordered[0]);
+  Position all;
+  all.order_version_ = ordered[0].order_version_;
+  all.ranks_ = std::move(ordered);
+  return all;
 }
 
 void Position::CheckSameChain(const Position& now) const {
@@ -419,6 +460,15 @@ void Position::CheckSameChain(const Position& now) const {
   if (with_others != readers_.end() && shared(now.readers_) == now.readers_.end()) {
     differ("", StrCat("it was saved together with those of others that read '",
                       Escaped(with_others->name_), "', too, and can only be restored with them"));
+  }
+  const ReaderState& saved_rank = OfRank();
+  const ReaderState& own_rank = now.OfRank();
+  if (saved_rank.rank_ != own_rank.rank_ || saved_rank.ranks_ != own_rank.ranks_) {
+    differ("", StrCat("it was saved by rank ", saved_rank.rank_, " of ", saved_rank.ranks_,
+                      ", this is rank ", own_rank.rank_, " of ", own_rank.ranks_,
+                      ". The positions of all ", saved_rank.ranks_,
+                      " ranks together are that of any number of ranks (in Python "
+                      "millhopper.merge_states)"));
   }
   if (readers_.size() != now.readers_.size()) {
     differ("", StrCat("it was saved by ", readers_.size(), " readers (", list(readers_),
@@ -460,7 +510,9 @@ class PositionCodec {
  public:
   static void Write(const Position& position, Form form, position_proto::ChainPosition* out) {
     out->set_order_version(static_cast<uint32_t>(position.order_version_));
+    for (const Position& rank : position.ranks_) Write(rank, form, out->add_ranks());
     out->set_pass(position.pass_);
+    out->set_read(position.read_);
     out->set_begun(position.begun_);
     out->set_end(position.end_);
     if (position.ahead_.count > 0) millhopper::Write(position.ahead_, form, out->mutable_ahead());
@@ -472,6 +524,12 @@ class PositionCodec {
     if (in.order_version() > static_cast<uint32_t>(INT32_MAX)) Wrong("it is of no order version");
     position.order_version_ = static_cast<int>(in.order_version());
     position.pass_ = in.pass();
+    position.read_ = in.read();
+    position.ranks_.reserve(static_cast<size_t>(in.ranks_size()));
+    for (const position_proto::ChainPosition& rank : in.ranks()) {
+      if (rank.ranks_size() > 0) Wrong("a rank consists of ranks");
+      position.ranks_.push_back(Read(rank));
+    }
     position.begun_ = in.begun();
     position.end_ = in.end();
     position.ahead_ = millhopper::Read(in.ahead());
@@ -489,6 +547,10 @@ class PositionCodec {
     for (const auto& [name, value] : state.settings_) (*out->mutable_settings())[name] = value;
     if (state.files_) millhopper::Write(*state.files_, out->mutable_files());
     out->set_end(state.end_);
+    if (state.ranks_ > 1) {
+      out->set_rank(state.rank_);
+      out->set_ranks(state.ranks_);
+    }
     for (const auto& [name, number] : state.numbers_) (*out->mutable_numbers())[name] = number;
     for (const auto& [name, numbers] : state.lists_) {
       position_proto::NumberList& list = (*out->mutable_lists())[name];
@@ -507,6 +569,7 @@ class PositionCodec {
     state.settings_.insert(in.settings().begin(), in.settings().end());
     if (in.has_files()) state.files_ = millhopper::Read(in.files());
     state.end_ = in.end();
+    if (in.ranks() > 0) state.SetRank(in.rank(), in.ranks());
     state.numbers_.insert(in.numbers().begin(), in.numbers().end());
     for (const auto& [name, list] : in.lists()) {
       state.lists_[name].assign(list.numbers().begin(), list.numbers().end());

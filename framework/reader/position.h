@@ -117,6 +117,13 @@ class ReaderState {
   // ---- Reading. A position from a file is not trusted, so every number must be checked before it
   // is used. ----
 
+  // The process whose state this is, of those that share the lanes of a chain.
+  void SetRank(size_t rank, size_t ranks) {
+    rank_ = rank;
+    ranks_ = ranks;
+  }
+  void SetEnd(bool end) { end_ = end; }
+
   // Throws if there is no such number, or if it is more than `most`.
   uint64_t Get(const std::string& name, uint64_t most = UINT64_MAX) const;
   bool Has(const std::string& name) const { return numbers_.count(name) > 0; }
@@ -124,6 +131,16 @@ class ReaderState {
   const std::vector<uint64_t>& List(const std::string& name) const;
   const ElementNames& Elements(const std::string& name) const;
   const std::vector<FilePlace>& places() const { return places_; }
+  // The elements, which the state then names no more.
+  ElementNames TakeElements(const std::string& name) {
+    const auto found = elements_.find(name);
+    if (found == elements_.end()) return {};
+    ElementNames names = std::move(found->second);
+    elements_.erase(found);
+    return names;
+  }
+  uint64_t rank() const { return rank_; }
+  uint64_t ranks() const { return ranks_; }
   // Whether the reader was at the end of its pass.
   bool end() const { return end_; }
   // Throws kInvalidArgument, naming the reader: the position cannot be restored.
@@ -144,6 +161,7 @@ class ReaderState {
   std::string kind_, name_;
   std::map<std::string, std::string> settings_;
   std::optional<FileList> files_;
+  uint64_t rank_ = 0, ranks_ = 1;
   bool end_ = false;  // Plan has added nothing
   std::map<std::string, uint64_t> numbers_;
   std::map<std::string, std::vector<uint64_t>> lists_;
@@ -164,6 +182,14 @@ class Position {
   // The same as JSON, for people: always the same text. It shows single records.
   std::string ToJson() const;
 
+  // One position made of those that all ranks (LanesReader) have saved after the same number of
+  // elements, in any order. A chain like theirs goes on from there on any number of ranks. Throws
+  // kInvalidArgument, saying what is wrong, if they are not of all ranks, or if those that have not
+  // come to the end of their pass stand at different elements.
+  static Position OfAllRanks(std::vector<Position> ranks);
+
+  void Add(ReaderState state) { readers_.push_back(std::move(state)); }
+
  private:
   friend class PositionCodec;
   friend class PositionCursor;
@@ -172,12 +198,16 @@ class Position {
   // Throws kInvalidArgument, with what differs, unless this was saved by a chain like that which
   // has saved `now`.
   void CheckSameChain(const Position& now) const;
+  // The state with the rank, or that of the first reader if the chain has no lanes.
+  const ReaderState& OfRank() const;
 
   uint64_t pass_ = 0;
+  uint64_t read_ = 0;                 // elements of the pass, by the consumer
   bool begun_ = false, end_ = false;  // of the consumer
   ElementNames ahead_;
   std::vector<ReaderState> readers_;  // each before the readers below it
   int order_version_ = 0;
+  std::vector<Position> ranks_;  // of all ranks, in order; then the rest is empty
 };
 
 // The readers that several others read, while chains are saved or restored together. Such a reader
@@ -207,11 +237,12 @@ class PositionCursor {
   PositionCursor(const Position& position, SharedReaders* shared)
       : position_(position), shared_(shared) {}
   const ReaderState& Next();
+  bool IsAtEnd() const { return next_ == position_.readers_.size(); }
   SharedReaders* shared() const { return shared_; }
 
  private:
   const Position& position_;
-  SharedReaders* const shared_;
+  SharedReaders* shared_;
   size_t next_ = 0;
 };
 

@@ -151,6 +151,7 @@ void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
     std::rethrow_exception(error_);
   }
   ahead_.Clear();
+  ++read_;
   if (!std::exchange(first_, false) || !MemoryLimit::is_set()) return;
   try {
     CheckRoomBeside(*out);
@@ -227,6 +228,7 @@ void ReaderBase::Restart(uint64_t pass) {
   end_ = false;
   begun_ = false;
   first_ = true;
+  read_ = 0;
   try {
     Rewind(pass);
   } catch (...) {
@@ -287,16 +289,72 @@ void ReaderBase::RestoreAll(const std::vector<ReaderBase*>& chains,
             " has been read already; Restore must be called before that");
   }
   const std::vector<Position> now = SaveAll(chains);
-  for (size_t i = 0; i < chains.size(); ++i) positions.at(i)->CheckSameChain(now[i]);
+  std::vector<Position> own;
+  own.reserve(chains.size());
+  for (size_t i = 0; i < chains.size(); ++i) {
+    own.push_back(chains[i]->OfThisRank(*positions.at(i), now[i]));
+    own[i].CheckSameChain(now[i]);
+  }
   for (ReaderBase* const chain : chains) chain->ExpectSave();
   SharedReaders shared;
-  for (size_t i = 0; i < chains.size(); ++i) chains[i]->RestorePosition(*positions[i], &shared);
+  for (size_t i = 0; i < chains.size(); ++i) chains[i]->RestorePosition(own[i], &shared);
+}
+
+Position ReaderBase::OfThisRank(const Position& saved, const Position& now) const {
+  const uint64_t ranks = now.OfRank().ranks_;
+  if (saved.ranks_.empty() && (ranks == 1 || saved.OfRank().ranks_ > 1)) return saved;
+  if (saved.ranks_.size() == ranks) return saved.ranks_[now.OfRank().rank_];
+  std::vector<Position> all = saved.ranks_;
+  if (all.empty()) all.push_back(saved);
+  SharedReaders none;
+  std::vector<SavedRank> each;
+  for (const Position& one : all) {
+    each.push_back({PositionCursor(one, &none), {}});
+    if (one.ahead_.count > 0) each.back().held.push_back(one.ahead_);
+  }
+  Position own;
+  own.order_version_ = all[0].order_version_;
+  own.pass_ = all[0].pass_;
+  own.end_ = true;
+  for (const Position& one : all) {
+    own.read_ = std::max(own.read_, one.read_);
+    own.begun_ = own.begun_ || one.begun_;
+    own.end_ = own.end_ && one.end_;
+  }
+  JoinRanks(&each, &own);
+  for (const SavedRank& rank : each) {
+    Require(rank.cursor.IsAtEnd(), "the position was saved by a chain of more readers than this");
+  }
+  return own;
+}
+
+void ReaderBase::JoinRanks(std::vector<SavedRank>* ranks, Position* own) const {
+  const std::vector<ReaderBase*> below = Below();
+  const auto check = [&](bool right, const auto&... why) {
+    Require(right, Name(), ": the position is of another number of ranks; ", why...);
+  };
+  check(HoldsOnlyElements() && below.size() == 1,
+        "this reader does not tell how one that other ranks shared goes on");
+  ReaderState joined;
+  for (SavedRank& rank : *ranks) {
+    ReaderState state = rank.cursor.Next();
+    for (ElementNames& names : rank.held) names = NamesBelow(std::move(names));
+    for (auto& elements : state.elements_) rank.held.push_back(std::move(elements.second));
+    state.elements_.clear();
+    state.lists_.clear();
+    if (&rank == &ranks->front()) joined = state;
+    check(joined.numbers_ == state.numbers_, "the ranks are not at one place");
+    joined.end_ = false;  // what it held comes again
+  }
+  own->Add(std::move(joined));
+  below[0]->JoinRanks(ranks, own);
 }
 
 void ReaderBase::SavePosition(Position* position, SharedReaders* shared) {
   SaveChain(position, shared);
   position->order_version_ = kOrderVersion;
   position->pass_ = passes_;
+  position->read_ = read_;
   position->begun_ = begun_;
   position->end_ = end_;
   position->ahead_ = failed_;
@@ -310,6 +368,7 @@ void ReaderBase::RestorePosition(const Position& position, SharedReaders* shared
   Require(ahead_.tickets.size() <= 1, "the position names ", ahead_.tickets.size(),
           " elements as the next one");
   passes_ = position.pass_;
+  read_ = position.read_;
   begun_ = position.begun_;
   end_ = position.end_;
   planned_ = true;

@@ -39,6 +39,16 @@ struct LaneSet {
   std::vector<std::unique_ptr<ReaderBase>> lanes;
   size_t stripe = 0;           // elements of each in turn; 0: nobody has said how many
   size_t rank = 0, ranks = 1;  // these are every `ranks`-th of all lanes, from `rank` on
+  // What deals out the data to the lanes, which stand on it; null if each lane has its own. It is
+  // saved, restarted and described beside them, but Plan is not called.
+  std::shared_ptr<ReaderBase> source;
+};
+
+// What one of several processes that share lanes has saved (ReaderBase::JoinRanks).
+struct SavedRank {
+  PositionCursor cursor;
+  // The elements that readers above hold, in order, as the next reader below names them.
+  std::vector<ElementNames> held;
 };
 
 // While it lives on a thread, readers that this thread restarts must expect that their tickets are
@@ -97,6 +107,9 @@ class ReaderBase {
   // in the middle, such as compressed text, are read up to their places. Throws kInvalidArgument if
   // the position is of another chain, other files or another order of records, saying what differs,
   // and what reading the files throws. After that the chain can only be destroyed.
+  //
+  // Of a chain on lanes that several ranks share (LanesReader), the position is that of this rank,
+  // or that of all ranks together (Position::OfAllRanks), also of another number of ranks.
   void Restore(const Position& position);
   // The same for several chains, which may stand on the same readers: one position for each, in the
   // order of the chains. What they share is saved once, so that the positions can only be restored
@@ -202,6 +215,15 @@ class ReaderBase {
   virtual void SaveChain(Position* position, SharedReaders* shared);
   // Goes to the place that SaveChain has written, with the readers below. Before the first Plan.
   virtual void RestoreChain(PositionCursor* position);
+  // Makes the state of this chain, which was not read, from those of the same chain on any number
+  // of ranks: what readers above the lanes hold goes back to the lanes, and each lane to the rank
+  // that runs it now. Throws kInvalidArgument if a reader of the chain does not allow that.
+  virtual void JoinRanks(std::vector<SavedRank>* ranks, Position* own) const;
+  // Whether the state of this reader on a stream of lanes is nothing but the elements that it holds
+  // and what all ranks have in common. Then JoinRanks needs no code of its own.
+  virtual bool HoldsOnlyElements() const { return false; }
+  // The names of the elements below of which these consist.
+  virtual ElementNames NamesBelow(ElementNames names) const { return names; }
   // Adds the names of elements to those in *names. Only the tickets tell the elements: the run and
   // the `bytes` may be copies, but a ticket that still has its `owner` has all that this reader put
   // into it. The thread that plans.
@@ -270,6 +292,8 @@ class ReaderBase {
   void KeepError(const char* step);
   // What Save and Restore do for one of several chains.
   void SavePosition(Position* position, SharedReaders* shared);
+  // What a position is for this rank, whose own one is `now`.
+  Position OfThisRank(const Position& saved, const Position& now) const;
   void RestorePosition(const Position& position, SharedReaders* shared);
   // Names the element that HasNext has planned in failed_, because it cannot be loaded.
   void NameFailed();
@@ -285,6 +309,7 @@ class ReaderBase {
   const Ref<MemoryAccount> account_;
   const OwnProcess process_;
   uint64_t passes_ = 0;
+  uint64_t read_ = 0;  // elements of the pass, by the consumer
   bool planned_ = false;
   bool end_ = false;
   bool begun_ = false;  // whether the consumer has asked for an element of the pass

@@ -207,6 +207,12 @@ class ReaderHolder::Handle final : public ReaderBase {
     // If it has not joined, its number is that of any earlier pass.
     generation_ = held_->generation - (state.Get("joined", 1) == 1 ? 0 : 1);
   }
+  void JoinRanks(std::vector<SavedRank>* ranks, Position* own) const override {
+    Require(held_->handles == 1, origin(),
+            " is read by several readers; what they share goes on on as many ranks as it was saved "
+            "on");
+    held_->reader->JoinRanks(ranks, own);
+  }
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
     held_->reader->NameElements(tickets, n, names);
   }

@@ -412,6 +412,13 @@ void StageReader::NameElements(const Ticket* tickets, size_t n, ElementNames* na
   names->count += n;
 }
 
+// Of a stage that keeps the count; what it holds itself has the names of the reader below already.
+ElementNames StageReader::NamesBelow(ElementNames names) const {
+  Require(names.count == 0 || names.below.size() == 1, "the position names elements of ", origin(),
+          " that make no sense");
+  return names.count == 0 ? ElementNames() : std::move(names.below[0]);
+}
+
 void StageReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
   if (names.count == 0) return;
   const auto check = [&](bool right) {

@@ -110,6 +110,8 @@ class StageReader : public DecoratedReader {
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   // Also works on the elements that it plans again, so that they can be handed out.
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;
+  bool HoldsOnlyElements() const override { return stage_->keeps_count(); }
+  ElementNames NamesBelow(ElementNames names) const override;
 
  protected:
   void PlanNext(size_t n, TicketRun* run) override;

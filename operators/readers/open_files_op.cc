@@ -156,9 +156,9 @@ void OpenFilesOperator(OpContext& context) {
     StoreReader(context, OpenFiles(names, companions, std::move(arguments), options));
     return;
   }
-  StoreReader(context, std::make_unique<LanesReader>(LaneSet{
-                           OpenFileLanes(names, companions, std::move(arguments), options, lanes),
-                           static_cast<size_t>(context.Attr<int32_t>("stripe"))}));
+  LaneSet set = OpenFileLanes(names, companions, std::move(arguments), options, lanes);
+  set.stripe = static_cast<size_t>(context.Attr<int32_t>("stripe"));
+  StoreReader(context, std::make_unique<LanesReader>(std::move(set)));
 }
 
 REGISTER_OPERATOR(open_files, OpenFilesSchema, OpenFilesOperator);

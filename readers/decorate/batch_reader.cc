@@ -168,11 +168,20 @@ void BatchReader::NameElements(const Ticket* tickets, size_t n, ElementNames* na
   names->count += n;
 }
 
+ElementNames BatchReader::NamesBelow(ElementNames names) const {
+  CheckNames(names);
+  return std::move(names.below[0]);
+}
+
+void BatchReader::CheckNames(const ElementNames& names) const {
+  Require(names.numbers.size() == names.count && names.below.size() == 1 && names.records.empty(),
+          "the position names batches of ", origin(), " that make no sense");
+}
+
 void BatchReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
   if (names.count == 0) return;
+  CheckNames(names);
   const std::vector<uint64_t>& sizes = names.numbers;
-  Require(sizes.size() == names.count && names.below.size() == 1 && names.records.empty(),
-          "the position names batches of ", origin(), " that make no sense");
   TicketRun elements;
   reader().PlanRunAgain(names.below[0], &elements);
   size_t next = 0;

@@ -43,6 +43,8 @@ class BatchReader : public DecoratedReader {
   // The numbers are the sizes of the batches.
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;
+  bool HoldsOnlyElements() const override { return true; }
+  ElementNames NamesBelow(ElementNames names) const override;
 
  protected:
   void PlanNext(size_t n, TicketRun* run) override;
@@ -51,12 +53,13 @@ class BatchReader : public DecoratedReader {
   BatchMode mode() const { return mode_; }
   // Whether the first elements of the next batch are planned already.
   bool IsBegun() const { return static_cast<bool>(batch_); }
+  void SaveState(ReaderState* state) const override;
 
  private:
-  void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
   // Plans the rest of the current batch.
   void Fill();
+  void CheckNames(const ElementNames& names) const;
   // Adds the memory that whole batches take to an out-of-memory error; returns other errors
   // unchanged. `used_before` is the memory needed when the current batch was begun.
   Error WithWholeBatches(const Error& error, size_t used_before) const;

@@ -33,6 +33,7 @@ class MapReader final : public DecoratedReader {
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override { return slots(); }
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
+  bool HoldsOnlyElements() const override { return true; }
 
  private:
   void SaveState(ReaderState* state) const override { state->Setting("function", description_); }

@@ -19,6 +19,7 @@ class MultiPassReader final : public DecoratedReader {
   MultiPassReader(std::unique_ptr<ReaderBase> reader, int64_t pass_num);
 
   std::optional<uint64_t> PassLength() const override;
+  bool HoldsOnlyElements() const override { return true; }
 
  private:
   void PlanNext(size_t n, TicketRun* run) override;

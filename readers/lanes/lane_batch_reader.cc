@@ -515,6 +515,12 @@ void LaneBatchReader::Rewind(uint64_t pass) {
   BatchReader::Rewind(pass);
 }
 
+// On any number of ranks, each with its share, the batch is the same.
+void LaneBatchReader::SaveState(ReaderState* state) const {
+  BatchReader::SaveState(state);
+  state->Setting("batch_size", batch_size() * (stripes_->all_lanes() / stripes_->lanes()));
+}
+
 void LaneBatchReader::LockPlanning() { StopWorkers(Job::Leave::kWaits); }
 
 void LaneBatchReader::UnlockPlanning() {

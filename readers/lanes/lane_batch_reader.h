@@ -56,6 +56,7 @@ class LaneBatchReader final : public BatchReader {
   // Waits for a whole batch: HasNext makes it.
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
+  void SaveState(ReaderState* state) const override;
   // Begins to make rounds, if the lanes are where a round begins.
   void Begin();
   // Waits until the next round is complete, and makes it meanwhile; null if some lane cannot fill

@@ -18,6 +18,9 @@ const ReaderBase& FirstOf(const Lanes& lanes) {
   return *lanes[0];
 }
 
+// How a state calls the elements that a lane has planned.
+std::string LaneName(size_t lane) { return StrCat("lane", lane); }
+
 }  // namespace
 
 LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks) {
@@ -30,7 +33,7 @@ LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks) {
   }
   Require(all % ranks == 0, all, " lanes cannot be shared by ", ranks,
           " ranks; the number of ranks can be ", fitting);
-  LaneSet own{{}, lanes.stripe, rank, ranks};
+  LaneSet own{{}, lanes.stripe, rank, ranks, std::move(lanes.source)};
   for (size_t v = rank; v < all; v += ranks) own.lanes.push_back(std::move(lanes.lanes[v]));
   return own;
 }
@@ -38,6 +41,7 @@ LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks) {
 LanesReader::LanesReader(LaneSet set)
     : ReaderBase(FirstOf(set.lanes).slots(), FirstOf(set.lanes).depth(),
                  FirstOf(set.lanes).readers()),
+      source_(std::move(set.source)),
       lanes_(std::move(set.lanes)),
       chosen_stripe_(set.stripe),
       stripe_(std::max<size_t>(set.stripe, 1)),
@@ -52,6 +56,7 @@ LanesReader::LanesReader(LaneSet set)
 
 void LanesReader::NameParts(const std::string& origin, const std::string& kind,
                             const std::string& name) {
+  if (source_ && source_->origin().empty()) source_->set_origin(origin, kind, name);
   // Lanes that are handed on as they are keep the name of the reader that they were made by.
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) {
     if (lane->origin().empty()) lane->set_origin(origin, kind, name);
@@ -62,13 +67,14 @@ std::optional<LaneSet> LanesReader::TakeLanes() {
   if (lanes_.empty()) return std::nullopt;
   Require(!planned(), origin(), " has been read already, so that its lanes cannot be decorated");
   states_.clear();
-  return LaneSet{std::exchange(lanes_, {}), chosen_stripe_, rank_, ranks_};
+  return LaneSet{std::exchange(lanes_, {}), chosen_stripe_, rank_, ranks_, std::move(source_)};
 }
 
 ChainStats LanesReader::Stats() const {
   if (lanes_.empty()) return ReaderBase::Stats();
   ChainStats stats = lanes_[0]->Stats();
   for (size_t i = 1; i < lanes_.size(); ++i) stats.AddLane(lanes_[i]->Stats());
+  if (source_) stats.AddSource(source_->Stats());
   return stats;
 }
 
@@ -99,7 +105,8 @@ void LanesReader::ExpectWindow() {
 
 std::vector<ReaderBase*> LanesReader::Below() const {
   std::vector<ReaderBase*> below;
-  below.reserve(lanes_.size());
+  below.reserve(lanes_.size() + 1);
+  if (source_) below.push_back(source_.get());
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) below.push_back(lane.get());
   return below;
 }
@@ -218,12 +225,13 @@ size_t LanesReader::PlanLane(size_t n, TicketRun* run) {
 void LanesReader::Rewind(uint64_t pass) {
   for (const std::unique_ptr<LaneState>& state : states_) *state = LaneState();
   next_lane_ = taken_ = 0;
+  if (source_) source_->Restart(pass);
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) lane->Restart(pass);
 }
 
 void LanesReader::SaveState(ReaderState* state) const {
   state->Setting("lanes", all_lanes());
-  if (ranks_ > 1) state->Setting("rank", StrCat(rank_, " of ", ranks_));
+  state->SetRank(rank_, ranks_);
   state->Setting("stripe", stripe_);
   state->Set("next_lane", next_lane_);
   state->Set("taken", taken_);
@@ -235,7 +243,60 @@ void LanesReader::SaveState(ReaderState* state) const {
       if (left == 0) continue;
       lanes_[lane]->NameElements(&stretch.run->tickets[stretch.loaded], left, &planned);
     }
-    if (planned.count > 0) state->SetElements(StrCat("lane", lane), std::move(planned));
+    if (planned.count > 0) state->SetElements(LaneName(lane), std::move(planned));
+  }
+}
+
+// The place in a round is known if one rank has saved; if several have, they were between two
+// rounds, or at the end of the pass, where some lanes have more left than others.
+void LanesReader::JoinRanks(std::vector<SavedRank>* ranks, Position* own) const {
+  const size_t saved_ranks = ranks->size();
+  const auto check = [&](bool right, const auto&... what) {
+    Require(right, "the position of ", origin(), " is wrong: ", what...);
+  };
+  check(all_lanes() % saved_ranks == 0, "it is of ", saved_ranks, " ranks, but there are ",
+        all_lanes(), " lanes");
+  std::vector<ElementNames> planned(all_lanes());
+  std::optional<ReaderState> joined;
+  for (size_t r = 0; r < saved_ranks; ++r) {
+    SavedRank& rank = (*ranks)[r];
+    ReaderState state = rank.cursor.Next();
+    check(state.ranks() == saved_ranks && state.rank() == r, "it is of rank ", state.rank(), " of ",
+          state.ranks());
+    for (const ElementNames& held : rank.held) {
+      check(held.below.size() <= all_lanes() / saved_ranks, "it names elements of ",
+            held.below.size(), " lanes");
+      for (size_t i = 0; i < held.below.size(); ++i) {
+        planned[r + i * saved_ranks].Append(held.below[i]);
+      }
+    }
+    for (size_t i = 0; r + i * saved_ranks < all_lanes(); ++i) {
+      planned[r + i * saved_ranks].Append(state.TakeElements(LaneName(i)));
+    }
+    if (!joined) joined = std::move(state);
+  }
+  const uint64_t next = saved_ranks == 1 ? joined->Get("next_lane", all_lanes() - 1) : 0;
+  const uint64_t taken = saved_ranks == 1 ? joined->Get("taken", stripe_ - 1) : 0;
+  // The first own lane that is not before the next one.
+  const uint64_t turn = (next + ranks_ - 1 - rank_) / ranks_;
+  joined->Set("next_lane", turn < lanes_.size() ? turn : 0);
+  joined->Set("taken", rank_ + turn * ranks_ == next ? taken : 0);
+  joined->SetRank(rank_, ranks_);
+  joined->SetEnd(false);
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    ElementNames& names = planned[rank_ + i * ranks_];
+    if (names.count > 0) joined->SetElements(LaneName(i), std::move(names));
+  }
+  own->Add(*std::move(joined));
+  if (source_) source_->JoinRanks(ranks, own);
+  std::vector<std::vector<ReaderState>> of_lanes(all_lanes());
+  for (size_t v = 0; v < all_lanes(); ++v) {
+    for (int i = 0; i < lanes_[0]->readers(); ++i) {
+      of_lanes[v].push_back((*ranks)[v % saved_ranks].cursor.Next());
+    }
+  }
+  for (size_t v = rank_; v < all_lanes(); v += ranks_) {
+    for (ReaderState& state : of_lanes[v]) own->Add(std::move(state));
   }
 }
 
@@ -243,7 +304,7 @@ void LanesReader::RestoreState(const ReaderState& state) {
   next_lane_ = state.Get("next_lane", lanes_.size() - 1);
   taken_ = state.Get("taken", stripe_ - 1);
   for (size_t lane = 0; lane < lanes_.size(); ++lane) {
-    const ElementNames& names = state.Elements(StrCat("lane", lane));
+    const ElementNames& names = state.Elements(LaneName(lane));
     if (names.count == 0) continue;
     const Ref<TicketRun> run = Pool<TicketRun>::Take();
     lanes_[lane]->PlanRunAgain(names, run.get());

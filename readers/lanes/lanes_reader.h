@@ -45,6 +45,7 @@ class LanesReader final : public ReaderBase {
   size_t stripe() const { return stripe_; }
 
   std::optional<LaneSet> TakeLanes() override;
+  void JoinRanks(std::vector<SavedRank>* ranks, Position* own) const override;
   ChainStats Stats() const override;
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   const std::vector<SlotSpec>& row_slots() const override;
@@ -54,7 +55,7 @@ class LanesReader final : public ReaderBase {
   void ExpectWindow() override;
   std::vector<ReaderBase*> Below() const override;
   std::vector<SlotSpec> FoundSlots() const override;
-  // The sum of the lanes: a source with lanes counts its elements in the first of them.
+  // The sum of the lanes: a source that they share counts its elements in the first of them.
   std::optional<uint64_t> PassLength() const override;
   // The numbers are the lanes of the elements.
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
@@ -111,7 +112,8 @@ class LanesReader final : public ReaderBase {
   void NextLane();
   void AddNames(size_t lane, const ElementNames& more, ElementNames* names) const;
 
-  Lanes lanes_;  // none once they are taken
+  std::shared_ptr<ReaderBase> source_;  // of the lanes; may be null
+  Lanes lanes_;                         // none once they are taken
   const size_t chosen_stripe_;
   const size_t stripe_;
   const size_t rank_, ranks_;

@@ -2,7 +2,6 @@
 #include "readers/sources/file_lanes.h"
 
 #include <algorithm>
-#include <atomic>
 #include <deque>
 #include <exception>
 #include <iterator>
@@ -19,38 +18,33 @@
 namespace millhopper {
 namespace {
 
-// Deals chunks to lanes, in the order of the files, whichever lane asks first.
-class ChunkDealer {
+// Deals chunks to lanes, in the order of the files, whichever lane asks first. The source of the
+// lanes, which plans nothing itself: Next is called by lanes, on any thread; all else is called
+// while no lane runs.
+class ChunkDealer final : public ReaderBase {
  public:
   ChunkDealer(std::unique_ptr<MultiFileReader> files, size_t lanes)
-      : files_(std::move(files)), lanes_(lanes), dealt_(lanes), left_(lanes), living_(lanes) {
+      : ReaderBase(files->slots()), files_(std::move(files)), lanes_(lanes) {
     files_->DealChunks();
   }
 
-  // The reader of the files. Functions that plan: with the lock of a lane that saves or restores,
-  // while no lane runs.
-  MultiFileReader& files() { return *files_; }
-  size_t lanes() const { return lanes_; }
+  MultiFileReader& files() const { return *files_; }
+  size_t lanes() const { return lanes_.size(); }
   // Nobody runs this lane any more: its chunks are dropped.
   void Leave(size_t lane) EXCLUDES(mutex_) {
     const MutexLock lock(&mutex_);
-    left_[lane] = true;
-    dealt_[lane].clear();
-    --living_;
-    if (lane == first_) first_ = lane + 1;
-    while (first_ < left_.size() && left_[first_]) ++first_;
+    lanes_[lane].left = true;
+    lanes_[lane].chunks.clear();
   }
-  // Whether the lane is the first one that is run, which does what is done once for all.
-  bool IsFirst(size_t lane) const { return first_ == lane; }
 
   // The lane's next chunk; nothing at the end of the pass. Throws an error of the files in its
   // place, and what ChunkQueue::Deal throws.
   std::optional<DealtChunk> Next(size_t lane) EXCLUDES(mutex_) {
     const auto need = MemoryScope::IsAhead() ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow;
     const LockOrStop lock(&mutex_);
-    std::deque<DealtChunk>& own = dealt_[lane];
+    std::deque<DealtChunk>& own = lanes_[lane].chunks;
     while (own.empty()) {
-      if (end_ && error_ != nullptr && lane == turn_) std::rethrow_exception(error_);
+      if (end_ && error_ != nullptr && lane == failed_) std::rethrow_exception(error_);
       if (end_) return std::nullopt;
       Deal(need);
     }
@@ -58,23 +52,16 @@ class ChunkDealer {
     own.pop_front();
     return chunk;
   }
-  // The first lane begins a pass for all, before the others do.
-  void Restart(uint64_t pass, size_t lane) EXCLUDES(mutex_) {
-    if (!IsFirst(lane)) return;
+  // Of how many chunks, those of all lanes, the lane has had its own.
+  uint64_t Had(size_t lane) const EXCLUDES(mutex_) {
     const MutexLock lock(&mutex_);
-    for (std::deque<DealtChunk>& chunks : dealt_) chunks.clear();
-    parts_.clear();
-    ended_ = 0;
-    end_ = false;
-    error_ = nullptr;
-    turn_ = 0;
-    files_->Restart(pass);
+    return std::max(dealt_, lanes_[lane].had);
   }
   // The chunks that the lane has not asked for yet.
   std::vector<FilePlace> Waiting(size_t lane) const EXCLUDES(mutex_) {
     const MutexLock lock(&mutex_);
     std::vector<FilePlace> places;
-    for (const DealtChunk& chunk : dealt_[lane]) {
+    for (const DealtChunk& chunk : lanes_[lane].chunks) {
       if (!chunk.is_part()) places.push_back(chunk.place());
     }
     return places;
@@ -83,24 +70,71 @@ class ChunkDealer {
   void DealAgain(const FilePlace& place, uint64_t pass, size_t lane) EXCLUDES(mutex_) {
     const MutexLock lock(&mutex_);
     for (DealtChunk& chunk : files_->DealAgain(place, pass)) {
-      dealt_[lane].push_back(std::move(chunk));
+      lanes_[lane].chunks.push_back(std::move(chunk));
     }
   }
-  // One more lane reads no more in this pass.
-  void End() {
-    if (++ended_ == living_) files_->EndReading();
-  }
-  size_t turn() const EXCLUDES(mutex_) {
+  // The lane has had its chunks among the first so many of all lanes. They are dealt once more for
+  // other lanes, if these come from ranks that were not as far.
+  void PassOver(uint64_t chunks, size_t lane) EXCLUDES(mutex_) {
     const MutexLock lock(&mutex_);
-    return turn_;
+    lanes_[lane].had = chunks;
   }
-  void set_turn(size_t lane) EXCLUDES(mutex_) {
-    const MutexLock lock(&mutex_);
-    turn_ = lane;
+
+  void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
+    files_->Load(tickets, n, rows);
+  }
+  const std::vector<SlotSpec>& row_slots() const override { return files_->row_slots(); }
+  std::vector<SlotSpec> FoundSlots() const override { return files_->FoundSlots(); }
+  std::vector<ReaderBase*> Below() const override { return {files_.get()}; }
+  ChainStats Stats() const override { return files_->Stats(); }
+  void ExpectWindow() override { files_->ExpectWindow(); }
+  // The rank that has dealt least knows all chunks that some lane has not had.
+  void JoinRanks(std::vector<SavedRank>* ranks, Position* own) const override {
+    std::vector<ReaderState> least;
+    for (SavedRank& rank : *ranks) {
+      std::vector<ReaderState> states = {rank.cursor.Next(), rank.cursor.Next()};
+      if (least.empty() || states[0].Get("dealt") < least[0].Get("dealt")) least.swap(states);
+    }
+    for (ReaderState& state : least) own->Add(std::move(state));
   }
 
  private:
+  struct Lane {
+    std::deque<DealtChunk> chunks;  // that were dealt to it
+    bool left = false;              // whether nobody runs it
+    uint64_t had = 0;               // of the first so many chunks it has had its own
+  };
+
+  void NameParts(const std::string& origin, const std::string& kind,
+                 const std::string& name) override {
+    files_->set_origin(origin, kind, name);
+  }
+  void PlanNext(size_t, TicketRun*) override {
+    Throw(ErrorCode::kInternal, "the source of lanes is read itself");
+  }
+  void Rewind(uint64_t pass) override {
+    const MutexLock lock(&mutex_);
+    for (Lane& lane : lanes_) {
+      lane.chunks.clear();
+      lane.had = 0;
+    }
+    parts_.clear();
+    end_ = false;
+    error_ = nullptr;
+    dealt_ = 0;
+    files_->Restart(pass);
+  }
+  void SaveState(ReaderState* state) const override {
+    const MutexLock lock(&mutex_);
+    state->Set("dealt", dealt_);
+  }
+  void RestoreState(const ReaderState& state) override {
+    const MutexLock lock(&mutex_);
+    dealt_ = state.Get("dealt");
+  }
+
   void Deal(MemoryScope::Need need) REQUIRES(mutex_) {
+    const size_t turn = dealt_ % lanes_.size();
     try {
       std::optional<DealtChunk> chunk = files_->Deal(need);
       if (!chunk) {
@@ -109,67 +143,47 @@ class ChunkDealer {
       }
       parts_.push_back(std::move(*chunk));
       if (parts_.back().is_part()) return;
-      if (!left_[turn_]) {
-        std::move(parts_.begin(), parts_.end(), std::back_inserter(dealt_[turn_]));
+      Lane& lane = lanes_[turn];
+      if (!lane.left && dealt_ >= lane.had) {
+        std::move(parts_.begin(), parts_.end(), std::back_inserter(lane.chunks));
       }
       parts_.clear();
-      turn_ = turn_ + 1 == dealt_.size() ? 0 : turn_ + 1;
+      ++dealt_;
     } catch (...) {
       if (MayBeRepeated()) throw;
       error_ = std::current_exception();
       end_ = true;
       // Where other ranks run the lane, the next one of this rank has the error, too.
-      while (left_[turn_]) turn_ = turn_ + 1 == dealt_.size() ? 0 : turn_ + 1;
+      failed_ = turn;
+      while (lanes_[failed_].left) failed_ = failed_ + 1 == lanes_.size() ? 0 : failed_ + 1;
     }
   }
 
   const std::unique_ptr<MultiFileReader> files_;
-  const size_t lanes_;
   mutable Mutex mutex_;
-  std::vector<std::deque<DealtChunk>> dealt_ GUARDED_BY(mutex_);  // to each lane
-  size_t turn_ GUARDED_BY(mutex_) = 0;                            // the lane of the next chunk
-  std::vector<bool> left_ GUARDED_BY(mutex_);                     // whether nobody runs the lane
-  std::vector<DealtChunk> parts_ GUARDED_BY(mutex_);              // of the chunk that is found next
-  bool end_ GUARDED_BY(mutex_) = false;                           // of the files, or their error
+  std::vector<Lane> lanes_;                           // each guarded by mutex_, not their number
+  uint64_t dealt_ GUARDED_BY(mutex_) = 0;             // chunks; the next one is for this lane
+  std::vector<DealtChunk> parts_ GUARDED_BY(mutex_);  // of the chunk that is found next
+  bool end_ GUARDED_BY(mutex_) = false;               // of the files, or their error
   std::exception_ptr error_ GUARDED_BY(mutex_);
-  std::atomic<size_t> ended_{0};  // lanes
-  std::atomic<size_t> living_;
-  std::atomic<size_t> first_{0};
+  size_t failed_ GUARDED_BY(mutex_) = 0;  // the lane that has the error
 };
 
 class FileLane final : public ReaderBase {
  public:
   FileLane(std::shared_ptr<ChunkDealer> dealer, size_t lane)
-      : ReaderBase(dealer->files().slots()), dealer_(std::move(dealer)), lane_(lane) {}
+      : ReaderBase(dealer->slots()), dealer_(std::move(dealer)), lane_(lane) {}
   ~FileLane() override { dealer_->Leave(lane_); }
 
-  ChainStats Stats() const override {
-    ChainStats stats = ReaderBase::Stats();
-    if (!IsFirst()) return stats;
-    const ChainStats of_files = files().Stats();
-    stats.bytes_read += of_files.bytes_read;
-    stats.load_seconds += of_files.load_seconds;
-    stats.memory_bytes += of_files.memory_bytes;
-    return stats;
-  }
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
     files().LoadRows(tickets, n, rows);
   }
   const std::vector<SlotSpec>& row_slots() const override { return files().row_slots(); }
-  void LearnSlots() override {
-    if (IsFirst()) files().LearnSlots();
-  }
   std::vector<SlotSpec> FoundSlots() const override { return files().FoundSlots(); }
-  // Other lanes may still read. Takes no lock, which may be held for long.
-  void EndReading() override {
-    if (!ended_.exchange(true)) dealer_->End();
-  }
-  void ExpectWindow() override {
-    if (IsFirst()) files().ExpectWindow();
-  }
+  void ExpectWindow() override { files().ExpectWindow(); }
   // Only the files know how many records there are, not which lane has them.
   std::optional<uint64_t> PassLength() const override {
-    return IsFirst() ? files().PassLength() : 0;
+    return lane_ == 0 ? files().PassLength() : 0;
   }
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
     files().NameElements(tickets, n, names);
@@ -177,23 +191,9 @@ class FileLane final : public ReaderBase {
   void PlanAgain(const ElementNames& names, const TakeElement& take) override {
     files().PlanAgain(names, take);
   }
-  // The files come first, because they go to their place before chunks are dealt again.
-  void SaveChain(Position* position, SharedReaders* shared) override {
-    if (IsFirst()) files().SaveChain(position, shared);
-    ReaderBase::SaveChain(position, shared);
-  }
-  void RestoreChain(PositionCursor* position) override {
-    if (IsFirst()) files().RestoreChain(position);
-    ReaderBase::RestoreChain(position);
-  }
 
  private:
-  void NameParts(const std::string& origin, const std::string& kind,
-                 const std::string& name) override {
-    if (IsFirst()) files().set_origin(origin, kind, name);
-  }
   MultiFileReader& files() const { return dealer_->files(); }
-  bool IsFirst() const { return dealer_->IsFirst(lane_); }
   uint64_t Sample() const { return next_ * dealer_->lanes() + lane_; }
 
   // Plans no further than a chunk, as all readers of files do.
@@ -219,21 +219,19 @@ class FileLane final : public ReaderBase {
     chunk_.reset();
     next_ = 0;
     pass_ = pass;
-    ended_ = false;
-    dealer_->Restart(pass, lane_);
   }
   void SaveState(ReaderState* state) const override {
     state->Setting("lanes", dealer_->lanes());
     state->Set("pass", pass_);
     state->Set("next", next_);
-    if (IsFirst()) state->Set("turn", dealer_->turn());
+    state->Set("had", dealer_->Had(lane_));
     if (chunk_ && !chunk_->is_part()) state->AddPlace(chunk_->place());
     for (const FilePlace& place : dealer_->Waiting(lane_)) state->AddPlace(place);
   }
   void RestoreState(const ReaderState& state) override {
     pass_ = state.Get("pass");
     next_ = state.Get("next");
-    if (IsFirst()) dealer_->set_turn(state.Get("turn", dealer_->lanes() - 1));
+    dealer_->PassOver(state.Get("had"), lane_);
     for (const FilePlace& place : state.places()) dealer_->DealAgain(place, pass_, lane_);
   }
 
@@ -242,21 +240,20 @@ class FileLane final : public ReaderBase {
   std::optional<DealtChunk> chunk_;  // that records are taken from
   uint64_t next_ = 0;                // record of the lane
   uint64_t pass_ = 0;
-  std::atomic<bool> ended_{false};
 };
 
 }  // namespace
 
-std::vector<std::unique_ptr<ReaderBase>> MakeFileLanes(std::unique_ptr<MultiFileReader> files,
-                                                       size_t lanes) {
+LaneSet MakeFileLanes(std::unique_ptr<MultiFileReader> files, size_t lanes) {
   Require(lanes >= 1 && lanes <= kMaxLanes, lanes, " lanes; there must be 1 to ", kMaxLanes);
   const auto dealer = std::make_shared<ChunkDealer>(std::move(files), lanes);
-  std::vector<std::unique_ptr<ReaderBase>> made;
-  made.reserve(lanes);
+  LaneSet set;
+  set.source = dealer;
+  set.lanes.reserve(lanes);
   for (size_t lane = 0; lane < lanes; ++lane) {
-    made.push_back(std::make_unique<FileLane>(dealer, lane));
+    set.lanes.push_back(std::make_unique<FileLane>(dealer, lane));
   }
-  return made;
+  return set;
 }
 
 }  // namespace millhopper

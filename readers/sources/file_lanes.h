@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <vector>
 
 #include "readers/sources/multi_file_reader.h"
 
@@ -19,8 +18,7 @@ namespace millhopper {
 // itself fetches the chunk, lists its records and loads them. So a file is opened once a pass,
 // however many lanes there are. An error of a file, also if it cannot be opened, comes where the
 // lane whose turn it is would have the next chunk; no lane has chunks beyond it.
-std::vector<std::unique_ptr<ReaderBase>> MakeFileLanes(std::unique_ptr<MultiFileReader> files,
-                                                       size_t lanes);
+LaneSet MakeFileLanes(std::unique_ptr<MultiFileReader> files, size_t lanes);
 
 }  // namespace millhopper
 

@@ -142,11 +142,9 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
                                            options);
 }
 
-std::vector<std::unique_ptr<ReaderBase>> OpenFileLanes(const std::vector<std::string>& names,
-                                                       const std::vector<std::string>& companions,
-                                                       FormatArguments arguments,
-                                                       const MultiFileOptions& options,
-                                                       size_t lanes) {
+LaneSet OpenFileLanes(const std::vector<std::string>& names,
+                      const std::vector<std::string>& companions, FormatArguments arguments,
+                      const MultiFileOptions& options, size_t lanes) {
   Require(!options.shuffle_chunks && !options.shuffle_records,
           options.shuffle_chunks ? "shuffle_chunks" : "shuffle_records",
           " reads in one random order, which has no lanes; give it lanes: 1");

@@ -36,11 +36,9 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
                                       FormatArguments arguments, const MultiFileOptions& options);
 
 // The same as lanes (readers/sources/file_lanes.h).
-std::vector<std::unique_ptr<ReaderBase>> OpenFileLanes(const std::vector<std::string>& names,
-                                                       const std::vector<std::string>& companions,
-                                                       FormatArguments arguments,
-                                                       const MultiFileOptions& options,
-                                                       size_t lanes);
+LaneSet OpenFileLanes(const std::vector<std::string>& names,
+                      const std::vector<std::string>& companions, FormatArguments arguments,
+                      const MultiFileOptions& options, size_t lanes);
 
 }  // namespace millhopper
 

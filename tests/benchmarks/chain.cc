@@ -119,17 +119,16 @@ ReaderPtr Laned(const DataSet& data, const LanedChain& chain) {
   std::vector<std::string> files;
   files.reserve(data.files.size());
   for (const std::string& file : data.files) files.push_back(data.format + ":" + file);
-  Lanes lanes = OpenFileLanes(files, data.companions, ArgumentsOf(data), {}, chain.lanes);
+  LaneSet set = OpenFileLanes(files, data.companions, ArgumentsOf(data), {}, chain.lanes);
   for (size_t v = 0; v < chain.lanes && chain.window > 0; ++v) {
     const auto window = static_cast<size_t>(chain.window) + v;
-    lanes[v] = std::make_unique<ShuffleReader>(std::move(lanes[v]),
-                                               static_cast<int64_t>(window / chain.lanes),
-                                               RandomKey(0, kSeed, "shuffled").OfPart(v));
+    set.lanes[v] = std::make_unique<ShuffleReader>(std::move(set.lanes[v]),
+                                                   static_cast<int64_t>(window / chain.lanes),
+                                                   RandomKey(0, kSeed, "shuffled").OfPart(v));
   }
-  const size_t stripe = static_cast<size_t>(chain.batch) / chain.lanes;
-  return std::make_unique<LaneBatchReader>(
-      std::make_unique<LanesReader>(LaneSet{std::move(lanes), stripe}), chain.batch, false,
-      BatchMode::kConcat, chain.depth);
+  set.stripe = static_cast<size_t>(chain.batch) / chain.lanes;
+  return std::make_unique<LaneBatchReader>(std::make_unique<LanesReader>(std::move(set)),
+                                           chain.batch, false, BatchMode::kConcat, chain.depth);
 }
 
 ReaderPtr Resident(const LoDTensor& element, int64_t count) {

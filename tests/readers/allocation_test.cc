@@ -123,8 +123,9 @@ class Allocation : public ::testing::Test {
          }},
         {"lanes",
          [folder] {
-           LaneSet lanes{
-               OpenFileLanes({folder + "/numbers-*.recordio"}, {}, ArgumentsOfNumbers(), {}, 2), 2};
+           LaneSet lanes =
+               OpenFileLanes({folder + "/numbers-*.recordio"}, {}, ArgumentsOfNumbers(), {}, 2);
+           lanes.stripe = 2;
            return std::make_unique<LaneBatchReader>(std::make_unique<LanesReader>(std::move(lanes)),
                                                     4, false, BatchMode::kConcat, 2);
          }},

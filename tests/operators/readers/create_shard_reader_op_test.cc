@@ -50,12 +50,12 @@ TEST(CreateShardReaderOp, YieldsEveryNth) {
 
 // Lane v has the records v, v + 4, ...; part 1 of 2 has lanes 1 and 3.
 std::vector<ElementValue> LanesOfPart(const AttributeTexts& attributes) {
-  Lanes lanes;
+  LaneSet lanes;
   for (int64_t v = 0; v < 4; ++v) {
-    lanes.push_back(std::make_unique<ShardReader>(Numbers(), 4, v, ShardBy::kRecord));
+    lanes.lanes.push_back(std::make_unique<ShardReader>(Numbers(), 4, v, ShardBy::kRecord));
   }
   ProgramRunner runner;
-  runner.Reader("source").Reset(std::make_unique<LanesReader>(LaneSet{std::move(lanes), 1}));
+  runner.Reader("source").Reset(std::make_unique<LanesReader>(std::move(lanes)));
   runner.Startup(Shard(attributes));
   return runner.ReadAllOf("out");
 }

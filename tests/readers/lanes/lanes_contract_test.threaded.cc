@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,19 +37,21 @@ using ReaderPtr = std::unique_ptr<ReaderBase>;
 using Decorator = std::function<ReaderPtr(ReaderPtr, size_t lane)>;
 
 // Lane v of V has the records v, v + V, ... of a source.
-Lanes DealtRecords(size_t lanes, Fault fault, bool ragged = false, uint64_t jitter = 0) {
-  Lanes dealt;
+LaneSet DealtRecords(size_t lanes, Fault fault, bool ragged = false, uint64_t jitter = 0) {
+  LaneSet dealt;
   for (size_t v = 0; v < lanes; ++v) {
-    dealt.push_back(std::make_unique<ShardReader>(
+    dealt.lanes.push_back(std::make_unique<ShardReader>(
         MakePlannedSource(SourceWith(fault, ragged, jitter)), static_cast<int64_t>(lanes),
         static_cast<int64_t>(v), ShardBy::kRecord));
   }
   return dealt;
 }
 
-Lanes Each(Lanes lanes, const Decorator& decorator) {
-  for (size_t v = 0; v < lanes.size(); ++v) lanes[v] = decorator(std::move(lanes[v]), v);
-  return lanes;
+LaneSet Each(LaneSet set, const Decorator& decorator) {
+  for (size_t v = 0; v < set.lanes.size(); ++v) {
+    set.lanes[v] = decorator(std::move(set.lanes[v]), v);
+  }
+  return set;
 }
 
 ReaderPtr Shuffled(ReaderPtr reader, size_t lane) {
@@ -76,15 +79,15 @@ ReaderPtr Rebatched(ReaderPtr reader, size_t) {
       BatchMode::kConcat);
 }
 
-ReaderPtr Merged(Lanes lanes, size_t stripe) {
-  return std::make_unique<LanesReader>(LaneSet{std::move(lanes), stripe});
+std::unique_ptr<LanesReader> Merged(LaneSet lanes, size_t stripe) {
+  lanes.stripe = stripe;
+  return std::make_unique<LanesReader>(std::move(lanes));
 }
 
-ReaderPtr Batches(Lanes lanes, size_t stripe, int64_t size, int64_t depth,
+ReaderPtr Batches(LaneSet lanes, size_t stripe, int64_t size, int64_t depth,
                   BatchMode mode = BatchMode::kConcat, bool discard_leftover = false) {
-  return std::make_unique<LaneBatchReader>(
-      std::make_unique<LanesReader>(LaneSet{std::move(lanes), stripe}), size, discard_leftover,
-      mode, depth);
+  return std::make_unique<LaneBatchReader>(Merged(std::move(lanes), stripe), size, discard_leftover,
+                                           mode, depth);
 }
 
 std::vector<int64_t> Values(const std::function<bool(int64_t)>& keeps = nullptr) {
@@ -125,7 +128,7 @@ const std::vector<std::string>& Paths() {
   return *paths;
 }
 
-Lanes LanesOf(const std::vector<std::string>& paths, size_t lanes, uint64_t passes) {
+LaneSet LanesOf(const std::vector<std::string>& paths, size_t lanes, uint64_t passes) {
   FormatArguments arguments;
   arguments.declared = SlotsOf(SourceSpec());
   std::vector<FileEntry> files;
@@ -138,7 +141,7 @@ Lanes LanesOf(const std::vector<std::string>& paths, size_t lanes, uint64_t pass
                        lanes);
 }
 
-Lanes FileLanes(size_t lanes, uint64_t passes = 1) { return LanesOf(Paths(), lanes, passes); }
+LaneSet FileLanes(size_t lanes, uint64_t passes = 1) { return LanesOf(Paths(), lanes, passes); }
 
 ContractCase Case(std::string name, std::function<ReaderPtr(Fault)> make,
                   std::vector<int64_t> values, std::vector<size_t> before_fault = {}) {
@@ -203,7 +206,7 @@ std::vector<ContractCase> Cases() {
       Case(
           "batches_of_decorated_lanes",
           [](Fault) {
-            Lanes lanes = Each(Each(DealtRecords(3, {}, false, 5), Filtered), Shuffled);
+            LaneSet lanes = Each(Each(DealtRecords(3, {}, false, 5), Filtered), Shuffled);
             return Batches(Each(Each(std::move(lanes), Rebatched), Mapped), 2, 6, 9);
           },
           Values([](int64_t i) { return i % 7 != 0; })),
@@ -256,8 +259,8 @@ std::vector<int64_t> NumbersOf(ReaderBase* reader) {
 }
 
 // Lanes of different lengths, of which some are empty.
-Lanes UnequalLanes(const std::vector<int64_t>& lengths) {
-  Lanes lanes = DealtRecords(lengths.size(), Fault::kNone, false, 7);
+LaneSet UnequalLanes(const std::vector<int64_t>& lengths) {
+  LaneSet lanes = DealtRecords(lengths.size(), Fault::kNone, false, 7);
   return Each(std::move(lanes), [&](ReaderPtr reader, size_t v) {
     return std::make_unique<TakeReader>(std::move(reader), lengths[v]);
   });
@@ -313,21 +316,31 @@ std::vector<int64_t> Sorted(std::vector<int64_t> numbers) {
   return numbers;
 }
 
-// What all ranks together have in each of their batches, of which each rank makes its share.
-std::vector<std::vector<int64_t>> UnionsOfBatches(size_t ranks) {
+// Lanes of files that ranks share, each shuffled.
+LaneSet SharedLanes() { return Each(FileLanes(12, 3), Shuffled); }
+
+// What one rank reads: its share of batches of 24.
+ReaderPtr OfRank(LaneSet all, size_t rank, size_t ranks) {
   constexpr int64_t kBatch = 24;
+  return Batches(LanesOfRank(std::move(all), rank, ranks), 2, kBatch / static_cast<int64_t>(ranks),
+                 2);
+}
+
+void AddValues(const LoDTensor& batch, std::vector<int64_t>* values) {
+  const auto* numbers = batch.data<int64_t>();
+  values->insert(values->end(), numbers, numbers + batch.numel());
+}
+
+// What all ranks together have in each of their batches.
+std::vector<std::vector<int64_t>> UnionsOfBatches(size_t ranks) {
   std::vector<std::vector<int64_t>> unions;
   for (size_t rank = 0; rank < ranks; ++rank) {
-    LaneSet lanes = LanesOfRank({Each(FileLanes(12, 3), Shuffled), 2}, rank, ranks);
-    const ReaderPtr reader = std::make_unique<LaneBatchReader>(
-        std::make_unique<LanesReader>(std::move(lanes)), kBatch / static_cast<int64_t>(ranks),
-        false, BatchMode::kConcat, 2);
+    const ReaderPtr reader = OfRank(SharedLanes(), rank, ranks);
     std::vector<LoDTensor> batch;
     for (size_t step = 0; reader->HasNext(); ++step) {
       reader->ReadNext(&batch);
-      const auto* values = batch[0].data<int64_t>();
       if (step == unions.size()) unions.emplace_back();
-      unions[step].insert(unions[step].end(), values, values + batch[0].numel());
+      AddValues(batch[0], &unions[step]);
     }
   }
   for (std::vector<int64_t>& step : unions) step = Sorted(std::move(step));
@@ -351,9 +364,161 @@ TEST(Lanes, GiveAllRanksTogetherTheSameBatches) {
   }
 }
 
+// ---- Another number of ranks. ----
+
+// Processes that train together, each with its own chain.
+class Ranks {
+ public:
+  Ranks(size_t ranks, const std::function<ReaderPtr(size_t rank, size_t ranks)>& make) {
+    for (size_t rank = 0; rank < ranks; ++rank) readers_.push_back(make(rank, ranks));
+    for (const ReaderPtr& reader : readers_) reader->ExpectSave();
+  }
+
+  // One step of all; false if none has a batch. Adds what they have read to *values.
+  bool Step(std::vector<int64_t>* values) {
+    bool any = false;
+    std::vector<LoDTensor> batch;
+    for (const ReaderPtr& reader : readers_) {
+      if (!reader->HasNext()) continue;
+      reader->ReadNext(&batch);
+      AddValues(batch[0], values);
+      any = true;
+    }
+    return any;
+  }
+  void ReInit() {
+    for (const ReaderPtr& reader : readers_) reader->ReInit();
+  }
+  std::vector<Position> Positions() const {
+    std::vector<Position> positions;
+    for (const ReaderPtr& reader : readers_) {
+      positions.push_back(Position::Parse(reader->Save().Serialize()));
+    }
+    return positions;
+  }
+  void Restore(const Position& position) {
+    for (const ReaderPtr& reader : readers_) reader->Restore(position);
+  }
+
+ private:
+  std::vector<ReaderPtr> readers_;
+};
+
+Position OfAll(std::vector<Position> positions, std::mt19937* random) {
+  std::shuffle(positions.begin(), positions.end(), *random);
+  return Position::Parse(Position::OfAllRanks(std::move(positions)).Serialize());
+}
+
+// Two passes of a run that is stopped again and again, and goes on with another number of ranks,
+// against one that nothing disturbs: each step has the same records, until a lane cannot fill its
+// stripe, and each pass has every record once.
+void ExpectSameOnAnyRanks(const std::function<LaneSet()>& lanes, size_t whole_steps, uint32_t seed,
+                          bool buffered) {
+  const auto make = [&](size_t rank, size_t ranks) -> ReaderPtr {
+    ReaderPtr batches = Mapped(OfRank(lanes(), rank, ranks), rank);
+    if (!buffered) return batches;
+    return std::make_unique<DoubleBufferReader>(std::move(batches), Place(), 3);
+  };
+  std::mt19937 random(seed);
+  const std::vector<size_t> divisors = {1, 2, 3, 4, 6, 12};
+  const auto any_number = [&] { return divisors[random() % divisors.size()]; };
+  Ranks undisturbed(1, make);
+  auto run = std::make_unique<Ranks>(any_number(), make);
+  for (int pass = 0; pass < 2; ++pass) {
+    if (pass > 0) {
+      undisturbed.ReInit();
+      run->ReInit();
+    }
+    std::vector<int64_t> all, all_of_run;
+    for (size_t step = 0;; ++step) {
+      if (random() % 2 == 0) {
+        const Position position = OfAll(run->Positions(), &random);
+        run = std::make_unique<Ranks>(any_number(), make);
+        run->Restore(position);
+      }
+      std::vector<int64_t> expected, values;
+      const bool more_expected = undisturbed.Step(&expected);
+      const bool more = run->Step(&values);
+      all.insert(all.end(), expected.begin(), expected.end());
+      all_of_run.insert(all_of_run.end(), values.begin(), values.end());
+      if (!more && !more_expected) break;
+      if (step < whole_steps) {
+        EXPECT_EQ(Sorted(values), Sorted(expected)) << "step " << step << ", seed " << seed;
+      }
+    }
+    EXPECT_EQ(Sorted(all_of_run), Sorted(all)) << "pass " << pass << ", seed " << seed;
+  }
+}
+
+TEST(Lanes, GoOnOnAnotherNumberOfRanks) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    ExpectSameOnAnyRanks(SharedLanes, 4, seed, seed % 2 == 0);
+    ExpectSameOnAnyRanks([] { return DealtRecords(12, Fault::kNone, false, 5); }, 2, seed,
+                         seed % 2 == 0);
+  }
+}
+
+TEST(Lanes, OfAnyPlaceInARoundAreDividedAmongRanks) {
+  const auto stream = [](size_t rank, size_t ranks) {
+    return Merged(LanesOfRank(SharedLanes(), rank, ranks), 2);
+  };
+  const std::vector<int64_t> all = NumbersOf(stream(0, 1).get());
+  for (size_t read = 0; read < 60; ++read) {
+    const ReaderPtr whole = stream(0, 1);
+    whole->ExpectSave();
+    ReadSome(whole.get(), read);
+    const Position position = whole->Save();
+    std::vector<std::vector<int64_t>> of_rank;
+    for (size_t rank = 0; rank < 4; ++rank) {
+      const ReaderPtr own = stream(rank, 4);
+      own->Restore(position);
+      of_rank.push_back(NumbersOf(own.get()));
+    }
+    std::vector<int64_t> rest(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(read));
+    for (const auto& one : of_rank) rest.insert(rest.end(), one.begin(), one.end());
+    EXPECT_EQ(Sorted(rest), Sorted(all)) << read;
+    const size_t first_lane = read % 24 / 2 % 12;
+    const std::vector<int64_t>& next = of_rank[first_lane % 4];
+    EXPECT_EQ(next[0], all[read]) << read;
+  }
+}
+
+TEST(Lanes, GoOnOnlyFromThePositionsOfAllRanksAtOneStep) {
+  const auto make = [](size_t rank, size_t ranks) { return OfRank(SharedLanes(), rank, ranks); };
+  std::vector<int64_t> values;
+  Ranks two(2, make);
+  two.Step(&values);
+  const std::vector<Position> first = two.Positions();
+  two.Step(&values);
+  const std::vector<Position> second = two.Positions();
+  const auto error_of = [](std::vector<Position> positions) {
+    return ErrorOf([&] { Position::OfAllRanks(std::move(positions)); })->text;
+  };
+  EXPECT_EQ(error_of({}), "there is no position of any rank");
+  EXPECT_EQ(error_of({first[1]}),
+            "these are 1 positions, one of rank 1 of 2; there must be one of each rank");
+  EXPECT_EQ(error_of({first[0], first[0]}),
+            "these are 2 positions, one of rank 0 of 2; there must be one of each rank");
+  EXPECT_EQ(error_of({first[0], second[1]}),
+            "one rank has read 1 elements of the pass, another one 2; the positions must be those "
+            "after one step");
+  const Position all = Position::OfAllRanks(first);
+  EXPECT_EQ(error_of({all}), "one of the positions is of all ranks already");
+  const std::optional<Thrown> alone = ErrorOf([&] { make(0, 3)->Restore(first[0]); });
+  ASSERT_TRUE(alone);
+  EXPECT_NE(alone->text.find("it was saved by rank 0 of 2, this is rank 0 of 3"), std::string::npos)
+      << *alone;
+  const std::optional<Thrown> windowed = ErrorOf([&] { Shuffled(make(0, 3), 0)->Restore(all); });
+  ASSERT_TRUE(windowed);
+  const std::optional<Thrown> other =
+      ErrorOf([&] { Batches(LanesOfRank(SharedLanes(), 0, 3), 2, 16, 2)->Restore(all); });
+  ASSERT_TRUE(other);
+  EXPECT_NE(other->text.find("batch_size was 24, now it is 48"), std::string::npos) << *other;
+}
+
 TEST(Lanes, AreSharedOnlyByNumbersOfRanksThatDivideTheirs) {
   const auto share = [](size_t rank, size_t ranks) {
-    return LanesOfRank({DealtRecords(12, Fault::kNone), 0}, rank, ranks).lanes.size();
+    return LanesOfRank(DealtRecords(12, Fault::kNone), rank, ranks).lanes.size();
   };
   EXPECT_EQ(share(3, 4), 3u);
   EXPECT_EQ(ErrorOf([&] { share(0, 5); })->text,
@@ -369,8 +534,8 @@ TEST(Lanes, OfNoRankEndWhereAFileFails) {
   WriteFile(cut, whole.substr(0, whole.size() / 2));
   for (const size_t ranks : {1, 2, 4}) {
     for (size_t rank = 0; rank < ranks; ++rank) {
-      const ReaderPtr reader = std::make_unique<LanesReader>(
-          LanesOfRank({LanesOf({cut, Paths()[1]}, 4, 1), 1}, rank, ranks));
+      const ReaderPtr reader =
+          Merged(LanesOfRank(LanesOf({cut, Paths()[1]}, 4, 1), rank, ranks), 1);
       std::vector<ElementValue> before;
       const std::optional<Thrown> error = ReadUntilError(reader.get(), &before);
       ASSERT_TRUE(error) << "rank " << rank << " of " << ranks;
