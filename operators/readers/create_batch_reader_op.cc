@@ -11,8 +11,8 @@
 namespace millhopper {
 namespace {
 
-// How many batches lanes are ahead of the consumer.
-constexpr int64_t kLaneDepth = 4;
+// How many batches lanes may be ahead of the consumer, if these are small.
+constexpr int64_t kLaneDepth = 16;
 
 void InferBatch(InferContext& context) {
   VariableSpec batches = context.InVar("UnderlyingReader");

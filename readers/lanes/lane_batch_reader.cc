@@ -19,6 +19,13 @@ namespace {
 constexpr uint32_t kIsRound = 1;
 // How long a consumer that waits for a worker goes without a look at requests to stop.
 constexpr std::chrono::milliseconds kLook(10);
+// Lanes are so many rounds ahead of the consumer, or more if these have few bytes together: to hand
+// over a round costs the same for any size, and what has many bytes does not stay in a cache.
+constexpr uint64_t kFewRounds = 2;
+constexpr uint64_t kAheadBytes = uint64_t{4} << 20;
+
+// How many rounds a lane makes at a time, if it may be so many ahead.
+uint64_t Stretch(uint64_t rounds_ahead) { return std::max<uint64_t>(1, rounds_ahead / 2); }
 
 // A number of the calling thread, from 1.
 uint32_t ThisThread() {
@@ -48,6 +55,11 @@ class LaneBatchReader::Round final : public RefCounted {
   RecordId id() const { return parts_[0].id; }
   const std::vector<LoDTensor>& tensors() const { return tensors_; }
   std::vector<LoDTensor>* mutable_tensors() { return &tensors_; }
+  uint64_t bytes() const {
+    uint64_t bytes = 0;
+    for (const LoDTensor& tensor : tensors_) bytes += tensor.bytes();
+    return bytes;
+  }
   const ElementNames& names(size_t lane) const { return parts_[lane].names; }
 
   // Throws the error of the first element that could not be loaded, or joined to those before it.
@@ -132,6 +144,7 @@ class LaneBatchReader::Round final : public RefCounted {
 
   // Makes room for the batch, if that is not done yet. Whether each lane's place in it is known.
   bool IsPlaced(const LanesReader& stripes) {
+    if (has_room_.load(std::memory_order_acquire)) return is_placed_;
     const MutexLock lock(&mutex_);
     if (has_room_) return is_placed_;
     const std::vector<SlotSpec>& slots = stripes.row_slots();
@@ -141,7 +154,7 @@ class LaneBatchReader::Round final : public RefCounted {
       rows_.FixInnerDims(slots);
       rows_.Expect(parts_.size() * stripes.stripe());
     }
-    has_room_ = true;
+    has_room_.store(true, std::memory_order_release);
     return is_placed_;
   }
 
@@ -180,17 +193,19 @@ class LaneBatchReader::Round final : public RefCounted {
   void Dispose() override {
     rows_.Release();
     ForgetValues(&tensors_);
-    for (Part& part : parts_) part = Part();
-    {
-      const MutexLock lock(&mutex_);
-      has_room_ = false;
+    for (Part& part : parts_) {
+      if (part.names.count > 0) part.names = ElementNames();
+      if (part.error != nullptr) part.error = nullptr;
+      if (part.rows) part.rows = Ref<ScratchRows>();
+      if (part.run) part.run = Ref<TicketRun>();
     }
+    has_room_ = false;
     Pool<Round>::Give(this);
   }
 
   Mutex mutex_;
-  bool has_room_ GUARDED_BY(mutex_) = false;
-  bool is_placed_ GUARDED_BY(mutex_) = false;
+  std::atomic<bool> has_room_{false};  // set with the mutex, as is_placed_ before it
+  bool is_placed_ = false;
   Rows rows_;  // while there is no room for the batch, and while it is completed, with the mutex
   std::vector<Part> parts_;      // of each lane
   std::atomic<size_t> left_{0};  // lanes
@@ -207,7 +222,7 @@ class LaneBatchReader::Ahead final : public Job {
   void Work() override {
     const MemoryScope none(nullptr);  // leaves the scope of this thread's other work
     while (!CancelScope::IsWaitOver() &&
-           reader_->RunOne(reader_->taken_ + reader_->depth_) != Ran::kNothing) {
+           reader_->RunOne(reader_->taken_ + reader_->ahead_rounds_) != Ran::kNothing) {
     }
     --reader_->workers_;
   }
@@ -233,10 +248,10 @@ LaneBatchReader::LaneBatchReader(std::unique_ptr<LanesReader> stripes, int64_t b
     : BatchReader(std::move(stripes), batch_size, discard_leftover, mode),
       stripes_(static_cast<LanesReader*>(&reader())),
       depth_(static_cast<uint64_t>(depth)),
-      stretch_(std::max<uint64_t>(1, depth_ / 4)),
       may_make_rounds_(stripes_->stripe() * stripes_->lanes() == this->batch_size()),
       ahead_(new Ahead(this)),
-      runners_(stripes_->lanes()) {
+      runners_(stripes_->lanes()),
+      ahead_rounds_(std::min(kFewRounds, depth_)) {
   Require(depth >= 1, "depth is ", depth, "; it must be at least 1");
   for (size_t v = 0; v < stripes_->lanes(); ++v) lanes_.push_back(std::make_unique<Lane>());
 }
@@ -290,7 +305,7 @@ void LaneBatchReader::PlanNext(size_t n, TicketRun* run) {
     Ref<Round> fresh = Pool<Round>::Take();
     fresh->Start(lanes_.size());
     run->Add(ticket);
-    HandOut(std::move(fresh));
+    HandOut(std::move(fresh), round->bytes());
   }
   if (n > 0) BatchReader::PlanNext(n, run);
 }
@@ -318,12 +333,14 @@ LaneBatchReader::Round* LaneBatchReader::NextRound() {
   return short_ <= wanted ? nullptr : round;
 }
 
-void LaneBatchReader::HandOut(Ref<Round> fresh) {
+void LaneBatchReader::HandOut(Ref<Round> fresh, uint64_t bytes) {
   const uint64_t taken = taken_ + 1;
   ring_[(taken - 1) % depth_] = std::move(fresh);
   taken_ = taken;
+  ahead_rounds_ =
+      std::clamp(kAheadBytes / std::max<uint64_t>(1, bytes), std::min(kFewRounds, depth_), depth_);
   // Workers that have found nothing to do are worth waking once half of the room is free.
-  if (taken % std::max<uint64_t>(1, depth_ / 2) == 0) CallWorkers();
+  if (taken % Stretch(ahead_rounds_) == 0) CallWorkers();
 }
 
 void LaneBatchReader::Sleep(uint64_t wanted, const Round* round) {
@@ -364,7 +381,8 @@ bool LaneBatchReader::HasWork(const Lane& lane, uint64_t horizon) const {
   const uint64_t next = lane.next;
   const uint64_t end = std::min(planned_.load(), short_.load());
   // Ahead of need it has a whole stretch to do, or none.
-  return next < end && (next <= taken ? next < horizon : next + stretch_ <= horizon);
+  const uint64_t stretch = Stretch(ahead_rounds_);
+  return next < end && (next <= taken ? next < horizon : next + stretch <= horizon);
 }
 
 LaneBatchReader::Ran LaneBatchReader::RunOne(uint64_t horizon) {
@@ -401,7 +419,9 @@ bool LaneBatchReader::Step(size_t v, Lane* lane) {
   const uint64_t next = lane->next;
   for (; lane->dropped < std::min(taken, next); ++lane->dropped) stripes_->DropRound(v);
   const bool planned = PlanAhead(v, lane, taken);
-  const uint64_t end = std::min({next + stretch_, taken + depth_, RoundsPlanned(), short_.load()});
+  const uint64_t rounds = ahead_rounds_;
+  const uint64_t end =
+      std::min({next + Stretch(rounds), taken + rounds, RoundsPlanned(), short_.load()});
   uint64_t n = next;
   while (n < end && LoadStripe(v, lane, n, taken)) lane->next = ++n;
   const bool refused = !planned || n < end;
@@ -410,14 +430,15 @@ bool LaneBatchReader::Step(size_t v, Lane* lane) {
 }
 
 bool LaneBatchReader::PlanAhead(size_t v, Lane* lane, uint64_t taken) {
-  const uint64_t wanted = lane->next + depth_ + 1;
+  const uint64_t rounds = ahead_rounds_;
+  const uint64_t wanted = lane->next + rounds + 1;
   for (uint64_t planned = lane->planned; !lane->ended && planned < wanted;) {
     const bool is_needed = planned <= taken;
     const MemoryScope scope(account(),
                             is_needed ? MemoryScope::Need::kNow : MemoryScope::Need::kAhead);
     bool ended = false;
     try {
-      ended = !stripes_->PlanRounds(v, is_needed ? 1 : stretch_);
+      ended = !stripes_->PlanRounds(v, is_needed ? 1 : Stretch(rounds));
     } catch (...) {  // nothing is lost
       lane->planned = lane->dropped + stripes_->RoundsPlanned(v);
       if (!MayBeRepeated()) Fail();

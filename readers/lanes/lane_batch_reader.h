@@ -25,9 +25,10 @@ namespace millhopper {
 // thread runs the lane. So nothing but finished rows goes from one thread to another.
 //
 // The threads are the consumer and the workers of the pool. A thread runs the lanes that it ran
-// last, and one that nobody runs if it has none of its own to run. Workers are up to `depth`
-// batches ahead of the consumer. The consumer runs lanes while its batch is not complete, and
-// sleeps only while every lane that is missing is run by a worker. No thread polls.
+// last, and one that nobody runs if it has none of its own to run. Workers are 2 batches ahead of
+// the consumer, or more of small ones, up to `depth`. The consumer runs lanes while its batch is
+// not complete, and sleeps only while every lane that is missing is run by a worker. No thread
+// polls.
 //
 // A lane loads a round only once every lane has planned its stripe of it. So from the first round
 // that some lane cannot fill, which is known before anything of it is loaded, to the end of the
@@ -63,7 +64,7 @@ class LaneBatchReader final : public BatchReader {
   // it.
   Round* NextRound();
   // The next round is handed out, and `fresh` takes its place in the ring. Cannot fail.
-  void HandOut(Ref<Round> fresh);
+  void HandOut(Ref<Round> fresh, uint64_t bytes);
   // Ends the work of other threads, and forgets the rounds that were handed out.
   void StopWorkers(Job::Leave leave);
   // Asks the pool for all workers that do not run already.
@@ -92,7 +93,6 @@ class LaneBatchReader final : public BatchReader {
 
   LanesReader* const stripes_;  // the reader below
   const uint64_t depth_;
-  const uint64_t stretch_;  // how many rounds a lane makes at a time, if it may
   const bool may_make_rounds_;
   const Ref<Ahead> ahead_;
   bool begun_ = false;         // the pass
@@ -100,6 +100,7 @@ class LaneBatchReader final : public BatchReader {
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::atomic<uint32_t>> runners_;  // the thread that ran each lane last
   std::vector<Ref<Round>> ring_;                // of round n at n modulo depth_
+  std::atomic<uint64_t> ahead_rounds_;          // how far lanes may be ahead, up to depth_
   std::atomic<uint64_t> taken_{0};              // rounds that were handed out
   std::atomic<uint64_t> planned_{0};            // no more than RoundsPlanned()
   std::atomic<uint64_t> short_{kNever};         // the first round that some lane cannot fill

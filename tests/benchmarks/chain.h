@@ -35,7 +35,7 @@ struct LanedChain {
   size_t lanes = 16;
   int64_t window = 0;
   int64_t batch = 128;
-  int64_t depth = 4;
+  int64_t depth = 16;
 };
 ReaderPtr Laned(const DataSet& data, const LanedChain& chain);
 
