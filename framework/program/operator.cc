@@ -199,6 +199,11 @@ OpSchema& OpSchema::Composes(Composition how) {
   return *this;
 }
 
+OpSchema& OpSchema::LaneWise() {
+  lane_wise = true;
+  return *this;
+}
+
 OpSchema& OpSchema::AddsSlots(std::function<std::vector<std::string>(const AttributeMap&)> f) {
   adds_slots = std::move(f);
   return *this;

@@ -487,7 +487,7 @@ void Position::CheckSameChain(const Position& now) const {
       if (found->second != value && SavedText(found->second) != value) {
         const size_t from = ShownFrom(found->second, value);
         differ(who, StrCat(name, " was ", Shown(found->second, from), ", now it is ",
-                           Shown(value, from)));
+                           Shown(value, from), own.advice_.empty() ? "" : ". ", own.advice_));
       }
     }
     for (const auto& [name, value] : saved.settings_) {

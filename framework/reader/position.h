@@ -104,6 +104,8 @@ class ReaderState {
       }
     }
   }
+  // What the error says beside a setting that differs: how the reader could go on. Not saved.
+  void Advise(std::string advice) { advice_ = std::move(advice); }
   void SetFiles(FileList files) { files_ = std::move(files); }
   void Set(const std::string& name, uint64_t value) { numbers_[name] = value; }
   void SetList(const std::string& name, std::vector<uint64_t> values) {
@@ -160,6 +162,7 @@ class ReaderState {
 
   std::string kind_, name_;
   std::map<std::string, std::string> settings_;
+  std::string advice_;
   std::optional<FileList> files_;
   uint64_t rank_ = 0, ranks_ = 1;
   bool end_ = false;  // Plan has added nothing

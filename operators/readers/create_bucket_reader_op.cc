@@ -31,7 +31,8 @@ OpSchema BucketSchema() {
                                 "the slot whose length along axis 0 counts, from 0")
                     .NumbersSlots())
           .Attr(DiscardLeftoverAttribute(
-              "leave out the batches that are not full at the end of a pass")),
+              "leave out the batches that are not full at the end of a pass"))
+          .LaneWise(),
       true);
 }
 

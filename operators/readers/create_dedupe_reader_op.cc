@@ -22,6 +22,7 @@ OpSchema DedupeSchema() {
                             "the memory limit: an element for which it has no room is an error. "
                             "Beyond that number the digest that was inserted first is forgotten")
                 .AtLeast(1))
+      .LaneWise()
       .Infer(InferSameSlots)
       .Composes(Composition::kSameSlots);
 }

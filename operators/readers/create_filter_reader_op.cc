@@ -34,6 +34,7 @@ OpSchema FilterSchema() {
                            " names; a filter has one sink");
                  }),
              "one variable of the block, bool [1]: whether the element is yielded")
+      .LaneWise()
       .Infer(Infer)
       .Composes(Composition::kSameSlots);
 }

@@ -50,6 +50,7 @@ OpSchema PackSchema() {
       .AddsSlots([](const AttributeMap&) -> std::vector<std::string> {
         return {"document_ids", "positions"};
       })
+      .LaneWise()
       .Infer(Infer)
       .Composes(Composition::kPackedRows);
 }

@@ -105,6 +105,7 @@ OpSchema ShardSchema() {
         Require(shards == 0 || index < shards, "attribute 'index' is ", index,
                 "; it must be below 'num_shards', ", shards);
       })
+      .LaneWise()
       .Infer(InferSameSlots)
       .Composes(Composition::kSameSlots)
       .DependsOn([](const AttributeMap& attributes) {

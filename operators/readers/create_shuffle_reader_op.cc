@@ -25,6 +25,7 @@ OpSchema ShuffleSchema() {
         // A window of one element has no choice.
         return attributes.Get<int32_t>("buffer_size") > 1 ? ShuffledOrder(attributes) : PassOrder();
       })
+      .LaneWise()
       .Infer(InferSameSlots)
       .Composes(Composition::kSameSlots);
 }

@@ -29,6 +29,7 @@ OpSchema WindowSchema() {
           AttributeSchema("stride", int64_t{1}, "elements from one element of a window to its next")
               .AtLeast(1))
       .Attr(DiscardLeftoverAttribute("leave out windows that the end of the pass cuts off"))
+      .LaneWise()
       .Infer(Infer);
 }
 

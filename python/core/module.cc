@@ -17,6 +17,7 @@
 #include "framework/memory/place.h"
 #include "framework/plugin.h"
 #include "framework/reader/first_pass_indexes.h"
+#include "framework/reader/position.h"
 #include "python/core/executor.h"
 #include "python/core/functions/arrow.h"
 #include "python/core/functions/collected.h"
@@ -111,6 +112,15 @@ void Define(py::module_ module) {
         return Program::FromString(program, name, settings)->ToText();
       },
       py::arg("program"), py::arg("name"), py::arg("settings"));
+  module.def(
+      "merge_positions",
+      [](const std::vector<std::string>& positions) {
+        std::vector<Position> ranks;
+        ranks.reserve(positions.size());
+        for (const std::string& one : positions) ranks.push_back(Position::Parse(one));
+        return py::bytes(Position::OfAllRanks(std::move(ranks)).Serialize());
+      },
+      py::arg("positions"));
   module.def("device_names", &DeviceNames);
   module.def("this_thread_is_waited_for", &InterpreterRelease::ThisThreadIsWaitedFor);
   module.def("only_those_waited_for_come_back", &InterpreterRelease::OnlyThoseWaitedForComeBack);
@@ -148,7 +158,8 @@ void Define(py::module_ module) {
       .def("slots", [](PythonReader& reader) { return SlotsOf(reader.Slots()); })
       .def_property_readonly("variable", &PythonReader::variable)
       .def("warnings", &PythonReader::Warnings)
-      .def("added_slots", &PythonReader::AddedSlots);
+      .def("added_slots", &PythonReader::AddedSlots)
+      .def("lanes", &PythonReader::Lanes);
 }
 
 // Fills the module, in the main interpreter only. A process has one core, whose threads enter

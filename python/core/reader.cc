@@ -348,6 +348,23 @@ std::vector<std::string> PythonReader::AddedSlots() const {
   return {};
 }
 
+int64_t PythonReader::Lanes() const {
+  const auto& ops = program_->desc().blocks(0).ops();
+  std::string reader = variable_;
+  // Each reader is created after those that it stands on.
+  for (int i = ops.size() - 1; i >= 0; --i) {
+    const proto::OpDesc& op = ops[i];
+    if (op.outputs_size() == 0 || op.outputs(0).arguments(0) != reader) continue;
+    const OpSchema& schema = FindOperator(op.type())->schema;
+    if (!schema.lane_wise) {
+      const AttributeMap values = CheckAttributes(schema, op, [](const auto&, const auto&) {});
+      return values.Has("lanes") ? values.Get<int32_t>("lanes") : 1;
+    }
+    reader = op.inputs(0).arguments(0);
+  }
+  return 1;
+}
+
 void PythonReader::SetNames(const std::vector<std::string>& names) {
   names_.clear();
   for (const std::string& name : names) names_.emplace_back(name);

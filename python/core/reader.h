@@ -65,6 +65,8 @@ class PythonReader {
   std::vector<std::pair<std::string, std::string>> Warnings() const;
   // The names of the slots that follow those of the reader below (OpSchema::AddsSlots).
   std::vector<std::string> AddedSlots() const;
+  // How many lanes the chain ends in, as the program says it, those of all ranks; 1 for a stream.
+  int64_t Lanes() const;
   // Whether the thread is in a function of map that this reader calls.
   bool CallsThisThread() const;
 

@@ -34,6 +34,7 @@ from millhopper.readers.display import (
 from millhopper.readers.map_function import RecordId, current_record
 from millhopper.readers.reader import Reader
 from millhopper.readers.reader_stats import ReaderStats
+from millhopper.readers.saved_state import merge_states
 
 __version__ = _core.version
 
@@ -53,6 +54,7 @@ __all__ = [
     "fluid",
     "load_ipython_extension",
     "load_plugin",
+    "merge_states",
     "new_programs",
     "set_cache",
     "set_index",

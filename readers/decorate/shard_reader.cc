@@ -96,6 +96,9 @@ void ShardReader::Rewind(uint64_t pass) {
 
 void ShardReader::SaveState(ReaderState* state) const {
   state->Setting("num_shards", num_shards_);
+  state->Advise(
+      "A stream is divided for as many processes as before; a reader with lanes (open_files with "
+      "lanes: 16) can be divided again");
   state->Setting("index", index_);
   state->Setting("even", static_cast<uint64_t>(even_));
   // What lies before the next own element is of no use any more, unless first_ still lacks it:

@@ -70,6 +70,7 @@ class DataLoader(StateInJson, NoArray):
     ``state_dict`` and ``load_state_dict`` are those of torchdata's StatefulDataLoader, so that
     whatever saves one (``torch.save``, Lightning, Accelerate) saves this one, too. A resumed loop
     yields the batches that the first one would still have yielded, with any number of threads.
+    A reader with lanes goes on on another number of ranks, too: see ``millhopper.merge_states``.
     ``torch.distributed.checkpoint`` keeps one value for a key, so give each rank its own key:
     ``{f"loader_{rank}": loader}``.
 
@@ -157,7 +158,8 @@ class DataLoader(StateInJson, NoArray):
             num_shards: how many parts; by default the processes that are found. 1: every process
                 reads everything.
             index: which part is this process's, from 0; given with ``num_shards``.
-            even: how parts become equally long, as in ``Reader.shard``.
+            even: how parts become equally long, as in ``Reader.shard``. Only ``"none"`` for a
+                reader with lanes, of which each part ends when its lanes do.
 
         Ignored, because they have no effect here: ``persistent_workers``,
         ``multiprocessing_context``, ``pin_memory_device`` and ``in_order`` (batches always are in
@@ -331,12 +333,24 @@ class DataLoader(StateInJson, NoArray):
         else:
             assert isinstance(dataset, Dataset)
             reader = indices(Reader, len(dataset), shuffle=self._shuffle, seed=seed)
-        if several and ranks is not None:
-            reader = reader.shard(ranks.size, ranks.rank, even=self._even)
+        size, rank = (ranks.size, ranks.rank) if several and ranks is not None else (1, 0)
+        # With lanes the chain is the same for one rank, too, so that a state is that of any number.
+        lanes = reader.lanes if isinstance(dataset, Reader) else 1
+        if several and lanes > 1 and self._even != "none":
+            raise Error(
+                f"the reader has {lanes} lanes, and each rank ends when its own do, so that ranks "
+                f"may have a few batches more than others; even is {self._even!r}. Give "
+                "even='none', and end an epoch on all ranks together, for example after a number "
+                "of steps that all have; or read with lanes=1"
+            )
+        if several or lanes > 1:
+            reader = reader.shard(size, rank, even="none" if lanes > 1 else self._even)
         if not isinstance(dataset, Reader):
             return reader
         if self.batch_size is not None and self.collate_fn is None:
-            reader = reader.batch(self.batch_size, drop_last=self.drop_last, mode=self._mode)
+            # Ranks that share lanes share each batch, too.
+            in_all = self.batch_size * (size if lanes > 1 else 1)
+            reader = reader.batch(in_all, drop_last=self.drop_last, mode=self._mode)
         depth = 2 if self.prefetch_factor is None else self.prefetch_factor
         if self.batch_size is not None and self.collate_fn is not None:
             depth *= self.batch_size
@@ -444,10 +458,13 @@ class DataLoader(StateInJson, NoArray):
         ranks = self._ranks()
         part, parts = self._part()
         saved = (number_in(state, "rank"), number_in(state, "world_size"))
-        if saved != (part, parts):
+        of_all = "reader" in state and saved[1] == 1
+        if saved != (part, parts) and not of_all:
             raise Error(
                 f"the state is that of rank {saved[0]} of {saved[1]}; this is rank {part} of "
-                f"{parts}: each continues from its own state, and there must be as many as before"
+                f"{parts}: each continues from its own state, and there must be as many as before, "
+                "unless the reader has lanes (open_files(..., lanes=16)): then "
+                "millhopper.merge_states makes a state for any number of ranks"
             )
         if ("reader" in state) != isinstance(self.dataset, Reader):
             raise Error("one of the loaders is for a reader and the other for a data set")

@@ -85,6 +85,16 @@ class Reader(
                 return object.__getattribute__(self, name)
             raise no_attribute(self, name)
 
+    @property
+    def lanes(self) -> int:
+        """Into how many lanes the data is dealt here, those of all ranks; 1 if it is one stream.
+
+        ``open_files(..., lanes=16)`` deals them. Steps that need nothing but their own lane keep
+        them (shuffle, map, filter, unbatch, pack, bucket, window, dedupe, shard); others make one
+        stream of them.
+        """
+        return self._core.lanes()
+
     def torch(self) -> TorchReader:
         """This reader, with batches as torch tensors, without a copy.
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from millhopper import _core
 from millhopper.base.integers import INT64_MAX, integer_within
+from millhopper.base.ranks import find_ranks
+from millhopper.base.zipped import zip_strict
 from millhopper.errors import Error
 
 _VERSION = 1
@@ -62,6 +67,87 @@ def position_in(state: Mapping[str, Any]) -> bytes | None:
     if position is not None and not isinstance(position, bytes):
         raise Error("the state is wrong: position: it must be bytes or None")
     return position
+
+
+def merge_states(states: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> dict[str, Any]:
+    """The state of all processes that train together, from which any number of them goes on.
+
+    For readers with lanes (``Reader.open_files(..., lanes=16)``), which ranks share: the steps that
+    follow are made of the same records for every number of ranks that divides the lanes, each once.
+    A rank saves its own state after every step, or every thousandth; to go on with as many ranks
+    as before, that is enough. ::
+
+        state = millhopper.merge_states([torch.load(f"rank{r}.pt")["loader"] for r in range(8)])
+        loader.load_state_dict(state)  # on each of 4, 16 or any other number of ranks
+
+        # or, where torch.distributed runs, when the states are saved: every rank calls this
+        state = millhopper.merge_states(loader.state_dict())
+
+    Args:
+        states: what ``state_dict`` of a Reader or a DataLoader returned on each rank after the same
+            step, in any order; or this rank's own, which then is gathered from all ranks by
+            torch.distributed, or by JAX if ``jax.distributed`` runs. Every rank must call it then.
+
+    Raises:
+        TypeError: one of the states is no dict.
+        Error: one of them is no state, they are of different kinds or loops, or not those of all
+            ranks after the same step; or one stands in another pass, since ranks may have a
+            different number of batches.
+    """
+    if isinstance(states, Mapping):
+        states = _gathered(states)
+    states = list(states)
+    if not states:
+        raise Error("there is no state to merge")
+    kind = states[0].get("of") if isinstance(states[0], Mapping) else "Reader"
+    checked = [checked_state("DataLoader" if kind == "DataLoader" else "Reader", s) for s in states]
+    if kind == "DataLoader":
+        for name in ("seed", "world_size"):
+            if len({number_in(state, name) for state in checked}) > 1:
+                raise Error(f"the loaders have different numbers in {name}")
+        if any("reader" not in state for state in checked):
+            raise Error("the loader is for a data set, whose state is that of one rank only")
+        reader = merge_states([state["reader"] for state in checked])
+        seed = number_in(checked[0], "seed")
+        return new_state("DataLoader", reader=reader, seed=seed, rank=0, world_size=1)
+    epochs = {number_in(state, "epoch") for state in checked}
+    positions = [position_in(state) for state in checked]
+    at_beginning = [position is None for position in positions]
+    if len(epochs) > 1 or len(set(at_beginning)) > 1:
+        raise Error(
+            f"some ranks are in pass {min(epochs)} and others in pass {max(epochs)}, or at the "
+            "beginning and within one: the states must be those after one step"
+        )
+    if at_beginning[0]:
+        return dict(checked[0])
+    position = _core.merge_positions([p for p in positions if p is not None])
+    return new_state("Reader", epoch=epochs.pop(), position=position)
+
+
+def _gathered(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The states of all ranks, in their order."""
+    ranks = find_ranks()
+    if ranks is None or ranks.size == 1:
+        return [state]
+    if ranks.source == "torch.distributed":
+        from torch import distributed
+
+        states: list[Any] = [None] * ranks.size
+        distributed.all_gather_object(states, dict(state))
+        return states
+    if ranks.source == "jax.distributed":
+        from jax.experimental import multihost_utils
+
+        text = np.frombuffer(to_json(state), np.uint8)
+        sizes = np.ravel(multihost_utils.process_allgather(np.int64([len(text)])))
+        padded = np.zeros(int(max(sizes)), np.uint8)
+        padded[: len(text)] = text
+        rows = np.asarray(multihost_utils.process_allgather(padded)).reshape(len(sizes), -1)
+        return [from_json(bytes(row[:size])) for row, size in zip_strict(rows, sizes)]  # type: ignore[misc]
+    raise Error(
+        f"this is {ranks}, and nothing gathers the states of all ranks: initialise "
+        "torch.distributed, or give merge_states a list of them"
+    )
 
 
 def to_json(state: Mapping[str, Any]) -> bytes:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program of one rank: trains on data sets of 0 to 130 samples, and counts who saw which.
 
-Run by ``test_distributed.py`` as ``python ranks.py HOW FOLDER``. Each rank writes what it has seen
-to ``FOLDER/RANK.json``: by size, the numbers of its batches.
+Run by ``test_distributed.py`` as ``python ranks.py HOW FOLDER RANKS``. Each rank writes what it has
+seen to ``FOLDER/RANK.json``: by size, the numbers of its batches. ``part`` reads a few steps of the
+files in FOLDER, from where another number of ranks has stopped.
 """
 
 from __future__ import annotations
@@ -119,10 +120,42 @@ def with_lightning(ranks: int) -> dict[str, Any]:
     return seen
 
 
+def part(folder: Path) -> dict[str, Any]:
+    """Seven steps of a reader with lanes; the state is in ``FOLDER/state.json`` before and after."""
+    torch.distributed.init_process_group("gloo")
+    reader = millhopper.Reader.open_files(str(folder / "numbers-*.recordio"), lanes=12)
+    loader = millhopper.DataLoader(
+        reader,
+        48 // torch.distributed.get_world_size(),
+        shuffle=True,
+        shuffle_buffer=96,
+        seed=5,
+        even="none",
+    )
+    saved = folder / "state.json"
+    if saved.exists():
+        loader.load_state_dict(json.loads(saved.read_text(), object_hook=millhopper_bytes))
+    batches = [batch["x"].flatten().tolist() for _, batch in zip(range(7), loader)]
+    state = millhopper.merge_states(loader.state_dict())
+    torch.distributed.barrier()
+    if torch.distributed.get_rank() == 0:
+        loader.load_state_dict(state)
+        saved.write_text(json.dumps(state, default=lambda value: {"hex": value.hex()}))
+    torch.distributed.barrier()
+    seen = {"batches": batches, "repr": repr(loader)}
+    torch.distributed.destroy_process_group()
+    return seen
+
+
+def millhopper_bytes(value: dict[str, Any]) -> Any:
+    return bytes.fromhex(value["hex"]) if set(value) == {"hex"} else value
+
+
 def main() -> None:
     how, folder, ranks = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     ways = {
         "plain": plain,
+        "part": lambda: part(folder),
         "accelerate": with_accelerate,
         "lightning": lambda: with_lightning(ranks),
     }

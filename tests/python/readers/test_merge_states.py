@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""States of ranks that share lanes, put together, are a state of any number of ranks."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import millhopper
+import numpy as np
+import pytest
+from millhopper.recordio_writer import create_recordio_writer
+
+RECORDS = 3000
+BATCH = 24
+DIVISORS = (1, 2, 3, 4, 6, 12)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder: Path = tmp_path_factory.mktemp("ranks")
+    for part in range(4):
+        path = folder / f"numbers-{part}.recordio"
+        with create_recordio_writer(path, max_num_records=20, names=["x"]) as writer:
+            for number in range(part, RECORDS, 4):
+                writer.append_tensor(millhopper.LoDTensor.from_array(np.int64([[number]])))
+                writer.complete_append_tensor()
+    return str(folder / "numbers-*.recordio")
+
+
+def of_rank(files: str, rank: int, ranks: int) -> millhopper.Reader:
+    reader = millhopper.Reader.open_files(files, lanes=12, seed=3).shuffle(96)
+    return reader.shard(ranks, rank).batch(BATCH).double_buffer()
+
+
+class Ranks:
+    """The readers of all ranks, and their loops."""
+
+    def __init__(self, files: str, ranks: int, state: dict[str, Any] | None = None) -> None:
+        self.readers = [of_rank(files, rank, ranks) for rank in range(ranks)]
+        if state is not None:
+            for reader in self.readers:
+                reader.load_state_dict(state)
+        self.loops: list[Iterator[Any]] = [iter(reader) for reader in self.readers]
+
+    def step(self) -> list[int]:
+        batches = [next(loop, None) for loop in self.loops]
+        return sorted(int(x) for batch in batches if batch is not None for x in batch["x"])
+
+    def states(self) -> list[dict[str, Any]]:
+        return [reader.state_dict() for reader in self.readers]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_any_number_of_ranks_goes_on(files: str, seed: int) -> None:
+    draw = random.Random(seed)
+    undisturbed, run = Ranks(files, 1), Ranks(files, draw.choice(DIVISORS))
+    seen: list[int] = []
+    for step in range(RECORDS // BATCH + 40):
+        if draw.random() < 0.1 and step < RECORDS // BATCH - 20:
+            states = run.states()
+            draw.shuffle(states)
+            run = Ranks(files, draw.choice(DIVISORS), millhopper.merge_states(states))
+        expected, records = undisturbed.step(), run.step()
+        # Lanes differ by a chunk of 20 records, so that some end before the others.
+        if step < RECORDS // BATCH - 20:
+            assert records == expected, step
+        seen += records
+    assert sorted(seen) == list(range(RECORDS))
+
+
+def test_a_state_goes_through_json_and_back(files: str) -> None:
+    two = Ranks(files, 2)
+    two.step()
+    merged = millhopper.merge_states(two.states())
+    reader = of_rank(files, 0, 1)
+    reader.load_state_dict(merged)
+    again = of_rank(files, 0, 1)
+    again.set_state(reader.get_state())
+    assert [b["x"].tolist() for b in again] == [b["x"].tolist() for b in reader]
+
+
+def test_only_all_ranks_at_one_step_make_a_state(files: str) -> None:
+    two = Ranks(files, 2)
+    two.step()
+    first = two.states()
+    two.step()
+    second = two.states()
+    for states, message in [
+        ([], "there is no state to merge"),
+        (first[:1], "these are 1 positions, one of rank 0 of 2"),
+        ([first[0], second[1]], "one rank has read 1 elements of the pass, another one 2"),
+        ([first[0], of_rank(files, 1, 2).state_dict()], "within one"),
+    ]:
+        with pytest.raises(millhopper.Error, match=message):
+            millhopper.merge_states(states)
+    with pytest.raises(TypeError, match="must be the dict"):
+        millhopper.merge_states([1, 2])  # type: ignore[list-item]
+    reader = of_rank(files, 0, 3)
+    reader.load_state_dict(first[0])
+    with pytest.raises(millhopper.Error, match="saved by rank 0 of 2, this is rank 0 of 3.*merge_s"):
+        next(iter(reader))
+
+
+def test_one_process_alone_needs_no_others(files: str) -> None:
+    alone = Ranks(files, 1)
+    alone.step()
+    state = millhopper.merge_states(alone.states()[0])
+    rest = of_rank(files, 0, 1)
+    rest.load_state_dict(state)
+    assert [b["x"].tolist() for b in rest] == [b["x"].tolist() for b in alone.loops[0]]
+
+
+def test_a_stream_of_one_lane_stays_with_its_ranks(files: str) -> None:
+    def sharded(rank: int, ranks: int) -> millhopper.Reader:
+        return millhopper.Reader.open_files(files).shard(ranks, rank).batch(8)
+
+    readers = [sharded(rank, 2) for rank in range(2)]
+    for reader in readers:
+        next(iter(reader))
+    states = [reader.state_dict() for reader in readers]
+    with pytest.raises(millhopper.Error, match="there must be one of each rank"):
+        millhopper.merge_states(states)
+    other = sharded(0, 3)
+    other.load_state_dict(states[0])
+    with pytest.raises(millhopper.Error, match="num_shards was 2, now it is 3.*lanes"):
+        next(iter(other))
+
+
+def test_lanes_tell_how_many_there_are(files: str) -> None:
+    source = millhopper.Reader.open_files(files, lanes=12)
+    assert source.lanes == 12
+    assert source.shuffle(24).shard(3, 1).lanes == 12
+    assert source.batch(4).lanes == 1
+    assert millhopper.Reader.open_files(files).lanes == 1
