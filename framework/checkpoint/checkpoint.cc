@@ -291,6 +291,12 @@ bool IsCheckpoint(const File& file) {
 
 Checkpoint ReadCheckpoint(const std::string& path) { return ReadFrom(*File::Open(path)); }
 
+std::map<std::string, uint64_t> ReadCheckpointNumbers(const std::string& path) {
+  uint64_t end = 0;
+  const Manifest manifest = ReadManifest(*File::Open(path), &end);
+  return {manifest.numbers().begin(), manifest.numbers().end()};
+}
+
 Checkpoint ParseCheckpoint(std::string_view bytes) { return ReadFrom(BytesFile(bytes)); }
 
 }  // namespace millhopper

@@ -37,6 +37,8 @@ void WriteCheckpoint(const Checkpoint& checkpoint, const std::string& path, Outp
 // The file is not trusted: every size is checked before memory is taken, and numbers that only a
 // reader or a program can judge are checked where they are used.
 Checkpoint ReadCheckpoint(const std::string& path);
+// Only its numbers, without the parts.
+std::map<std::string, uint64_t> ReadCheckpointNumbers(const std::string& path);
 
 // The same bytes in memory.
 std::string SerializeCheckpoint(const Checkpoint& checkpoint);

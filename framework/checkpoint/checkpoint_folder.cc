@@ -71,19 +71,26 @@ std::vector<std::string> FilesIn(const std::string& folder) {
 
 }  // namespace
 
-std::string NewestCheckpointIn(const std::string& folder, std::vector<std::string>* others) {
+std::vector<std::string> CheckpointsIn(const std::string& folder) {
+  if (IsLocal(folder) && !std::filesystem::exists(folder)) return {};
   std::vector<uint64_t> numbers;
   for (const std::string& name : FilesIn(folder)) {
     if (const std::optional<uint64_t> number = NumberOf(name)) numbers.push_back(*number);
   }
   std::sort(numbers.begin(), numbers.end(), std::greater<>());
-  for (const uint64_t number : numbers) {
-    std::string path = PathIn(folder, FileName(number));
+  std::vector<std::string> paths;
+  paths.reserve(numbers.size());
+  for (const uint64_t number : numbers) paths.push_back(PathIn(folder, FileName(number)));
+  return paths;
+}
+
+std::string NewestCheckpointIn(const std::string& folder, std::vector<std::string>* others) {
+  for (std::string& path : CheckpointsIn(folder)) {
     if (IsCheckpoint(*File::Open(path))) return path;
     others->push_back(std::move(path));
   }
   throw Error(ErrorCode::kIo, StrCat("this folder has no checkpoints",
-                                     numbers.empty() ? "" : ", only files that are called so"))
+                                     others->empty() ? "" : ", only files that are called so"))
       .InFile(folder, -1);
 }
 

@@ -15,6 +15,10 @@
 
 namespace millhopper {
 
+// The paths of files in a folder that are called as checkpoints are, the newest first; none if
+// there is no such local folder. Throws kIo.
+std::vector<std::string> CheckpointsIn(const std::string& folder);
+
 // The path of the newest checkpoint in a folder, which may be damaged, or be removed at any time if
 // a process saves its run there. Files with such a name that do not begin as a checkpoint are
 // passed over, and added to `others`. Throws kIo, also if there is none. Any thread.

@@ -89,14 +89,34 @@ RunCheckpoints::RunCheckpoints(RunCheckpointOptions options,
                                std::map<std::string, std::string> settings)
     : options_(std::move(options)),
       settings_(std::move(settings)),
-      folder_(options_.folder, options_.keep) {}
+      folder_(FolderOfRank(options_.folder, options_.rank), options_.keep) {}
 
 RunCheckpoints::~RunCheckpoints() {
   if (writer_.joinable()) writer_.join();
 }
 
+bool RunCheckpoints::HasAny() const {
+  const std::vector<size_t> numbers = NumbersOfRanksIn(options_.folder);
+  return !folder_.empty() || std::any_of(numbers.begin(), numbers.end(), [this](size_t ranks) {
+    return ranks != options_.rank.ranks;
+  });
+}
+
+void RunCheckpoints::Clear() {
+  folder_.Clear();
+  if (options_.rank.rank > 0) return;
+  for (const size_t ranks : NumbersOfRanksIn(options_.folder)) {
+    for (size_t rank = 0; rank < ranks && ranks != options_.rank.ranks; ++rank) {
+      CheckpointFolder(FolderOfRank(options_.folder, {rank, ranks}), options_.keep).Clear();
+    }
+  }
+}
+
 bool RunCheckpoints::Resume(std::vector<std::string>* damaged) {
-  from_ = folder_.Newest(damaged);
+  const std::vector<size_t> numbers = NumbersOfRanksIn(options_.folder);
+  const bool alone = options_.rank.ranks == 1 && (numbers.empty() || numbers.back() == 1);
+  from_ =
+      alone ? folder_.Newest(damaged) : NewestOfAllRanks(options_.folder, options_.rank, damaged);
   resumes_ = from_.has_value();
   if (!resumes_) return false;
   for (const auto& [name, value] : settings_) CheckSameSetting(name, value, *from_);

@@ -41,6 +41,7 @@
 #include <vector>
 
 #include "framework/checkpoint/checkpoint_folder.h"
+#include "framework/checkpoint/rank_checkpoints.h"
 #include "framework/program/run_state.h"
 
 namespace millhopper {
@@ -50,7 +51,8 @@ class Program;
 class Scope;
 
 struct RunCheckpointOptions {
-  std::string folder;
+  std::string folder;  // of the run; several ranks have theirs in it (rank_checkpoints.h)
+  Rank rank;
   size_t keep = 3;           // the newest ones; older ones are removed
   int64_t every_steps = 0;   // of all loops together, as RunState counts them; 0: not by steps
   double every_seconds = 0;  // 0: not by time
@@ -74,13 +76,15 @@ class RunCheckpoints final : public RunWatcher {
   // Waits for the thread that writes.
   ~RunCheckpoints() override;
 
-  // Whether the folder has checkpoints, of this run or another one.
-  bool HasAny() const { return !folder_.empty(); }
-  // Removes them. Throws kIo if one of them cannot be removed.
-  void Clear() { folder_.Clear(); }
-  // Reads the newest checkpoint that is whole; false if there is none. What is wrong with newer
-  // ones is added to `damaged`. Throws kInvalidArgument, saying what differs, if it was made with
-  // other settings.
+  // Whether the folder of the run has checkpoints of this rank, or of another number of ranks: other
+  // ranks of this run may have begun already.
+  bool HasAny() const;
+  // Removes this rank's, and the first rank those of other numbers of ranks. Throws kIo if one of
+  // them cannot be removed.
+  void Clear();
+  // Reads the newest checkpoint that is whole, of several ranks the newest that all have; false if
+  // there is none. What is wrong with newer ones is added to `damaged`. Throws kInvalidArgument,
+  // saying what differs, if it was made with other settings, and as NewestOfAllRanks.
   bool Resume(std::vector<std::string>* damaged);
   // Whether Resume has found one.
   bool resumes() const { return resumes_; }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_shard_reader: yields the part of the elements that belongs to one of several processes.
-#include <cerrno>
 #include <cstdint>
-#include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "framework/base/error.h"
+#include "framework/base/launcher.h"
 #include "operators/readers/support/reader_creation.h"
 #include "operators/readers/support/reader_variable.h"
 #include "readers/decorate/shard_reader.h"
@@ -19,39 +19,13 @@ struct ShardChoice {
   int64_t index;
 };
 
-// Environment variables in which launchers say how many processes there are, and which one this is.
-struct Launcher {
-  const char* shards;
-  const char* index;
-};
-
-// torchrun, Open MPI's mpirun, Slurm's srun, JAX. The first that says how many counts: one that
-// starts processes of its own within a step of Slurm's stands before srun. SLURM_NTASKS is none of
-// them, because an allocation has it where srun has started no process, too.
-// python/millhopper/base/ranks.py has the same.
-constexpr Launcher kLaunchers[] = {{"WORLD_SIZE", "RANK"},
-                                   {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-                                   {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
-                                   {"JAX_NUM_PROCESSES", "JAX_PROCESS_ID"}};
-
-const Launcher& FoundLauncher() {
-  for (const Launcher& launcher : kLaunchers) {
-    if (std::getenv(launcher.shards) != nullptr) return launcher;
-  }
-  return kLaunchers[0];
-}
-
 // The number that an environment variable holds.
 int64_t NumberOf(const char* variable, const char* attribute) {
-  const char* const text = std::getenv(variable);
-  Require(text != nullptr, "attribute '", attribute, "' is not given, and the environment has no ",
-          variable, "; torchrun, mpirun, srun or JAX would set it, or one of their own");
-  char* end = nullptr;
-  errno = 0;
-  const int64_t number = std::strtoll(text, &end, 10);
-  Require(errno == 0 && end != text && *end == '\0', "the environment's ", variable, " is '",
-          Escaped(text), "', which is not a number");
-  return number;
+  const std::optional<int64_t> number = NumberInEnvironment(variable);
+  Require(number.has_value(), "attribute '", attribute,
+          "' is not given, and the environment has no ", variable,
+          "; torchrun, mpirun, srun or JAX would set it, or one of their own");
+  return *number;
 }
 
 // What the attributes say; where they leave it to the environment (0 and -1), what a launcher has
@@ -59,8 +33,8 @@ int64_t NumberOf(const char* variable, const char* attribute) {
 // does.
 ShardChoice ShardChoiceOf(const AttributeMap& attributes) {
   ShardChoice choice{attributes.Get<int32_t>("num_shards"), attributes.Get<int32_t>("index")};
-  if (choice.shards == 0) choice.shards = NumberOf(FoundLauncher().shards, "num_shards");
-  if (choice.index < 0) choice.index = NumberOf(FoundLauncher().index, "index");
+  if (choice.shards == 0) choice.shards = NumberOf(FoundLauncher().ranks, "num_shards");
+  if (choice.index < 0) choice.index = NumberOf(FoundLauncher().rank, "index");
   return choice;
 }
 

@@ -17,6 +17,7 @@ SavedRunOutput RunSteps(const SavedRun& saved, int64_t steps) {
   SavedRunOutput output;
   RunCheckpointOptions options;
   options.folder = saved.folder;
+  options.rank = saved.rank;
   options.every_steps = saved.every_steps;
   options.keep = saved.keep;
   options.stop_wanted = [&steps] { return steps-- == 0; };

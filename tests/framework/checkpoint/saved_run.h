@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "framework/checkpoint/rank_checkpoints.h"
+
 namespace millhopper {
 
 class Scope;
@@ -20,6 +22,7 @@ struct SavedRun {
   int64_t every_steps = 1;
   size_t keep = 3;
   int64_t max_steps = -1;
+  Rank rank = {};
   // Called with the scope before the startup program.
   std::function<void(Scope*)> prepare = nullptr;
 };

@@ -17,6 +17,7 @@
 #include <streambuf>
 #include <utility>
 
+#include "framework/base/launcher.h"
 #include "framework/base/spelling.h"
 #include "framework/base/thread_pool.h"
 #include "framework/checkpoint/run_checkpoints.h"
@@ -67,7 +68,8 @@ DEFINE_string(stats_json, "",
 DEFINE_string(checkpoint_dir, "",
               "a folder for checkpoints, or one in a store (s3://bucket/run): the run is saved "
               "between steps of its loops, so that --resume can continue it in another process; "
-              "SIGTERM saves it once more, which may take up to 5 seconds");
+              "SIGTERM saves it once more, which may take up to 5 seconds. Ranks that torchrun, "
+              "mpirun, srun or JAX has started each have a folder of their own in it");
 DEFINE_string(checkpoint_every, "60s",
               "how often: a number of steps, such as 1000steps, or of seconds, such as 60s");
 DEFINE_int32(keep, 3, "how many checkpoints are kept, the newest ones");
@@ -77,7 +79,11 @@ DEFINE_string(
     "--resume=required: it is an error if there is none. The programs, their data and the "
     "flags that change what they do must be the same, the number of threads may change. A "
     "startup program is run again, but what it prints is left out. A run that has ended is gone on "
-    "with from its last checkpoint, too, so that its end is printed again");
+    "with from its last checkpoint, too, so that its end is printed again. Several ranks "
+    "go on from the newest step that all have saved, so save every so many steps; on another "
+    "number "
+    "of ranks than before, too, if what they share is read with lanes: then variables are those "
+    "of the first rank");
 DEFINE_bool(quiet, false, "no progress and no summary on standard error");
 
 namespace millhopper {
@@ -325,6 +331,17 @@ void SetInterval(RunCheckpointOptions* options) {
   }
 }
 
+// Which of the processes of a launcher this is.
+Rank RankOfLauncher() {
+  const Launcher& launcher = FoundLauncher();
+  const std::optional<int64_t> ranks = NumberInEnvironment(launcher.ranks);
+  if (!ranks || *ranks <= 1) return {};
+  const int64_t rank = NumberInEnvironment(launcher.rank).value_or(-1);
+  Require(rank >= 0 && rank < *ranks, "--checkpoint_dir: the environment's ", launcher.ranks,
+          " is ", *ranks, ", so ", launcher.rank, " must be 0 to ", *ranks - 1);
+  return {static_cast<size_t>(rank), static_cast<size_t>(*ranks)};
+}
+
 // The checkpoints of a run, ready to go on from if --resume says so; null without --checkpoint_dir.
 std::unique_ptr<RunCheckpoints> CheckpointsOfFlags(const std::vector<ProgramFile>& files) {
   const std::string& folder = FLAGS_checkpoint_dir;
@@ -339,6 +356,7 @@ std::unique_ptr<RunCheckpoints> CheckpointsOfFlags(const std::vector<ProgramFile
   }
   RunCheckpointOptions options;
   options.folder = folder;
+  options.rank = RankOfLauncher();
   Require(FLAGS_keep > 0, "--keep=", FLAGS_keep, ": at least 1 checkpoint must be kept");
   options.keep = static_cast<size_t>(FLAGS_keep);
   SetInterval(&options);

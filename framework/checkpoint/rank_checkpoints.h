@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checkpoints of processes that train together. Each rank has a folder of its own in that of
+// the run, rank-3-of-8; a process that is alone has the folder itself.
+#ifndef MILLHOPPER_FRAMEWORK_CHECKPOINT_RANK_CHECKPOINTS_H_
+#define MILLHOPPER_FRAMEWORK_CHECKPOINT_RANK_CHECKPOINTS_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/checkpoint/checkpoint.h"
+
+namespace millhopper {
+
+// Which of the processes this is, and their number.
+struct Rank {
+  size_t rank = 0;
+  size_t ranks = 1;
+};
+
+// The folder of a rank's checkpoints, which may be a URL.
+std::string FolderOfRank(const std::string& folder, Rank rank);
+
+// The numbers of ranks of which checkpoints lie in the folder of a run, ascending; 1 for those in
+// the folder itself. Throws what listing the folder throws.
+std::vector<size_t> NumbersOfRanksIn(const std::string& folder);
+
+// The newest state of a run that all of its ranks have saved, for one rank that goes on with it; it
+// may have run on another number of ranks, even several in turn. States are compared by the main
+// program and `steps` of it that they were saved after. From a run on another number of ranks, the
+// positions of readers are those of all ranks together (Position::OfAllRanks), all else is what the
+// first rank has saved. Nothing if there is no such state. What is wrong with newer ones is added
+// to `damaged`. Throws what reading throws, except kDataLoss, and what OfAllRanks throws.
+std::optional<Checkpoint> NewestOfAllRanks(const std::string& folder, Rank own,
+                                           std::vector<std::string>* damaged);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_FRAMEWORK_CHECKPOINT_RANK_CHECKPOINTS_H_
