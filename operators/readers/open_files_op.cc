@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "framework/base/error.h"
-#include "framework/base/limits.h"
 #include "operators/readers/support/reader_creation.h"
 #include "operators/readers/support/slot_declaration.h"
 #include "proto/framework.pb.h"
@@ -115,9 +114,7 @@ OpSchema OpenFilesSchema() {
           .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
             Require(!attributes.Get<Strings>("file_names").empty(),
                     "attribute 'file_names' is empty");
-            const auto lanes = attributes.Get<int32_t>("lanes");
-            Require(static_cast<size_t>(lanes) <= kMaxLanes, "attribute 'lanes' is ", lanes,
-                    "; there can be ", kMaxLanes);
+            CheckLanes(attributes.Get<int32_t>("lanes"));
           }));
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "framework/program/declarations.h"
 #include "framework/program/infer_context.h"
 #include "framework/program/run_state.h"
@@ -251,6 +252,11 @@ PassOrder ShuffledOrder(const AttributeMap& attributes) {
 
 AttributeSchema DiscardLeftoverAttribute(std::string doc) {
   return AttributeSchema("discard_leftover", false, std::move(doc)).InPython("drop_last");
+}
+
+void CheckLanes(int32_t lanes) {
+  Require(static_cast<size_t>(lanes) <= kMaxLanes, "attribute 'lanes' is ", lanes,
+          "; there can be ", kMaxLanes);
 }
 
 void StoreLaneWise(OpContext& context, const MakeReader& make) {

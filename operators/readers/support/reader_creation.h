@@ -80,6 +80,9 @@ PassOrder ShuffledOrder(const AttributeMap& attributes);
 // The attribute discard_leftover, which Python's users know as drop_last.
 AttributeSchema DiscardLeftoverAttribute(std::string doc);
 
+// Throws kInvalidArgument, naming the attribute, for more lanes than there can be.
+void CheckLanes(int32_t lanes);
+
 // Which of how many lanes a reader is for.
 struct LaneNumber {
   size_t lane = 0;

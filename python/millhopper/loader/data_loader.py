@@ -335,7 +335,7 @@ class DataLoader(StateInJson, NoArray):
             reader = indices(Reader, len(dataset), shuffle=self._shuffle, seed=seed)
         size, rank = (ranks.size, ranks.rank) if several and ranks is not None else (1, 0)
         # With lanes the chain is the same for one rank, too, so that a state is that of any number.
-        lanes = reader.lanes if isinstance(dataset, Reader) else 1
+        lanes = reader.num_lanes if isinstance(dataset, Reader) else 1
         if several and lanes > 1 and self._even != "none":
             raise Error(
                 f"the reader has {lanes} lanes, and each rank ends when its own do, so that ranks "

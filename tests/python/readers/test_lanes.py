@@ -91,3 +91,34 @@ def test_a_number_of_ranks_that_does_not_divide_the_lanes_is_refused(files: str)
 def test_lanes_are_in_the_program(files: str) -> None:
     text = " ".join(source(files, lanes=5).batch(10).to_text().split())
     assert 'name: "lanes" type: INT i: 5' in text
+
+
+def test_sources_without_files_have_lanes(files: str) -> None:
+    arrays = millhopper.Reader.from_arrays({"x": np.arange(1000).reshape(-1, 1)})
+    data_set = millhopper.Reader.from_dataset([{"x": np.int64([x])} for x in range(1000)])
+    shuffled = millhopper.Reader.from_arrays(
+        {"x": np.arange(1000).reshape(-1, 1)}, shuffle=True, seed=7
+    )
+    one_file = millhopper.Reader.create(
+        "create_range_reader", count=1000, names=["x"]
+    )
+    orders = []
+    for threads in (0, 1, 2, 7):
+        millhopper.set_threads(threads)
+        order = []
+        for source in (arrays, data_set, shuffled, one_file):
+            source.set_epoch(0)
+            batches = epoch(source.lanes(8).shuffle(64, seed=2).batch(24))
+            assert sorted(sum(batches, [])) == list(range(1000))
+            order.append(batches)
+        orders.append(order)
+    assert all(order == orders[0] for order in orders)
+    millhopper.set_threads(1)
+
+
+def test_lanes_stand_on_a_source(files: str) -> None:
+    shuffled = millhopper.Reader.from_arrays({"x": np.arange(90).reshape(-1, 1)}).shuffle(20)
+    with pytest.raises(millhopper.Error, match="lanes stand on a source of records"):
+        epoch(shuffled.lanes(3))
+    with pytest.raises(millhopper.Error, match="has lanes already"):
+        epoch(source(files).lanes(3))

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """States of ranks that share lanes, put together, are a state of any number of ranks."""
 
+import os
 import random
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,7 +49,7 @@ class Ranks:
 
     def step(self) -> list[int]:
         batches = [next(loop, None) for loop in self.loops]
-        return sorted(int(x) for batch in batches if batch is not None for x in batch["x"])
+        return sorted(int(x) for batch in batches if batch for x in batch["x"].ravel())
 
     def states(self) -> list[dict[str, Any]]:
         return [reader.state_dict() for reader in self.readers]
@@ -129,7 +133,47 @@ def test_a_stream_of_one_lane_stays_with_its_ranks(files: str) -> None:
 
 def test_lanes_tell_how_many_there_are(files: str) -> None:
     source = millhopper.Reader.open_files(files, lanes=12)
-    assert source.lanes == 12
-    assert source.shuffle(24).shard(3, 1).lanes == 12
-    assert source.batch(4).lanes == 1
-    assert millhopper.Reader.open_files(files).lanes == 1
+    assert source.num_lanes == 12
+    assert source.shuffle(24).shard(3, 1).num_lanes == 12
+    assert source.batch(4).num_lanes == 1
+    assert millhopper.Reader.open_files(files).num_lanes == 1
+
+
+def test_jax_gathers_the_states(files: str) -> None:
+    pytest.importorskip("jax", reason="JAX is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    program = f"""
+import sys
+import jax
+jax.config.update("jax_cpu_collectives_implementation", "gloo")
+rank = int(sys.argv[1])
+jax.distributed.initialize({address!r}, 2, rank)
+import millhopper
+def reader(rank, ranks):
+    source = millhopper.Reader.open_files({files!r}, lanes=12, seed=3).shuffle(96)
+    return source.shard(ranks, rank).batch({BATCH})
+own = reader(rank, 2)
+loop = iter(own)
+for _ in range(5):
+    next(loop)
+rest = reader(0, 1)
+rest.load_state_dict(millhopper.merge_states(own.state_dict()))
+print(sum(batch["x"].size for batch in rest))
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "JAX_PLATFORMS": "cpu"}
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(rank)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for rank in range(2)
+    ]
+    for process in ranks:
+        out, error = process.communicate(timeout=120)
+        assert process.returncode == 0, error[-2000:]
+        assert int(out.split()[-1]) == RECORDS - 5 * BATCH

@@ -26,6 +26,7 @@
 #include "readers/formats/recordio/recordio_writer.h"
 #include "readers/lanes/lane_batch_reader.h"
 #include "readers/lanes/lanes_reader.h"
+#include "readers/lanes/record_lanes.h"
 #include "readers/sources/file_lanes.h"
 #include "tests/bytes.h"
 #include "tests/readers/reader_contract.h"
@@ -45,6 +46,11 @@ LaneSet DealtRecords(size_t lanes, Fault fault, bool ragged = false, uint64_t ji
         static_cast<int64_t>(v), ShardBy::kRecord));
   }
   return dealt;
+}
+
+// The same, dealt out of one source.
+LaneSet RecordLanes(size_t lanes, Fault fault, bool ragged = false, uint64_t jitter = 0) {
+  return MakeRecordLanes(MakePlannedSource(SourceWith(fault, ragged, jitter)), lanes);
 }
 
 LaneSet Each(LaneSet set, const Decorator& decorator) {
@@ -191,6 +197,15 @@ std::vector<ContractCase> Cases() {
       Case("batches_of_sixteen_lanes",
            [](Fault f) { return Batches(DealtRecords(16, f, false, 5), 1, 16, 8); }, Values(),
            {1, 1}),
+      Case("record_lanes", [](Fault f) { return Merged(RecordLanes(3, f, false, 5), 2); }, Values(),
+           {20, 22}),
+      Case("batches_of_record_lanes",
+           [](Fault f) { return Batches(RecordLanes(16, f, false, 5), 1, 16, 8); }, Values(),
+           {1, 1}),
+      Case(
+          "shuffled_record_lanes",
+          [](Fault) { return Batches(Each(RecordLanes(5, {}, false, 5), Shuffled), 2, 10, 3); },
+          Values()),
       Case("ragged_batches", [](Fault f) { return Batches(DealtRecords(3, f, true, 5), 2, 6, 5); },
            RaggedValues(), {3, 3}),
       Case("stacked_batches",
@@ -453,8 +468,10 @@ void ExpectSameOnAnyRanks(const std::function<LaneSet()>& lanes, size_t whole_st
 TEST(Lanes, GoOnOnAnotherNumberOfRanks) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     ExpectSameOnAnyRanks(SharedLanes, 4, seed, seed % 2 == 0);
-    ExpectSameOnAnyRanks([] { return DealtRecords(12, Fault::kNone, false, 5); }, 2, seed,
-                         seed % 2 == 0);
+    for (const auto& deal : {DealtRecords, RecordLanes}) {
+      ExpectSameOnAnyRanks([&] { return deal(12, Fault::kNone, false, 5); }, 2, seed,
+                           seed % 2 == 0);
+    }
   }
 }
 
