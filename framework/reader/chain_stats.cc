@@ -27,6 +27,25 @@ void AddRows(const ChainStats& reader, size_t depth, std::vector<Row>* rows) {
   for (const ChainStats& below : reader.below) AddRows(below, depth + 1, rows);
 }
 
+void AddLanes(const ChainStats& reader, std::string* text) {
+  const std::vector<LaneStats>& lanes = reader.lanes;
+  if (!lanes.empty()) {
+    const auto [least, most] = std::minmax_element(
+        lanes.begin(), lanes.end(),
+        [](const LaneStats& a, const LaneStats& b) { return a.elements < b.elements; });
+    const auto slowest = std::max_element(
+        lanes.begin(), lanes.end(),
+        [](const LaneStats& a, const LaneStats& b) { return a.seconds < b.seconds; });
+    double seconds = 0;
+    for (const LaneStats& lane : lanes) seconds += lane.seconds;
+    *text +=
+        StrCat(Called(reader), ": ", lanes.size(), " lanes, which have planned ", least->elements,
+               " to ", most->elements, " elements; lane ", slowest - lanes.begin(), " took ",
+               ShortSeconds(slowest->seconds), " of ", ShortSeconds(seconds), " s\n");
+  }
+  for (const ChainStats& below : reader.below) AddLanes(below, text);
+}
+
 }  // namespace
 
 void ChainStats::Add(const ChainStats& before) {
@@ -35,6 +54,11 @@ void ChainStats::Add(const ChainStats& before) {
   bytes_read += before.bytes_read;
   load_seconds += before.load_seconds;
   wait_seconds += before.wait_seconds;
+  lanes.resize(std::max(lanes.size(), before.lanes.size()));
+  for (size_t i = 0; i < before.lanes.size(); ++i) {
+    lanes[i].elements += before.lanes[i].elements;
+    lanes[i].seconds += before.lanes[i].seconds;
+  }
   for (size_t i = 0; i < std::min(below.size(), before.below.size()); ++i) {
     below[i].Add(before.below[i]);
   }
@@ -69,7 +93,9 @@ std::string ToTable(const std::vector<ChainStats>& chains) {
   std::vector<Row> rows = {{"reader", "elements", "planned", "bytes read", "loading s", "waited s",
                             "in store", "memory"}};
   for (const ChainStats& chain : chains) AddRows(chain, 0, &rows);
-  return TextTable(rows);
+  std::string text = TextTable(rows);
+  for (const ChainStats& chain : chains) AddLanes(chain, &text);
+  return text;
 }
 
 std::string ShortBytes(uint64_t bytes) {

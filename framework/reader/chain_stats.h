@@ -9,6 +9,12 @@
 
 namespace millhopper {
 
+// What one lane of a reader (readers/lanes) has done.
+struct LaneStats {
+  uint64_t elements = 0;  // that it has planned
+  double seconds = 0;     // of the threads that have run it
+};
+
 // A reader and the readers below it. Counts are over its whole life, all passes and all consumers;
 // `in_store` and `memory_bytes` are of this moment.
 struct ChainStats {
@@ -29,6 +35,7 @@ struct ChainStats {
   uint64_t in_store = 0;  // elements that are fetched, loaded or in a window, but not planned yet
   uint64_t memory_bytes = 0;  // of its buffers
 
+  std::vector<LaneStats> lanes;  // of a reader that runs lanes, in their order
   std::vector<ChainStats> below;
 
   // Adds the counts of an earlier chain of the same readers that no longer exists.
@@ -45,7 +52,8 @@ struct ChainStats {
 };
 
 // A table with one line for each reader, indented by two spaces more than the reader that stands on
-// it. A reader that several others stand on is shown under each of them. Lines end in "\n".
+// it. A reader that several others stand on is shown under each of them. Below it one line for each
+// reader that runs lanes: how far they are, and which has taken the most time. Lines end in "\n".
 std::string ToTable(const std::vector<ChainStats>& chains);
 
 // "0", "1.5kB", "64MB".

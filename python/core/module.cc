@@ -64,6 +64,10 @@ py::dict ToDict(const ChainStats& reader) {
   fields["wait_seconds"] = reader.wait_seconds;
   fields["in_store"] = reader.in_store;
   fields["memory_bytes"] = reader.memory_bytes;
+  py::list lanes;
+  for (const LaneStats& lane : reader.lanes)
+    lanes.append(py::make_tuple(lane.elements, lane.seconds));
+  fields["lanes"] = lanes;
   py::list below;
   for (const ChainStats& one : reader.below) below.append(ToDict(one));
   fields["below"] = below;

@@ -239,8 +239,9 @@ struct alignas(128) LaneBatchReader::Lane {
   std::atomic<uint64_t> planned{0};  // rounds of which it has planned its stripe
   // taken_ when there was no memory for more ahead: no worker tries again before it has changed.
   std::atomic<uint64_t> refused_at{kNever};
-  uint64_t dropped = 0;  // rounds that it has forgotten
-  Rows rows;             // its place in a batch
+  std::atomic<int64_t> nanoseconds{0};  // of the threads that have run it
+  uint64_t dropped = 0;                 // rounds that it has forgotten
+  Rows rows;                            // its place in a batch
 };
 
 LaneBatchReader::LaneBatchReader(std::unique_ptr<LanesReader> stripes, int64_t batch_size,
@@ -404,7 +405,11 @@ LaneBatchReader::Ran LaneBatchReader::RunOne(uint64_t horizon) {
     if (!own) runners_[best].store(self, std::memory_order_relaxed);
     const uint64_t next = lane.next;
     const uint64_t planned = lane.planned;
+    const auto begin = std::chrono::steady_clock::now();
     const bool done = Step(best, &lane);
+    const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
+    lane.nanoseconds.store(lane.nanoseconds.load(std::memory_order_relaxed) + took.count(),
+                           std::memory_order_relaxed);
     lane.runs = false;
     // The consumer may wait for what the lane has loaded or planned, or for its end.
     const uint64_t wanted = taken_;
@@ -513,6 +518,16 @@ void LaneBatchReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) cons
     if (may_give_up || CancelScope::MayLeave()) continue;  // the batch may be loaded again
     for (LoDTensor& tensor : *round->mutable_tensors()) tensor.Clear();
   }
+}
+
+ChainStats LaneBatchReader::Stats() const {
+  ChainStats stats = BatchReader::Stats();
+  for (size_t v = 0; v < lanes_.size(); ++v) {
+    const double seconds = 1e-9 * static_cast<double>(lanes_[v]->nanoseconds.load());
+    stats.lanes.push_back({stripes_->lane(v).counters()->planned(), seconds});
+    stats.load_seconds += seconds;
+  }
+  return stats;
 }
 
 void LaneBatchReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {

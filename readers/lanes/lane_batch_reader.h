@@ -43,6 +43,7 @@ class LaneBatchReader final : public BatchReader {
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
+  ChainStats Stats() const override;
   void LockPlanning() override;
   void UnlockPlanning() override;
 

@@ -9,6 +9,19 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class LaneStats:
+    """Statistics of one lane.
+
+    Attributes:
+        elements: number of elements that it has announced: how far it is.
+        seconds: time of the threads that have run it.
+    """
+
+    elements: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class ReaderStats:
     """Statistics of a reader and those below it, since the first loop over the chain.
 
@@ -31,6 +44,8 @@ class ReaderStats:
         in_store: number of elements that are fetched, loaded or held in a window now, but not yet
             planned.
         memory_bytes: memory that the reader's buffers take now.
+        lanes: of a reader that runs lanes (``batch`` on ``open_files(..., lanes=16)``), what each
+            has done; empty for others.
         below: the reader that this one decorates; empty for a source.
     """
 
@@ -43,11 +58,13 @@ class ReaderStats:
     wait_seconds: float
     in_store: int
     memory_bytes: int
+    lanes: tuple[LaneStats, ...]
     below: tuple[ReaderStats, ...]
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> ReaderStats:
         """Makes the statistics from the fields that the core returns."""
         below = tuple(cls.of(reader) for reader in fields["below"])
-        values: dict[str, Any] = {**fields, "below": below}
+        lanes = tuple(LaneStats(*lane) for lane in fields["lanes"])
+        values: dict[str, Any] = {**fields, "lanes": lanes, "below": below}
         return cls(**values)

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 
 namespace millhopper {
 namespace {
@@ -65,6 +66,18 @@ TEST(ToTable, HasALineForEachReader) {
             "reader                                0        0           0          0         0     "
             "    0  "
             "     0\n");
+}
+
+TEST(ToTable, TellsHowFarLanesAreAndWhichIsSlow) {
+  ChainStats batches = Batches();
+  batches.lanes = {{512, 0.25}, {520, 1.5}, {500, 0.25}};
+  const std::string table = ToTable({batches});
+  EXPECT_EQ(
+      table.substr(ToTable({Batches()}).size()),
+      "batches (create_batch_reader): 3 lanes, which have planned 500 to 520 elements; lane 1 "
+      "took 1.50 of 2.00 s\n");
+  batches.Add(batches);
+  EXPECT_EQ(batches.lanes[2].elements, 1000u);
 }
 
 TEST(ChainStats, AddsWhatWasCountedBefore) {

@@ -122,3 +122,14 @@ def test_lanes_stand_on_a_source(files: str) -> None:
         epoch(shuffled.lanes(3))
     with pytest.raises(millhopper.Error, match="has lanes already"):
         epoch(source(files).lanes(3))
+
+
+def test_statistics_show_lanes(files: str) -> None:
+    reader = source(files, 8).shuffle(64).batch(24)
+    epoch(reader)
+    stats = reader.stats()
+    assert sum(lane.elements for lane in stats.lanes) == RECORDS
+    assert all(lane.seconds > 0 for lane in stats.lanes)
+    assert stats.load_seconds >= sum(lane.seconds for lane in stats.lanes)
+    assert "8 lanes, which have planned 3" in str(reader)
+    assert reader.stats().below[0].lanes == ()

@@ -49,6 +49,9 @@ nlohmann::json ToJson(const ChainStats& reader) {
                          {"in_store", reader.in_store},
                          {"memory_bytes", reader.memory_bytes},
                          {"below", nlohmann::json::array()}};
+  for (const LaneStats& lane : reader.lanes) {
+    json["lanes"].push_back({{"elements", lane.elements}, {"seconds", lane.seconds}});
+  }
   for (const ChainStats& below : reader.below) json["below"].push_back(ToJson(below));
   return json;
 }
