@@ -89,9 +89,9 @@ class Reader(
     def num_lanes(self) -> int:
         """Into how many lanes the data is dealt here, those of all ranks; 1 if it is one stream.
 
-        ``open_files(..., lanes=16)`` and ``lanes(16)`` deal them. Steps that need nothing but their own lane keep
-        them (shuffle, map, filter, unbatch, pack, bucket, window, dedupe, shard); others make one
-        stream of them.
+        ``open_files(..., lanes=16)`` and ``lanes(16)`` deal them. Steps that need nothing but their
+        own lane keep them (shuffle, map, filter, unbatch, pack, bucket, window, dedupe, shard);
+        others make one stream of them.
         """
         return self._core.lanes()
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -130,20 +132,19 @@ def _gathered(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if ranks is None or ranks.size == 1:
         return [state]
     if ranks.source == "torch.distributed":
-        from torch import distributed
-
+        torch: Any = sys.modules["torch"]
         states: list[Any] = [None] * ranks.size
-        distributed.all_gather_object(states, dict(state))
+        torch.distributed.all_gather_object(states, dict(state))
         return states
     if ranks.source == "jax.distributed":
-        from jax.experimental import multihost_utils
-
+        gather: Any = import_module("jax.experimental.multihost_utils").process_allgather
         text = np.frombuffer(to_json(state), np.uint8)
-        sizes = np.ravel(multihost_utils.process_allgather(np.int64([len(text)])))
+        sizes = np.ravel(gather(np.array([len(text)])))
         padded = np.zeros(int(max(sizes)), np.uint8)
         padded[: len(text)] = text
-        rows = np.asarray(multihost_utils.process_allgather(padded)).reshape(len(sizes), -1)
-        return [from_json(bytes(row[:size])) for row, size in zip_strict(rows, sizes)]  # type: ignore[misc]
+        rows = np.asarray(gather(padded)).reshape(len(sizes), -1)
+        gathered: list[Any] = [from_json(bytes(r[:size])) for r, size in zip_strict(rows, sizes)]
+        return gathered
     raise Error(
         f"this is {ranks}, and nothing gathers the states of all ranks: initialise "
         "torch.distributed, or give merge_states a list of them"

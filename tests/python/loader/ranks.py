@@ -121,7 +121,7 @@ def with_lightning(ranks: int) -> dict[str, Any]:
 
 
 def part(folder: Path) -> dict[str, Any]:
-    """Seven steps of a reader with lanes; the state is in ``FOLDER/state.json`` before and after."""
+    """Seven steps of a reader with lanes, from and to the state in ``FOLDER/state.json``."""
     torch.distributed.init_process_group("gloo")
     reader = millhopper.Reader.open_files(str(folder / "numbers-*.recordio"), lanes=12)
     loader = millhopper.DataLoader(

@@ -92,9 +92,7 @@ def test_another_number_of_ranks_goes_on_under_torchrun(tmp_path: Path) -> None:
                 writer.append_tensor(millhopper.LoDTensor.from_array(np.int64([[number]])))
                 writer.complete_append_tensor()
     reader = millhopper.Reader.open_files(str(tmp_path / "numbers-*.recordio"), lanes=12)
-    whole = [
-        sorted(batch["x"].ravel().tolist()) for batch in reader.shuffle(96, seed=5).batch(48)
-    ]
+    whole = [sorted(batch["x"].ravel().tolist()) for batch in reader.shuffle(96, seed=5).batch(48)]
     steps: list[list[int]] = []
     for ranks in (2, 3, 1, 4):
         seen = run_ranks(tmp_path, "part", ranks, *torchrun(ranks))

@@ -99,9 +99,7 @@ def test_sources_without_files_have_lanes(files: str) -> None:
     shuffled = millhopper.Reader.from_arrays(
         {"x": np.arange(1000).reshape(-1, 1)}, shuffle=True, seed=7
     )
-    one_file = millhopper.Reader.create(
-        "create_range_reader", count=1000, names=["x"]
-    )
+    one_file = millhopper.Reader.create("create_range_reader", count=1000, names=["x"])
     orders = []
     for threads in (0, 1, 2, 7):
         millhopper.set_threads(threads)

@@ -102,7 +102,7 @@ def test_only_all_ranks_at_one_step_make_a_state(files: str) -> None:
         millhopper.merge_states([1, 2])  # type: ignore[list-item]
     reader = of_rank(files, 0, 3)
     reader.load_state_dict(first[0])
-    with pytest.raises(millhopper.Error, match="saved by rank 0 of 2, this is rank 0 of 3.*merge_s"):
+    with pytest.raises(millhopper.Error, match="saved by rank 0 of 2, this is rank 0 of 3"):
         next(iter(reader))
 
 
