@@ -76,8 +76,8 @@ class RunCheckpoints final : public RunWatcher {
   // Waits for the thread that writes.
   ~RunCheckpoints() override;
 
-  // Whether the folder of the run has checkpoints of this rank, or of another number of ranks: other
-  // ranks of this run may have begun already.
+  // Whether the folder of the run has checkpoints of this rank, or of another number of ranks:
+  // other ranks of this run may have begun already.
   bool HasAny() const;
   // Removes this rank's, and the first rank those of other numbers of ranks. Throws kIo if one of
   // them cannot be removed.
