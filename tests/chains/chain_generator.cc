@@ -2,6 +2,7 @@
 #include "tests/chains/chain_generator.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -59,6 +60,12 @@ struct Shards {
   Strings fields = {};    // of a format that has some
 };
 
+// Readers that lanes run, each its own.
+constexpr const char* kLaneWise[] = {"create_shuffle_reader", "create_custom_reader",
+                                     "create_filter_reader",  "create_unbatch_reader",
+                                     "create_pack_reader",    "create_bucket_reader",
+                                     "create_window_reader",  "create_dedupe_reader"};
+
 // A slot as a format with fields has it.
 Slot SlotOfField(const ListedField& field) {
   const SlotValue value = field.value(1);
@@ -82,6 +89,7 @@ class ChainWriter {
     free_order_ = dice_.OneIn(12) && !wishes_.ordered && !wishes_.counted;
     shared_ = (dice_.OneIn(12) || wishes_.shared) && !wishes_.ordered;
     DrawSource();
+    if (may_have_lanes_ && dice_.OneIn(4)) DrawLanes();
     const auto below = shared_ ? static_cast<size_t>(dice_.Between(0, depth)) : sizes_.size();
     for (size_t i = 0; i < below; ++i) Decorate(sizes_[i]);
     const Top split = top_;
@@ -105,6 +113,7 @@ class ChainWriter {
     bool batched = false;
     bool uneven = false;  // one slot has more rows than another
     int multi_passes = 0;
+    int64_t lanes = 0;  // that the next reader may be made for; 0: it is one stream
   };
 
   // Whether the order of the elements that the next reader reads is defined.
@@ -138,6 +147,7 @@ class ChainWriter {
   }
 
   void Add(const std::string& type, const SlotTexts& inputs, const AttributeTexts& attributes) {
+    if (std::count(std::begin(kLaneWise), std::end(kLaneWise), type) == 0) top_.lanes = 0;
     top_.name = StrCat("r", readers_++);
     parts_.push_back(ReaderText(top_.name));
     parts_.push_back(OpText(type, inputs, {{"Out", {top_.name}}}, attributes));
@@ -145,13 +155,23 @@ class ChainWriter {
 
   // ---- Sources. ----
 
+  // Lanes of the records of the source.
+  void DrawLanes() {
+    const int64_t lanes = dice_.Between(1, 5);
+    Add("create_lanes_reader", {{"lanes", Int(lanes)}, {"stripe", Int(dice_.Between(0, 3))}});
+    top_.lanes = lanes;
+  }
+
   void DrawSource() {
+    may_have_lanes_ = ordered() && !shared_;
     if (free_order_) {
       DrawOpenFiles();
     } else if (!wishes_.counted && dice_.OneIn(5)) {
       DrawCombined();
+      may_have_lanes_ = false;
     } else {
       DrawOneSource();
+      may_have_lanes_ = may_have_lanes_ && top_.lanes == 0;
     }
   }
 
@@ -380,6 +400,7 @@ class ChainWriter {
     const bool packed = files.names[0].rfind(".gz") != std::string::npos ||
                         (!files.fields.empty() && FieldFormatOf(files.format).is_stream);
     const bool indexed = files.format == "idx" || files.format == "fixed";
+    int64_t lanes = 0;
     if (!packed && !free_order_ && dice_.OneIn(indexed ? 2 : 4)) {
       attributes.emplace_back(indexed && dice_.OneIn(2) ? "shuffle_records" : "shuffle_chunks",
                               Bool(true));
@@ -390,8 +411,15 @@ class ChainWriter {
         attributes.emplace_back("shuffle_files", Bool(true));
         AddOrder(&attributes);
       }
+      // Lanes of its chunks, of which packed files and labels have one.
+      if (may_have_lanes_ && !packed && files.companions.empty() && dice_.OneIn(4)) {
+        lanes = dice_.Between(2, 5);
+        attributes.emplace_back("lanes", Int(lanes));
+        attributes.emplace_back("stripe", Int(dice_.Between(0, 3)));
+      }
     }
     AddFiles("open_files", files, std::move(attributes));
+    top_.lanes = lanes;
   }
 
   void AddFiles(const std::string& type, const Shards& shards, AttributeTexts attributes) {
@@ -457,7 +485,7 @@ class ChainWriter {
   }
 
   void DrawShuffle(int64_t size) {
-    AttributeTexts attributes = {{"buffer_size", Int(size)}};
+    AttributeTexts attributes = {{"buffer_size", Int(std::max(size, top_.lanes))}};
     AddOrder(&attributes);
     Add("create_shuffle_reader", attributes);
   }
@@ -473,7 +501,9 @@ class ChainWriter {
         {{"count", Int(DrawCount(8))}});
   }
 
+  // Lanes would be divided, not records.
   void DrawShard() {
+    if (top_.lanes > 0) Add("create_double_buffer_reader", {});
     const int64_t shards = dice_.Between(1, 4);
     Add("create_shard_reader", {{"num_shards", Int(shards)},
                                 {"index", Int(dice_.Between(0, shards - 1))},
@@ -618,10 +648,8 @@ class ChainWriter {
         slot.dims[0] = slot.lod_level == 0 ? 1 : -1;
       }
     }
-    top_.batched = top_.uneven = false;
-    for (const Slot& slot : top_.slots) {
-      if (slot.dims[0] != top_.slots[0].dims[0]) top_.uneven = true;
-    }
+    top_.batched = false;
+    top_.uneven = AreUneven(top_.slots);
     Add("create_unbatch_reader", {{"mode", Text(stack ? "stack" : "concat")}});
   }
 
@@ -699,8 +727,9 @@ class ChainWriter {
   std::vector<int64_t> sizes_;
   bool free_order_ = false;
   bool shared_ = false;
-  bool by_plugin_ = false;  // whether a plugin reads files of it
-  bool above_ = false;      // whether the next readers are above a shared one
+  bool may_have_lanes_ = false;  // the source, which one reader must read in a defined order
+  bool by_plugin_ = false;       // whether a plugin reads files of it
+  bool above_ = false;           // whether the next readers are above a shared one
   Top top_;
   int readers_ = 0;
   std::vector<std::string> parts_, blocks_;

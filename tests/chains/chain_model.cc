@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -118,30 +120,67 @@ ExpectedStream RandomData(const proto::OpDesc& op, uint64_t pass) {
   return stream;
 }
 
-// Takes a record of each of the first `cycle` unfinished files in turn. Where a file has ended, the
-// next file of the list takes its turn.
-ExpectedStream Interleaved(const std::vector<ExpectedStream>& files, size_t cycle) {
+// Takes a part of each of the first `cycle` unfinished files in turn. Where a file has ended, the
+// next file of the list takes its turn. Returns for each part its file and its number there; the
+// last part of a file that has an error is beyond its end.
+using PartNumber = std::pair<size_t, size_t>;
+std::vector<PartNumber> Interleaved(const std::vector<size_t>& parts, size_t cycle) {
+  constexpr size_t kNone = SIZE_MAX;
   struct Place {
-    const ExpectedStream* file = nullptr;
+    size_t file = kNone;
     size_t next = 0;
   };
-  std::vector<Place> places(std::min(cycle, files.size()));
-  ExpectedStream stream;
+  std::vector<Place> places(std::min(cycle, parts.size()));
+  std::vector<PartNumber> order;
   size_t next_file = 0;
   for (size_t turn = 0; !places.empty();) {
     Place& place = places[turn];
-    if (place.file != nullptr && place.next < place.file->elements.size()) {
-      stream.elements.push_back(place.file->elements[place.next++]);
+    if (place.file != kNone && place.next < parts[place.file]) {
+      order.emplace_back(place.file, place.next++);
       ++turn;
-    } else if (place.file != nullptr && !place.file->error.empty()) {
-      stream.error = place.file->error;
-      return stream;
-    } else if (next_file < files.size()) {
-      place = {&files[next_file++], 0};
+    } else if (next_file < parts.size()) {
+      place = {next_file++, 0};
     } else {
       places.erase(places.begin() + static_cast<std::ptrdiff_t>(turn));
     }
     if (turn >= places.size()) turn = 0;
+  }
+  return order;
+}
+
+ExpectedStream Interleaved(const std::vector<ExpectedStream>& files, size_t cycle) {
+  std::vector<size_t> parts;
+  for (const ExpectedStream& file : files) {
+    parts.push_back(file.elements.size() + (file.error.empty() ? 0 : 1));
+  }
+  ExpectedStream stream;
+  for (const auto& [file, part] : Interleaved(parts, cycle)) {
+    if (part == files[file].elements.size()) {
+      stream.error = files[file].error;
+      return stream;
+    }
+    stream.elements.push_back(files[file].elements[part]);
+  }
+  return stream;
+}
+
+// A stripe of each lane in turn. A lane that has ended is passed over.
+ExpectedStream Merged(const std::vector<ExpectedStream>& lanes, size_t stripe) {
+  ExpectedStream stream;
+  std::vector<size_t> next(lanes.size());
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t v = 0; v < lanes.size(); ++v) {
+      const std::vector<ExpectedElement>& own = lanes[v].elements;
+      const size_t end = std::min(own.size(), next[v] + stripe);
+      const bool ends = end - next[v] < stripe;
+      for (; next[v] < end; ++next[v]) stream.elements.push_back(own[next[v]]);
+      if (ends && !lanes[v].error.empty()) {
+        stream.error = lanes[v].error;
+        return stream;
+      }
+      more = more || !ends;
+    }
   }
   return stream;
 }
@@ -195,9 +234,12 @@ ExpectedStream Part(const proto::OpDesc& op, const ExpectedStream& in) {
   return out;
 }
 
-ExpectedStream ShuffledWindow(const proto::OpDesc& op, const ExpectedStream& in, uint64_t pass) {
-  const Order order = OrderOf(op, pass);
-  const auto size = static_cast<size_t>(Number(op, "buffer_size"));
+// A lane has its share of the window, and draws of its own.
+ExpectedStream ShuffledWindow(const proto::OpDesc& op, const ExpectedStream& in, uint64_t pass,
+                              size_t lane, size_t lanes) {
+  Order order = OrderOf(op, pass);
+  if (lanes > 1) order.key = order.key.OfPart(lane);
+  const auto size = (static_cast<size_t>(Number(op, "buffer_size")) + lane) / lanes;
   ExpectedStream out;
   out.error = in.error;
   auto next = in.elements.begin();
@@ -395,13 +437,13 @@ Strings ChainModel::Files() const {
   return files;
 }
 
-ExpectedStream ChainModel::Files(const proto::OpDesc& op, uint64_t pass) const {
+std::vector<std::vector<ExpectedStream>> ChainModel::PartsOfFiles(const proto::OpDesc& op,
+                                                                  bool by_chunks) const {
   const bool one = op.type() != "open_files";
   const Strings names = Texts(op, one ? "filename" : "file_names");
   const Strings labels = Texts(op, one ? "label_filename" : "label_file_names");
   const Strings fields = Texts(op, "fields");
-  const bool by_chunks = Flag(op, "shuffle_chunks");
-  std::vector<ExpectedStream> files;  // or chunks
+  std::vector<std::vector<ExpectedStream>> files;
   for (size_t f = 0; f < names.size(); ++f) {
     std::vector<ExpectedStream> parts = {ContentOf(names[f], fields)};
     if (by_chunks) parts = ChunksOf(names[f], fields);
@@ -411,9 +453,36 @@ ExpectedStream ChainModel::Files(const proto::OpDesc& op, uint64_t pass) const {
         parts[0].elements[i].value.push_back(second.elements[i].value[0]);
       }
     }
+    files.push_back(std::move(parts));
+  }
+  return files;
+}
+
+std::vector<ExpectedStream> ChainModel::ChunksInTurn(const proto::OpDesc& op, uint64_t pass) const {
+  const std::vector<std::vector<ExpectedStream>> files = PartsOfFiles(op, true);
+  const auto passes = static_cast<uint64_t>(Number(op, "pass_num", 1));
+  std::vector<ExpectedStream> chunks;
+  for (uint64_t k = 0; k < passes; ++k) {
+    const bool shuffle = Flag(op, "shuffle_files");
+    const auto ordered = shuffle ? Shuffled(files, OrderOf(op, pass * passes + k)) : files;
+    std::vector<size_t> parts;
+    parts.reserve(ordered.size());
+    for (const auto& file : ordered) parts.push_back(file.size());
+    const auto cycle = static_cast<size_t>(Number(op, "cycle_length", 16));
+    for (const auto& [file, part] : Interleaved(parts, cycle)) {
+      chunks.push_back(ordered[file][part]);
+    }
+  }
+  return chunks;
+}
+
+ExpectedStream ChainModel::Files(const proto::OpDesc& op, uint64_t pass) const {
+  const bool by_chunks = Flag(op, "shuffle_chunks");
+  std::vector<ExpectedStream> files;  // or chunks
+  for (const std::vector<ExpectedStream>& parts : PartsOfFiles(op, by_chunks)) {
     files.insert(files.end(), parts.begin(), parts.end());
   }
-  if (one) return files[0];
+  if (op.type() != "open_files") return files[0];
   ExpectedStream stream;
   if (by_chunks) {
     for (const ExpectedStream& chunk : Shuffled(files, OrderOf(op, pass))) {
@@ -486,8 +555,46 @@ ExpectedStream ChainModel::Filtered(const proto::OpDesc& op, const ExpectedStrea
   return out;
 }
 
+std::optional<ChainModel::Lanes> ChainModel::LanesOf(const std::string& reader,
+                                                     uint64_t pass) const {
+  const proto::OpDesc& op = Creator(reader);
+  const auto number = static_cast<size_t>(Number(op, "lanes", 1));
+  Lanes dealt = {std::vector<ExpectedStream>(number), static_cast<size_t>(Number(op, "stripe"))};
+  if (op.type() == "create_lanes_reader") {
+    const ExpectedStream in = Pass(In(op), pass);
+    for (size_t i = 0; i < in.elements.size(); ++i) {
+      dealt.lanes[i % number].elements.push_back(in.elements[i]);
+    }
+    dealt.lanes[in.elements.size() % number].error = in.error;
+    return dealt;
+  }
+  if (op.type() == "open_files") {
+    if (number == 1) return std::nullopt;
+    const std::vector<ExpectedStream> chunks = ChunksInTurn(op, pass);
+    for (size_t c = 0; c < chunks.size(); ++c) {
+      ExpectedStream& lane = dealt.lanes[c % number];
+      if (lane.error.empty()) Append(chunks[c], &lane);
+    }
+    return dealt;
+  }
+  static const std::set<std::string> kLaneWise = {"create_shuffle_reader", "create_custom_reader",
+                                                  "create_filter_reader",  "create_unbatch_reader",
+                                                  "create_pack_reader",    "create_bucket_reader",
+                                                  "create_window_reader",  "create_dedupe_reader"};
+  if (kLaneWise.count(op.type()) == 0) return std::nullopt;
+  std::optional<Lanes> lanes = LanesOf(In(op), pass);
+  if (!lanes) return std::nullopt;
+  for (size_t v = 0; v < lanes->lanes.size(); ++v) {
+    lanes->lanes[v] = Decorated(op, std::move(lanes->lanes[v]), pass, v, lanes->lanes.size());
+  }
+  return lanes;
+}
+
 ExpectedStream ChainModel::Pass(const std::string& reader, uint64_t pass) const {
   const proto::OpDesc& op = Creator(reader);
+  if (const std::optional<Lanes> lanes = LanesOf(reader, pass)) {
+    return Merged(lanes->lanes, std::max<size_t>(1, lanes->stripe));
+  }
   if (op.type() == "create_number_source") return Numbers(op);
   if (op.type() == "create_random_data_generator") return RandomData(op, pass);
   if (In(op).empty()) return Files(op, pass);
@@ -501,9 +608,23 @@ ExpectedStream ChainModel::Pass(const std::string& reader, uint64_t pass) const 
   }
   if (op.inputs(0).parameter() == "UnderlyingReaders") return Combined(op, pass);
   if (op.type() == "create_cache_reader") return LookedAt(Pass(In(op), 0));
-  ExpectedStream in = Pass(In(op), pass);
+  if (op.type() == "create_batch_reader") {
+    // A batch takes a stripe of each lane, if that comes out even.
+    if (const std::optional<Lanes> lanes = LanesOf(In(op), pass)) {
+      const auto size = static_cast<size_t>(Number(op, "batch_size"));
+      const size_t all = lanes->lanes.size();
+      size_t stripe = lanes->stripe;
+      if (stripe == 0) stripe = size % all == 0 ? size / all : 1;
+      return Batched(op, Merged(lanes->lanes, stripe));
+    }
+  }
+  return Decorated(op, Pass(In(op), pass), pass);
+}
+
+ExpectedStream ChainModel::Decorated(const proto::OpDesc& op, ExpectedStream in, uint64_t pass,
+                                     size_t lane, size_t lanes) const {
   if (op.type() == "create_batch_reader") return Batched(op, in);
-  if (op.type() == "create_shuffle_reader") return ShuffledWindow(op, in, pass);
+  if (op.type() == "create_shuffle_reader") return ShuffledWindow(op, in, pass, lane, lanes);
   if (op.type() == "create_custom_reader") return Map(op, std::move(in));
   if (op.type() == "create_shard_reader") return Part(op, in);
   if (op.type() == "create_filter_reader") return Filtered(op, in);

@@ -4,7 +4,9 @@
 #ifndef MILLHOPPER_TESTS_CHAINS_CHAIN_MODEL_H_
 #define MILLHOPPER_TESTS_CHAINS_CHAIN_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +34,23 @@ class ChainModel {
   std::vector<std::string> Files() const;
 
  private:
+  struct Lanes {
+    std::vector<ExpectedStream> lanes;
+    size_t stripe;
+  };
+
+  // What each lane of a reader yields, if it has lanes.
+  std::optional<Lanes> LanesOf(const std::string& reader, uint64_t pass) const;
+  // What a decorated reader makes of what the reader below yields, in lane number `lane` of them.
+  ExpectedStream Decorated(const proto::OpDesc& op, ExpectedStream in, uint64_t pass,
+                           size_t lane = 0, size_t lanes = 1) const;
   const proto::OpDesc& Creator(const std::string& reader) const;
   ExpectedStream Files(const proto::OpDesc& op, uint64_t pass) const;
+  // The content of each file of an operator, in chunks or whole.
+  std::vector<std::vector<ExpectedStream>> PartsOfFiles(const proto::OpDesc& op,
+                                                        bool by_chunks) const;
+  // The chunks of all files in the order in which lanes get them.
+  std::vector<ExpectedStream> ChunksInTurn(const proto::OpDesc& op, uint64_t pass) const;
   ExpectedStream Map(const proto::OpDesc& op, ExpectedStream in) const;
   ExpectedStream Combined(const proto::OpDesc& op, uint64_t pass) const;
   ExpectedStream Filtered(const proto::OpDesc& op, const ExpectedStream& in) const;

@@ -95,6 +95,8 @@ def merge_states(states: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> dic
         Error: one of them is no state, they are of different kinds or loops, or not those of all
             ranks after the same step; or one stands in another pass, since ranks may have a
             different number of batches.
+
+    Source: Millhopper's own; MosaicML's StreamingDataset goes on on other numbers of ranks, too.
     """
     if isinstance(states, Mapping):
         states = _gathered(states)
