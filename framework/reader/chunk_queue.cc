@@ -46,17 +46,17 @@ void LeaveOut(Chunk* chunk) {
 class TicketMaker {
  public:
   // Of those from record `next` of the chunk on, which are numbered sample, sample + step, ...
-  TicketMaker(const QueuedFile& file, Chunk* chunk, size_t next, uint64_t sample, size_t step)
+  TicketMaker(uint32_t file, uint64_t pass, Chunk* chunk, size_t next, uint64_t sample, size_t step)
       : pieces_(&chunk->pieces[next]),
         // Null if they may change, as those of a mapped file may, or if there are none.
         bytes_(chunk->holder || chunk->mapped() ? nullptr : chunk->bytes->data()),
         has_holder_(chunk->holder),
         begin_(chunk->IndexInBytes()),
         step_(step) {
-    first_.id.pass = file.pass;
+    first_.id.pass = pass;
     first_.id.sample = sample;
     first_.id.chunk = chunk->offset;
-    first_.id.file = file.index;
+    first_.id.file = file;
     first_.id.record = static_cast<uint32_t>(next);
     first_.owner = chunk;
   }
@@ -125,12 +125,13 @@ ChunkQueue::State ChunkQueue::Poll() {
 
 void ChunkQueue::Take(size_t n, uint64_t sample, TicketRun* run) {
   KeepIn(run);
-  AppendEach(n, TicketMaker(file_, current_.get(), next_, sample, 1), &run->tickets);
+  AppendEach(n, TicketMaker(file_.index, file_.pass, current_.get(), next_, sample, 1),
+             &run->tickets);
   next_ += n;
 }
 
 void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets) {
-  const TicketMaker make(file_, current_.get(), next_, sample, step);
+  const TicketMaker make(file_.index, file_.pass, current_.get(), next_, sample, step);
   for (size_t i = 0; i < n; ++i) tickets[i * stride] = make(i);
   next_ += n;
 }
@@ -390,7 +391,7 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
 }
 
 DealtChunk::DealtChunk(Ref<ChunkQueue> queue, Ref<Chunk> chunk, uint32_t file, uint64_t number)
-    : queue_(std::move(queue)), chunk_(std::move(chunk)) {
+    : queue_(std::move(queue)), chunk_(std::move(chunk)), pass_(queue_->file_.pass) {
   place_.file = file;
   place_.begun = true;
   place_.chunk = chunk_->offset;
@@ -398,18 +399,19 @@ DealtChunk::DealtChunk(Ref<ChunkQueue> queue, Ref<Chunk> chunk, uint32_t file, u
 }
 
 void DealtChunk::Fetch(const Ref<MemoryAccount>& account) {
-  if (fetched_) return;
+  if (!queue_) return;
   const auto need = MemoryScope::IsAhead() ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow;
   if (!queue_->Fetch(chunk_, account, need)) {
     CheckWait();
     MemoryScope::ThrowRefused();
   }
-  fetched_ = true;
+  // The file can be closed when nothing else of it is read.
+  const Ref<ChunkQueue> queue = std::exchange(queue_, Ref<ChunkQueue>());
   if (chunk_->pieces.size() >= place_.records || chunk_->error_ != nullptr) return;
   throw Error(ErrorCode::kDataLoss, StrCat("the position is after record ", place_.records,
                                            " of the chunk at byte ", chunk_->offset, ", which has ",
                                            chunk_->pieces.size(), "; the file has changed since"))
-      .InFile(queue_->file_.path, static_cast<int64_t>(chunk_->offset));
+      .InFile(queue->file_.path, static_cast<int64_t>(chunk_->offset));
 }
 
 size_t DealtChunk::available() const {
@@ -422,7 +424,7 @@ size_t DealtChunk::available() const {
 void DealtChunk::Take(size_t n, uint64_t sample, size_t step, TicketRun* run) {
   if (place_.records == 0 && MemoryLimit::is_set() && !MemoryScope::IsAhead()) chunk_->SetNeeded();
   run->Keep(chunk_.get());
-  AppendEach(n, TicketMaker(queue_->file_, chunk_.get(), place_.records, sample, step),
+  AppendEach(n, TicketMaker(place_.file, pass_, chunk_.get(), place_.records, sample, step),
              &run->tickets);
   place_.records += n;
 }

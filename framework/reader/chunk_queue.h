@@ -83,6 +83,7 @@ class ChunkQueue final : public RefCounted {
   // chunk; nothing at the end of the file. Throws what Claim throws, and the file's error in its
   // place.
   std::optional<DealtChunk> Deal(MemoryScope::Need need) EXCLUDES(mutex_);
+  uint32_t file() const { return file_.index; }
   // Drops the chunk that Take reads, with the records that are left.
   void LeaveChunk() { current_ = Ref<Chunk>(); }
   // As Take, but of any one record of that chunk, of any pass. Throws the chunk's error, or
@@ -160,6 +161,8 @@ class DealtChunk {
   // Fetches the chunk, if that is not done yet. Throws a refusal of memory, and kCancelled if the
   // thread has left its work; then the call can be repeated.
   void Fetch(const Ref<MemoryAccount>& account);
+  // Whether it was called; until then the file is open.
+  bool is_fetched() const { return !queue_; }
   // How many records are left. After Fetch. Throws the chunk's error once there is none.
   size_t available() const;
   // Adds the tickets of the next n of them, with the names sample, sample + step, ...; the run
@@ -171,10 +174,10 @@ class DealtChunk {
   void Seek(const FilePlace& place) { place_ = place; }
 
  private:
-  Ref<ChunkQueue> queue_;
+  Ref<ChunkQueue> queue_;  // until the chunk is fetched
   Ref<Chunk> chunk_;
+  uint64_t pass_;
   FilePlace place_;
-  bool fetched_ = false;
 };
 
 }  // namespace millhopper

@@ -58,13 +58,13 @@ class RecordDealer final : public ReaderBase {
     return taken;
   }
   // Of how many records, those of all lanes, the lane was dealt its own.
-  uint64_t Had(size_t lane) const EXCLUDES(mutex_) {
-    const MutexLock lock(&mutex_);
+  uint64_t Had(size_t lane) const {
+    mutex_.AssertHeld();  // by LockPlanning
     return std::max(dealt_, lanes_[lane].had);
   }
   // The names of what waits for a lane.
-  ElementNames Waiting(size_t lane) const EXCLUDES(mutex_) {
-    const MutexLock lock(&mutex_);
+  ElementNames Waiting(size_t lane) const {
+    mutex_.AssertHeld();  // by LockPlanning
     const Lane& own = lanes_[lane];
     ElementNames names;
     const size_t waiting = own.waiting->tickets.size() - own.next;
@@ -83,6 +83,9 @@ class RecordDealer final : public ReaderBase {
   const std::vector<SlotSpec>& row_slots() const override { return source_->row_slots(); }
   std::vector<SlotSpec> FoundSlots() const override { return source_->FoundSlots(); }
   std::vector<ReaderBase*> Below() const override { return {source_.get()}; }
+  // Readers below have locks of their own, which are taken after this one in Take, too.
+  void LockPlanning() override ACQUIRE(mutex_) { mutex_.Lock(); }
+  void UnlockPlanning() override RELEASE(mutex_) { mutex_.Unlock(); }
   // The rank that has dealt least knows all records that some lane has not had.
   void JoinRanks(std::vector<SavedRank>* ranks, Position* own) const override {
     std::vector<ReaderState> least;
@@ -121,7 +124,7 @@ class RecordDealer final : public ReaderBase {
     source_->Restart(pass);
   }
   void SaveState(ReaderState* state) const override {
-    const MutexLock lock(&mutex_);
+    mutex_.AssertHeld();  // by LockPlanning
     state->Set("dealt", dealt_);
     const size_t left = planned_->tickets.size() - next_;
     if (left == 0) return;

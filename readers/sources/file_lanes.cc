@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
-#include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +34,7 @@ class ChunkDealer final : public ReaderBase {
   void Leave(size_t lane) EXCLUDES(mutex_) {
     const MutexLock lock(&mutex_);
     lanes_[lane].left = true;
+    for (const DealtChunk& chunk : lanes_[lane].chunks) NoteFetched(chunk);
     lanes_[lane].chunks.clear();
   }
 
@@ -50,6 +51,7 @@ class ChunkDealer final : public ReaderBase {
     }
     DealtChunk chunk = std::move(own.front());
     own.pop_front();
+    NoteFetched(chunk);
     return chunk;
   }
   // Of how many chunks, those of all lanes, the lane has had its own.
@@ -69,9 +71,7 @@ class ChunkDealer final : public ReaderBase {
   // Deals the chunk at this place to the lane again.
   void DealAgain(const FilePlace& place, uint64_t pass, size_t lane) EXCLUDES(mutex_) {
     const MutexLock lock(&mutex_);
-    for (DealtChunk& chunk : files_->DealAgain(place, pass)) {
-      lanes_[lane].chunks.push_back(std::move(chunk));
-    }
+    for (DealtChunk& chunk : files_->DealAgain(place, pass)) Add(std::move(chunk), lane);
   }
   // The lane has had its chunks among the first so many of all lanes. They are dealt once more for
   // other lanes, if these come from ranks that were not as far.
@@ -118,6 +118,7 @@ class ChunkDealer final : public ReaderBase {
       lane.chunks.clear();
       lane.had = 0;
     }
+    unfetched_.clear();
     parts_.clear();
     end_ = false;
     error_ = nullptr;
@@ -143,12 +144,16 @@ class ChunkDealer final : public ReaderBase {
       }
       parts_.push_back(std::move(*chunk));
       if (parts_.back().is_part()) return;
-      Lane& lane = lanes_[turn];
+      const Lane& lane = lanes_[turn];
       if (!lane.left && dealt_ >= lane.had) {
-        std::move(parts_.begin(), parts_.end(), std::back_inserter(lane.chunks));
+        for (DealtChunk& part : parts_) Add(std::move(part), turn);
       }
       parts_.clear();
       ++dealt_;
+      const bool any_ended = std::any_of(
+          unfetched_.begin(), unfetched_.end(),
+          [this](const auto& chunks_of_file) { return !files_->Deals(chunks_of_file.first); });
+      if (any_ended) FetchOfEndedFiles();
     } catch (...) {
       if (MayBeRepeated()) throw;
       error_ = std::current_exception();
@@ -159,12 +164,43 @@ class ChunkDealer final : public ReaderBase {
     }
   }
 
+  void Add(DealtChunk chunk, size_t lane) REQUIRES(mutex_) {
+    ++unfetched_[chunk.place().file];
+    lanes_[lane].chunks.push_back(std::move(chunk));
+  }
+  // The chunk does not keep its file open any more, or not for long.
+  void NoteFetched(const DealtChunk& chunk) REQUIRES(mutex_) {
+    if (chunk.is_fetched()) return;
+    const auto found = unfetched_.find(chunk.place().file);
+    if (--found->second == 0) unfetched_.erase(found);
+  }
+  // Chunks wait for their lanes without being fetched, and keep their files open. When no more of a
+  // file is dealt, this fetches what waits, so that no more files are open than are read in turn.
+  void FetchOfEndedFiles() REQUIRES(mutex_) {
+    for (Lane& lane : lanes_) {
+      for (DealtChunk& chunk : lane.chunks) {
+        const FilePlace& place = chunk.place();
+        // One of a position, of which records were taken, may be no more what it was; its lane
+        // finds that.
+        if (chunk.is_fetched() || place.records > 0 || files_->Deals(place.file)) continue;
+        NoteFetched(chunk);
+        try {
+          chunk.Fetch(account());
+        } catch (...) {
+          ++unfetched_[place.file];
+          throw;
+        }
+      }
+    }
+  }
+
   const std::unique_ptr<MultiFileReader> files_;
   mutable Mutex mutex_;
-  std::vector<Lane> lanes_;                           // each guarded by mutex_, not their number
-  uint64_t dealt_ GUARDED_BY(mutex_) = 0;             // chunks; the next one is for this lane
-  std::vector<DealtChunk> parts_ GUARDED_BY(mutex_);  // of the chunk that is found next
-  bool end_ GUARDED_BY(mutex_) = false;               // of the files, or their error
+  std::vector<Lane> lanes_;                // each guarded by mutex_, not their number
+  uint64_t dealt_ GUARDED_BY(mutex_) = 0;  // chunks; the next one is for this lane
+  std::map<uint32_t, size_t> unfetched_ GUARDED_BY(mutex_);  // chunks in lanes_, by file
+  std::vector<DealtChunk> parts_ GUARDED_BY(mutex_);         // of the chunk that is found next
+  bool end_ GUARDED_BY(mutex_) = false;                      // of the files, or their error
   std::exception_ptr error_ GUARDED_BY(mutex_);
   size_t failed_ GUARDED_BY(mutex_) = 0;  // the lane that has the error
 };

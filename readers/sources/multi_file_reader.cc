@@ -96,6 +96,12 @@ std::optional<DealtChunk> MultiFileReader::Deal(MemoryScope::Need need) {
   return std::nullopt;
 }
 
+bool MultiFileReader::Deals(uint32_t file) const {
+  return std::any_of(places_.begin(), places_.end(), [file](const Ref<ChunkQueue>& place) {
+    return place && place->file() == file;
+  });
+}
+
 void MultiFileReader::PlanNext(size_t n, TicketRun* run) {
   Begin();
   try {

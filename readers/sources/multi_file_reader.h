@@ -53,6 +53,8 @@ class MultiFileReader final : public FileReader {
   // the pass. Throws the error of a file in the place of its next chunk, and what ChunkQueue::Deal
   // throws.
   std::optional<DealtChunk> Deal(MemoryScope::Need need);
+  // Whether chunks of this file are among those that Deal returns in turn now.
+  bool Deals(uint32_t file) const;
   using FileReader::DealAgain;
   using FileReader::DealChunks;
 

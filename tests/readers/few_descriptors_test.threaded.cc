@@ -9,11 +9,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
+#include "readers/lanes/lanes_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/files/record_files.h"
 #include "tests/testing.h"
@@ -73,6 +76,38 @@ TEST(FewDescriptors, AreEnoughForManyFiles) {
     const DescriptorLimit few(12);
     EXPECT_EQ(ReadAll(reader.get()), all) << workers;
   }
+}
+
+// How many files in a folder are open.
+size_t OpenIn(const std::string& folder) {
+  const std::string files = std::filesystem::canonical(folder).string() + "/";
+  size_t open = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the iterator's own descriptor, in the end
+    const std::string path = std::filesystem::read_symlink(entry.path(), gone).string();
+    open += path.rfind(files, 0) == 0 ? 1 : 0;
+  }
+  return open;
+}
+
+// Chunks that wait for their lanes keep no file open beside those that are read in turn.
+TEST(FewDescriptors, AreOpenForManyLanes) {
+  const std::string folder = NewFolder("lanes");
+  WriteNumbers(folder, 64, 9);
+  MultiFileOptions options;
+  options.cycle_length = 4;
+  LaneSet lanes = OpenFileLanes({folder + "/numbers-*.recordio"}, {}, Bytes(), options, 48);
+  lanes.stripe = 7;  // more than a chunk has, so that each lane lets chunks wait for the others
+  const PoolSize pool(0);
+  LanesReader reader(std::move(lanes));
+  size_t records = 0, most = 0;
+  for (; reader.HasNext(); ++records) {
+    ReadSome(&reader, 1);
+    most = std::max(most, OpenIn(folder));
+  }
+  EXPECT_EQ(records, size_t{64} * 9);
+  EXPECT_GE(most, options.cycle_length);
+  EXPECT_LE(most, options.cycle_length + 1);
 }
 
 // The same if all files are open in a pass, since any of them may have the next record.
