@@ -2,6 +2,7 @@
 #include "readers/lanes/record_lanes.h"
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <string>
 #include <utility>
@@ -41,20 +42,21 @@ class RecordDealer final : public ReaderBase {
   size_t Take(size_t lane, size_t n, TicketRun* run) EXCLUDES(mutex_) {
     const LockOrStop lock(&mutex_);
     Lane& own = lanes_[lane];
-    if (own.next == own.waiting->tickets.size()) {
-      own.waiting = Pool<TicketRun>::Take();
-      own.next = 0;
-      while (own.waiting->tickets.empty()) {
-        if (end_ && error_ != nullptr && lane == failed_) std::rethrow_exception(error_);
-        if (end_) return 0;
-        Deal();
-      }
+    while (own.blocks.empty()) {
+      if (end_ && error_ != nullptr && lane == failed_) std::rethrow_exception(error_);
+      if (end_) return 0;
+      Deal();
     }
-    const size_t taken = std::min(n, own.waiting->tickets.size() - own.next);
-    const Ticket* const first = own.waiting->tickets.data() + own.next;
-    run->Keep(own.waiting.get());
+    const Ref<TicketRun>& block = own.blocks.front();
+    const size_t taken = std::min(n, block->tickets.size() - own.next);
+    const Ticket* const first = block->tickets.data() + own.next;
+    run->Keep(block.get());
     run->tickets.insert(run->tickets.end(), first, first + taken);
     own.next += taken;
+    if (own.next == block->tickets.size()) {
+      own.blocks.pop_front();
+      own.next = 0;
+    }
     return taken;
   }
   // Of how many records, those of all lanes, the lane was dealt its own.
@@ -65,16 +67,20 @@ class RecordDealer final : public ReaderBase {
   // The names of what waits for a lane.
   ElementNames Waiting(size_t lane) const {
     mutex_.AssertHeld();  // by LockPlanning
-    const Lane& own = lanes_[lane];
     ElementNames names;
-    const size_t waiting = own.waiting->tickets.size() - own.next;
-    if (waiting > 0) source_->NameElements(&own.waiting->tickets[own.next], waiting, &names);
+    size_t first = lanes_[lane].next;
+    for (const Ref<TicketRun>& block : lanes_[lane].blocks) {
+      source_->NameElements(&block->tickets[first], block->tickets.size() - first, &names);
+      first = 0;
+    }
     return names;
   }
   void DealAgain(const ElementNames& names, uint64_t had, size_t lane) EXCLUDES(mutex_) {
     const MutexLock lock(&mutex_);
-    source_->PlanRunAgain(names, lanes_[lane].waiting.get());
     lanes_[lane].had = had;
+    if (names.count == 0) return;
+    lanes_[lane].blocks.push_back(Pool<TicketRun>::Take());
+    source_->PlanRunAgain(names, lanes_[lane].blocks.back().get());
   }
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
@@ -100,10 +106,11 @@ class RecordDealer final : public ReaderBase {
 
  private:
   struct Lane {
-    Ref<TicketRun> waiting = Pool<TicketRun>::Take();
-    size_t next = 0;    // in `waiting`
-    bool left = false;  // whether nobody runs it
-    uint64_t had = 0;   // of the first so many records it has had its own
+    std::deque<Ref<TicketRun>> blocks;  // records that wait for it, each block planned together
+    size_t next = 0;                    // in the first block
+    uint64_t last_planned = 0;          // which planned_ the last block is of
+    bool left = false;                  // whether nobody runs it
+    uint64_t had = 0;                   // of the first so many records it has had its own
   };
 
   void PlanNext(size_t, TicketRun*) override {
@@ -143,6 +150,7 @@ class RecordDealer final : public ReaderBase {
     try {
       if (next_ == planned_->tickets.size()) {
         planned_ = Pool<TicketRun>::Take();
+        ++planned_number_;
         next_ = 0;
         end_ = source_->Plan(kDealtAtOnce * lanes_.size(), planned_.get()) == 0;
       }
@@ -155,8 +163,16 @@ class RecordDealer final : public ReaderBase {
                 "leaves some out or joins them");
         Lane& lane = lanes_[dealt_ % lanes_.size()];
         if (!lane.left && dealt_ >= lane.had) {
-          lane.waiting->Keep(planned_.get());
-          lane.waiting->tickets.push_back(ticket);
+          // A new block, since one that is added to for ever keeps all that it ever held.
+          if (lane.blocks.empty() || lane.last_planned != planned_number_) {
+            Ref<TicketRun> block = Pool<TicketRun>::Take();
+            block->Keep(planned_.get());
+            block->tickets.push_back(ticket);
+            lane.blocks.push_back(std::move(block));
+            lane.last_planned = planned_number_;
+          } else {
+            lane.blocks.back()->tickets.push_back(ticket);
+          }
         }
         ++dealt_;
       }
@@ -176,6 +192,7 @@ class RecordDealer final : public ReaderBase {
   std::vector<Lane> lanes_;                // each guarded by mutex_, not their number
   uint64_t dealt_ GUARDED_BY(mutex_) = 0;  // records; the next one is for this lane
   Ref<TicketRun> planned_ GUARDED_BY(mutex_) = Pool<TicketRun>::Take();
+  uint64_t planned_number_ GUARDED_BY(mutex_) = 0;
   size_t next_ GUARDED_BY(mutex_) = 0;   // in planned_: what is dealt next
   bool end_ GUARDED_BY(mutex_) = false;  // of the source, or its error
   std::exception_ptr error_ GUARDED_BY(mutex_);

@@ -561,6 +561,25 @@ TEST(Lanes, OfNoRankEndWhereAFileFails) {
   }
 }
 
+// Records are dealt to all lanes when one has none, so that others need never run out of theirs.
+TEST(Lanes, OfRecordsHoldNothingThatWasRead) {
+  const PoolSize pool(0);
+  SourceSpec spec = SourceSpec();
+  spec.records = 20000;
+  const auto most_blocks = [&](ReaderPtr reader) {
+    int64_t most = 0;
+    while (reader->HasNext()) {
+      ReadSome(reader.get(), 1);
+      most = std::max(most, LiveSourceBlocks());
+    }
+    return most;
+  };
+  const int64_t without = most_blocks(
+      std::make_unique<BatchReader>(MakePlannedSource(spec), 32, false, BatchMode::kConcat));
+  const int64_t with = most_blocks(Batches(MakeRecordLanes(MakePlannedSource(spec), 4), 8, 32, 4));
+  EXPECT_LE(with, 10 * without + 100);
+}
+
 TEST(Lanes, CanBeTakenOnceAndBeforeTheyAreRead) {
   const ReaderPtr reader = Merged(DealtRecords(3, Fault::kNone), 2);
   const std::optional<LaneSet> lanes = reader->TakeLanes();
