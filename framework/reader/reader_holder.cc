@@ -209,8 +209,7 @@ class ReaderHolder::Handle final : public ReaderBase {
   }
   void JoinRanks(std::vector<SavedRank>* ranks, Position* own) const override {
     Require(held_->handles == 1, origin(),
-            " is read by several readers; what they share goes on on as many ranks as it was saved "
-            "on");
+            " is read by several readers, which resume only on as many ranks as before");
     held_->reader->JoinRanks(ranks, own);
   }
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {

@@ -13,6 +13,7 @@
 #include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 #include "framework/memory/memory_limit.h"
+#include "framework/memory/place.h"
 
 namespace millhopper {
 namespace {

@@ -70,7 +70,7 @@ class DataLoader(StateInJson, NoArray):
     ``state_dict`` and ``load_state_dict`` are those of torchdata's StatefulDataLoader, so that
     whatever saves one (``torch.save``, Lightning, Accelerate) saves this one, too. A resumed loop
     yields the batches that the first one would still have yielded, with any number of threads.
-    A reader with lanes goes on on another number of ranks, too: see ``millhopper.merge_states``.
+    A reader with lanes resumes on another number of ranks, too: see ``millhopper.merge_states``.
     ``torch.distributed.checkpoint`` keeps one value for a key, so give each rank its own key:
     ``{f"loader_{rank}": loader}``.
 
@@ -458,7 +458,9 @@ class DataLoader(StateInJson, NoArray):
         ranks = self._ranks()
         part, parts = self._part()
         saved = (number_in(state, "rank"), number_in(state, "world_size"))
-        of_all = "reader" in state and saved[1] == 1
+        # What one rank has saved, or all of them together, is for any number of ranks.
+        has_lanes = isinstance(self.dataset, Reader) and self.dataset.num_lanes > 1
+        of_all = has_lanes and "reader" in state and saved[1] == 1
         if saved != (part, parts) and not of_all:
             raise Error(
                 f"the state is that of rank {saved[0]} of {saved[1]}; this is rank {part} of "

@@ -96,7 +96,7 @@ def merge_states(states: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> dic
             ranks after the same step; or one stands in another pass, since ranks may have a
             different number of batches.
 
-    Source: Millhopper's own; MosaicML's StreamingDataset goes on on other numbers of ranks, too.
+    Source: Millhopper's own; MosaicML's StreamingDataset resumes on other numbers of ranks, too.
     """
     if isinstance(states, Mapping):
         states = _gathered(states)
