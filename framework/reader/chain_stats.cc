@@ -74,6 +74,7 @@ void ChainStats::AddSource(const ChainStats& source) {
   bytes_read += source.bytes_read;
   load_seconds += source.load_seconds;
   memory_bytes += source.memory_bytes;
+  below = source.below;
 }
 
 void ChainStats::AddPresent(const ChainStats& other) {

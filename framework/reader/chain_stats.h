@@ -42,7 +42,8 @@ struct ChainStats {
   void Add(const ChainStats& before);
   // Adds what another lane of the same readers has done and holds.
   void AddLane(const ChainStats& other);
-  // Adds to the lowest reader what the source of its lanes has read and holds.
+  // Adds to the lowest reader what the source of its lanes has read and holds, and what is below
+  // that.
   void AddSource(const ChainStats& source);
   // Sets in_store and memory_bytes to 0.
   void ClearPresent();

@@ -161,8 +161,6 @@ class DealtChunk {
   // Fetches the chunk, if that is not done yet. Throws a refusal of memory, and kCancelled if the
   // thread has left its work; then the call can be repeated.
   void Fetch(const Ref<MemoryAccount>& account);
-  // Whether it was called; until then the file is open.
-  bool is_fetched() const { return !queue_; }
   // How many records are left. After Fetch. Throws the chunk's error once there is none.
   size_t available() const;
   // Adds the tickets of the next n of them, with the names sample, sample + step, ...; the run

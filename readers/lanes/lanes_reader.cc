@@ -18,6 +18,13 @@ const ReaderBase& FirstOf(const Lanes& lanes) {
   return *lanes[0];
 }
 
+// How many states a lane has in a position, without those of a source.
+size_t StatesOf(const ReaderBase& lane) {
+  size_t states = 1;
+  for (const ReaderBase* const below : lane.Below()) states += StatesOf(*below);
+  return states;
+}
+
 // How a state calls the elements that a lane has planned.
 std::string LaneName(size_t lane) { return StrCat("lane", lane); }
 
@@ -96,6 +103,7 @@ size_t LanesReader::ElementsReady() const {
 }
 
 void LanesReader::BeginPass() {
+  if (source_) source_->BeginPass();
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) lane->BeginPass();
 }
 
@@ -291,7 +299,7 @@ void LanesReader::JoinRanks(std::vector<SavedRank>* ranks, Position* own) const 
   if (source_) source_->JoinRanks(ranks, own);
   std::vector<std::vector<ReaderState>> of_lanes(all_lanes());
   for (size_t v = 0; v < all_lanes(); ++v) {
-    for (int i = 0; i < lanes_[0]->readers(); ++i) {
+    for (size_t i = 0; i < StatesOf(*lanes_[0]); ++i) {
       of_lanes[v].push_back((*ranks)[v % saved_ranks].cursor.Next());
     }
   }

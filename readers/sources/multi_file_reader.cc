@@ -206,6 +206,7 @@ bool MultiFileReader::FillPlace() {
 void MultiFileReader::Vacate() {
   *cursor_ = Ref<ChunkQueue>();
   ++empty_;
+  ++ended_;
 }
 
 void MultiFileReader::RefillPlace() {

@@ -55,6 +55,8 @@ class MultiFileReader final : public FileReader {
   std::optional<DealtChunk> Deal(MemoryScope::Need need);
   // Whether chunks of this file are among those that Deal returns in turn now.
   bool Deals(uint32_t file) const;
+  // How many files have come to their end so far, in all passes.
+  uint64_t files_ended() const { return ended_; }
   using FileReader::DealAgain;
   using FileReader::DealChunks;
 
@@ -117,6 +119,7 @@ class MultiFileReader final : public FileReader {
   bool begun_ = false;        // the pass
   Places places_;
   size_t empty_ = 0;         // of the places
+  uint64_t ended_ = 0;       // files
   Places::iterator cursor_;  // the place whose turn it is, if there are places
   std::deque<WaitingFile> waiting_;
   std::vector<uint32_t> order_;  // of the files of opening_round_
