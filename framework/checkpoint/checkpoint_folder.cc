@@ -166,7 +166,8 @@ uint64_t CheckpointFolder::NextNumber() {
   return newest + 1;
 }
 
-void CheckpointFolder::Write(const Checkpoint& checkpoint) {
+void CheckpointFolder::Write(const Checkpoint& checkpoint,
+                             const std::function<bool(const std::string& path)>& may_remove) {
   const uint64_t number = NextNumber();
   OutputRules rules;
   rules.make_target = false;
@@ -178,6 +179,7 @@ void CheckpointFolder::Write(const Checkpoint& checkpoint) {
   }
   numbers_.push_back(number);
   while (numbers_.size() > keep_) {
+    if (may_remove != nullptr && !may_remove(Name(numbers_.front()))) return;
     RemoveRemains(FileName(numbers_.front()));
     numbers_.erase(numbers_.begin());
   }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,8 +41,10 @@ class CheckpointFolder {
   // Writes the next checkpoint, whole or not at all. Then removes the damaged ones that Newest has
   // passed over, and those beyond `keep`. Files that only have the name of a checkpoint stay. The
   // order is that of the numbers and never of clocks. Throws as WriteCheckpoint, and then nothing
-  // is removed.
-  void Write(const Checkpoint& checkpoint);
+  // is removed. Beyond `keep`, those stay for which `may_remove`, if it is given, returns false,
+  // and newer ones.
+  void Write(const Checkpoint& checkpoint,
+             const std::function<bool(const std::string& path)>& may_remove = nullptr);
   // Removes all checkpoints, but not files that only have such a name. Throws kIo if one cannot be
   // removed: a later run in the folder would take it for its own.
   void Clear();

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -18,39 +18,49 @@
 namespace millhopper {
 namespace {
 
+// After which step something was saved: the number of the main program, and its steps.
+using Step = std::pair<uint64_t, uint64_t>;
+
 // A state that all ranks of a run have saved.
 struct State {
-  uint64_t program = 0, steps = 0;
+  Step step;
   size_t ranks = 0;
   std::vector<std::string> paths;  // of the checkpoint of each rank
-
-  // Of one age, the one that needs no other rank comes last.
-  bool IsBefore(const State& other, size_t own_ranks) const {
-    return std::make_tuple(program, steps, ranks == own_ranks) <
-           std::make_tuple(other.program, other.steps, other.ranks == own_ranks);
-  }
 };
+
+// After which step a checkpoint was saved. Nothing if it is damaged, which is added to `damaged`,
+// or if its rank has removed it meanwhile.
+std::optional<Step> StepOf(const std::string& path, const std::string& folder,
+                           std::vector<std::string>* damaged) {
+  try {
+    const std::map<std::string, uint64_t> numbers = ReadCheckpointNumbers(path);
+    const auto program = numbers.find("program");
+    const auto steps = numbers.find("steps");
+    if (program == numbers.end() || steps == numbers.end()) return std::nullopt;
+    return Step(program->second, steps->second);
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    const std::vector<std::string> paths = CheckpointsIn(folder);
+    if (std::find(paths.begin(), paths.end(), path) == paths.end()) return std::nullopt;
+    if (error.code() != ErrorCode::kDataLoss) throw;
+    damaged->push_back(error.message());
+    return std::nullopt;
+  }
+}
 
 // The states that `ranks` ranks have saved, all of them.
 std::vector<State> StatesOf(const std::string& folder, size_t ranks,
                             std::vector<std::string>* damaged) {
-  std::map<std::pair<uint64_t, uint64_t>, State> states;
+  std::map<Step, State> states;
   for (size_t rank = 0; rank < ranks; ++rank) {
-    for (const std::string& path : CheckpointsIn(FolderOfRank(folder, {rank, ranks}))) {
-      try {
-        const std::map<std::string, uint64_t> numbers = ReadCheckpointNumbers(path);
-        const auto program = numbers.find("program");
-        const auto steps = numbers.find("steps");
-        if (program == numbers.end() || steps == numbers.end()) continue;
-        State& state = states[{program->second, steps->second}];
-        if (state.paths.size() == rank) state.paths.push_back(path);
-        state.program = program->second;
-        state.steps = steps->second;
-        state.ranks = ranks;
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::kDataLoss) throw;
-        damaged->push_back(error.message());
-      }
+    const std::string own = FolderOfRank(folder, {rank, ranks});
+    for (const std::string& path : CheckpointsIn(own)) {
+      const std::optional<Step> step = StepOf(path, own, damaged);
+      if (!step) continue;
+      State& state = states[*step];
+      if (state.paths.size() == rank) state.paths.push_back(path);
+      state.step = *step;
+      state.ranks = ranks;
     }
   }
   std::vector<State> whole;
@@ -105,11 +115,16 @@ std::vector<size_t> NumbersOfRanksIn(const std::string& folder) {
 std::optional<Checkpoint> NewestOfAllRanks(const std::string& folder, Rank own,
                                            std::vector<std::string>* damaged) {
   std::vector<State> states;
+  std::string others;
   for (const size_t ranks : NumbersOfRanksIn(folder)) {
     for (State& state : StatesOf(folder, ranks, damaged)) states.push_back(std::move(state));
+    if (ranks != own.ranks) others += StrCat(others.empty() ? "" : " and of ", ranks);
   }
-  const auto is_newer = [&](const State& a, const State& b) { return b.IsBefore(a, own.ranks); };
-  std::sort(states.begin(), states.end(), is_newer);
+  // Of one age, the one that needs no other rank comes first.
+  std::sort(states.begin(), states.end(), [&](const State& a, const State& b) {
+    return std::make_pair(a.step, a.ranks == own.ranks) >
+           std::make_pair(b.step, b.ranks == own.ranks);
+  });
   for (const State& state : states) {
     try {
       return Read(state, own);
@@ -118,12 +133,25 @@ std::optional<Checkpoint> NewestOfAllRanks(const std::string& folder, Rank own,
       damaged->push_back(error.message());
     }
   }
-  const std::string of_own = FolderOfRank(folder, own);
-  if (!CheckpointsIn(of_own).empty()) {
-    damaged->push_back(StrCat("the checkpoints in ", Escaped(of_own),
-                              " are of no step of which all ranks have one"));
+  for (const std::string& path : CheckpointsIn(FolderOfRank(folder, own))) {
+    try {
+      return ReadCheckpoint(path);
+    } catch (const Error& error) {  // StepOf has told what is damaged
+      if (error.code() != ErrorCode::kDataLoss) throw;
+    }
   }
+  Require(others.empty(), "the checkpoints in ", Escaped(folder), " are those of ", others,
+          " ranks, and of no step that all of these have saved, so that no other number of ranks "
+          "can resume. Ranks have steps in common if they save every so many steps, not seconds");
   return std::nullopt;
+}
+
+bool IsSuperseded(const std::string& path, const std::string& folder, Rank own) {
+  std::vector<std::string> damaged;
+  const std::optional<Step> step = StepOf(path, FolderOfRank(folder, own), &damaged);
+  const std::vector<State> states = StatesOf(folder, own.ranks, &damaged);
+  return !step || std::any_of(states.begin(), states.end(),
+                              [&step](const State& state) { return state.step > *step; });
 }
 
 }  // namespace millhopper

@@ -30,10 +30,17 @@ std::vector<size_t> NumbersOfRanksIn(const std::string& folder);
 // may have run on another number of ranks, even several in turn. States are compared by the main
 // program and `steps` of it that they were saved after. From a run on another number of ranks, the
 // positions of readers are those of all ranks together (Position::OfAllRanks), all else is what the
-// first rank has saved. Nothing if there is no such state. What is wrong with newer ones is added
-// to `damaged`. Throws what reading throws, except kDataLoss, and what OfAllRanks throws.
+// first rank has saved. If there is no such state, the rank's own newest checkpoint, since as many
+// ranks read what they would have read in any case; nothing if it has none. What is wrong with
+// newer ones is added to `damaged`. Throws kInvalidArgument if there are only states of other
+// numbers of ranks, which have no step in common, what reading throws, except kDataLoss, and what
+// OfAllRanks throws.
 std::optional<Checkpoint> NewestOfAllRanks(const std::string& folder, Rank own,
                                            std::vector<std::string>* damaged);
+
+// Whether all ranks have saved a newer state than that of the rank's checkpoint at this path, so
+// that nobody needs it any more. Throws what reading throws, except kDataLoss.
+bool IsSuperseded(const std::string& path, const std::string& folder, Rank own);
 
 }  // namespace millhopper
 

@@ -167,14 +167,21 @@ void RunCheckpoints::BetweenSteps(OpContext& loop) {
   const bool stops = options_.stop_wanted != nullptr && options_.stop_wanted();
   // A checkpoint that is due while the last one is being written is taken when that is done: the
   // loop does not wait for disks.
-  if (!stops && (writing_ || !IsDue(loop.run().steps))) return;
+  if (!stops && ((writing_ && !saves_with_others()) || !IsDue(loop.run().steps))) return;
   Save(loop);
   if (!stops) return;
   Finish();
   ThrowStopped();
 }
 
+// Ranks that save at the same steps have states in common, from which another number of them can
+// resume. So they leave none out, and keep what some rank is not past yet.
+bool RunCheckpoints::saves_with_others() const {
+  return options_.rank.ranks > 1 && options_.every_steps > 0;
+}
+
 bool RunCheckpoints::IsDue(int64_t steps) const {
+  if (saves_with_others()) return steps != saved_steps_ && steps % options_.every_steps == 0;
   if (options_.every_steps > 0 && steps - saved_steps_ >= options_.every_steps) return true;
   return options_.every_seconds > 0 &&
          std::chrono::duration<double>(Clock::now() - saved_at_).count() >= options_.every_seconds;
@@ -219,7 +226,10 @@ void RunCheckpoints::Save(OpContext& loop) {
   writing_ = true;
   writer_ = std::thread([this, checkpoint = std::move(checkpoint)] {
     try {
-      folder_.Write(checkpoint);
+      const auto may_remove = [this](const std::string& path) {
+        return !saves_with_others() || IsSuperseded(path, options_.folder, options_.rank);
+      };
+      folder_.Write(checkpoint, may_remove);
     } catch (...) {
       failure_ = std::current_exception();
     }

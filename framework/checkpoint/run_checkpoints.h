@@ -66,7 +66,9 @@ struct RunCheckpointOptions {
 
 // Saves a run and resumes one. All calls come from the thread that runs the programs; another
 // thread writes the files while the loop continues. A checkpoint that is due while an older one is
-// still being written is left out. An error of writing is thrown by the next call that saves, and
+// still being written is left out; but where several ranks save every so many steps, so that they
+// have steps in common, the loop waits, and checkpoints stay as long as a rank is not past them. An
+// error of writing is thrown by the next call that saves, and
 // by Finish, so that a run without checkpoints does not go unnoticed.
 class RunCheckpoints final : public RunWatcher {
  public:
@@ -111,6 +113,7 @@ class RunCheckpoints final : public RunWatcher {
     std::string text;
   };
 
+  bool saves_with_others() const;
   bool IsDue(int64_t steps) const;
   // What the run is, at this loop of the last program of programs_.
   Checkpoint Take(OpContext& loop) const;

@@ -404,7 +404,27 @@ const ReaderState& Position::OfRank() const {
 
 Position Position::OfAllRanks(std::vector<Position> ranks) {
   Require(!ranks.empty(), "there is no position of any rank");
+  // Ranks that share nothing, or that have just gone to a position of all of them, have the same.
   const uint64_t count = ranks[0].OfRank().ranks_;
+  const bool alike = std::all_of(ranks.begin(), ranks.end(), [&](const Position& position) {
+    return position.OfRank().ranks_ == 1 && position.pass_ == ranks[0].pass_ &&
+           position.read_ == ranks[0].read_ && position.end_ == ranks[0].end_ &&
+           position.ranks_.size() == ranks[0].ranks_.size();
+  });
+  if (alike && ranks.size() > 1) {
+    for (Position& position : ranks) {
+      try {
+        if (position.ranks_.empty()) position.CheckSameChain(ranks[0]);
+      } catch (const Error& error) {
+        throw error.WithContext(
+            "while comparing the ranks, which must share lanes (open_files with lanes: 16), or all "
+            "read the same");
+      }
+      Require(position.ranks_.empty() || position.Serialize() == ranks[0].Serialize(),
+              "the ranks have gone to different positions of all ranks");
+    }
+    return std::move(ranks[0]);
+  }
   std::vector<Position> ordered(ranks.size());
   std::vector<bool> known(ranks.size());
   const Position* unended = nullptr;

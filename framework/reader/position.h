@@ -186,7 +186,8 @@ class Position {
   std::string ToJson() const;
 
   // One position made of those that all ranks (LanesReader) have saved after the same number of
-  // elements, in any order. A chain like theirs goes on from there on any number of ranks. Throws
+  // elements, in any order. A chain like theirs goes on from there on any number of ranks. Ranks
+  // may also each have a whole chain to themselves, all at the same element. Throws
   // kInvalidArgument, saying what is wrong, if they are not of all ranks, or if those that have not
   // come to the end of their pass stand at different elements.
   static Position OfAllRanks(std::vector<Position> ranks);

@@ -331,10 +331,10 @@ Position ReaderBase::OfThisRank(const Position& saved, const Position& now) cons
 void ReaderBase::JoinRanks(std::vector<SavedRank>* ranks, Position* own) const {
   const std::vector<ReaderBase*> below = Below();
   const auto check = [&](bool right, const auto&... why) {
-    Require(right, Name(), ": the position is of another number of ranks; ", why...);
+    Require(right, Name(), ": the position was saved on another number of ranks, and ", why...);
   };
   check(HoldsOnlyElements() && below.size() == 1,
-        "this reader does not tell how one that other ranks shared goes on");
+        "this reader can resume only on as many as before");
   ReaderState joined;
   for (SavedRank& rank : *ranks) {
     ReaderState state = rank.cursor.Next();

@@ -521,16 +521,36 @@ TEST(Lanes, GoOnOnlyFromThePositionsOfAllRanksAtOneStep) {
             "after one step");
   const Position all = Position::OfAllRanks(first);
   EXPECT_EQ(error_of({all}), "one of the positions is of all ranks already");
+  // Ranks that were all restored and have not read have the position that they went to.
+  EXPECT_EQ(Position::OfAllRanks({all, all}).Serialize(), all.Serialize());
+  EXPECT_EQ(error_of({all, Position::OfAllRanks(second)}),
+            "the ranks have gone to different positions of all ranks");
   const std::optional<Thrown> alone = ErrorOf([&] { make(0, 3)->Restore(first[0]); });
   ASSERT_TRUE(alone);
   EXPECT_NE(alone->text.find("it was saved by rank 0 of 2, this is rank 0 of 3"), std::string::npos)
       << *alone;
   const std::optional<Thrown> windowed = ErrorOf([&] { Shuffled(make(0, 3), 0)->Restore(all); });
   ASSERT_TRUE(windowed);
+  EXPECT_NE(windowed->text.find("can resume only on as many as before"), std::string::npos)
+      << *windowed;
   const std::optional<Thrown> other =
       ErrorOf([&] { Batches(LanesOfRank(SharedLanes(), 0, 3), 2, 16, 2)->Restore(all); });
   ASSERT_TRUE(other);
   EXPECT_NE(other->text.find("batch_size was 24, now it is 48"), std::string::npos) << *other;
+}
+
+// Such as readers of validation data, which each rank reads as a whole.
+TEST(Lanes, MayBeBesideReadersThatRanksDoNotShare) {
+  const auto save = [](int64_t ahead, size_t read) {
+    const ReaderPtr reader = std::make_unique<DoubleBufferReader>(
+        Batches(Each(FileLanes(4), Shuffled), 1, 4, ahead), Place(), ahead);
+    reader->ExpectSave();
+    ReadSome(reader.get(), read);
+    return reader->Save();
+  };
+  // How far threads are ahead may differ.
+  EXPECT_NO_THROW(Position::OfAllRanks({save(2, 3), save(7, 3), save(2, 3)}));
+  EXPECT_TRUE(ErrorOf([&] { Position::OfAllRanks({save(2, 3), save(2, 4)}); }));
 }
 
 TEST(Lanes, AreSharedOnlyByNumbersOfRanksThatDivideTheirs) {
