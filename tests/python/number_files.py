@@ -7,6 +7,7 @@ from pathlib import Path
 
 import millhopper
 import numpy as np
+from millhopper.recordio_writer import create_recordio_writer
 
 
 def write_numbers(path: Path, records: int) -> Path:
@@ -35,3 +36,17 @@ def open_mixed(path: Path) -> millhopper.Reader:
         f"fixed:{path}",
         slots={"pixels": ("float32", [1, 3]), "halves": ("bfloat16", [1, 2])},
     )
+
+
+def write_number_chunks(folder: Path, records: int) -> str:
+    """A pattern of four files with chunks of 20 records of a slot ``x``: int64 [1, 1], 0, 1, ...
+
+    The numbers are dealt out to the files.
+    """
+    for part in range(4):
+        path = folder / f"numbers-{part}.recordio"
+        with create_recordio_writer(path, max_num_records=20, names=["x"]) as writer:
+            for number in range(part, records, 4):
+                writer.append_tensor(millhopper.LoDTensor.from_array(np.int64([[number]])))
+                writer.complete_append_tensor()
+    return str(folder / "numbers-*.recordio")

@@ -265,6 +265,9 @@ void StoreLaneWise(OpContext& context, const MakeReader& make) {
     StoreReader(context, make(UnderlyingReader(context), {}));
     return;
   }
+  if (!FindOperator(context.type())->schema.lane_wise) {
+    Throw(ErrorCode::kInternal, context.type(), " works lane by lane, and does not say so");
+  }
   const size_t all = set->lanes.size() * set->ranks;
   for (size_t i = 0; i < set->lanes.size(); ++i) {
     set->lanes[i] = make(std::move(set->lanes[i]), {set->rank + i * set->ranks, all});

@@ -18,12 +18,6 @@
 namespace millhopper {
 namespace {
 
-std::unique_ptr<ReaderBase> Numbers() {
-  SourceSpec spec;
-  spec.records = 7;
-  return MakePlannedSource(spec);
-}
-
 std::vector<ElementValue> Dealt(std::unique_ptr<ReaderBase> source,
                                 const AttributeTexts& attributes) {
   ProgramRunner runner;
@@ -33,24 +27,25 @@ std::vector<ElementValue> Dealt(std::unique_ptr<ReaderBase> source,
 }
 
 TEST(CreateLanesReaderOp, DealsRecordsByTurns) {
-  const std::vector<ElementValue> all = ReadAll(Numbers().get());
-  EXPECT_EQ(Dealt(Numbers(), {{"lanes", "i: 3"}}), all);
-  EXPECT_EQ(Dealt(Numbers(), {{"lanes", "i: 1"}}), all);
+  const std::vector<ElementValue> all = ReadAll(MakePlannedSource(7).get());
+  EXPECT_EQ(Dealt(MakePlannedSource(7), {{"lanes", "i: 3"}}), all);
+  EXPECT_EQ(Dealt(MakePlannedSource(7), {{"lanes", "i: 1"}}), all);
   // Lane 0 has records 0, 3 and 6, of which two are a stripe.
-  EXPECT_EQ(Dealt(Numbers(), {{"lanes", "i: 3"}, {"stripe", "i: 2"}}),
+  EXPECT_EQ(Dealt(MakePlannedSource(7), {{"lanes", "i: 3"}, {"stripe", "i: 2"}}),
             (std::vector<ElementValue>{all[0], all[3], all[1], all[4], all[2], all[5], all[6]}));
 }
 
 TEST(CreateLanesReaderOp, StandsOnASourceOfRecords) {
   ExpectError(ErrorCode::kInvalidArgument, "lanes stand on a source of records", [] {
-    Dealt(std::make_unique<ShuffleReader>(Numbers(), 7, RandomKey(1, 2, "shuffled")),
+    Dealt(std::make_unique<ShuffleReader>(MakePlannedSource(7), 7, RandomKey(1, 2, "shuffled")),
           {{"lanes", "i: 3"}});
   });
   ExpectError(ErrorCode::kInvalidArgument, "the reader has lanes already", [] {
-    Dealt(std::make_unique<LanesReader>(MakeRecordLanes(Numbers(), 2)), {{"lanes", "i: 3"}});
+    Dealt(std::make_unique<LanesReader>(MakeRecordLanes(MakePlannedSource(7), 2)),
+          {{"lanes", "i: 3"}});
   });
   ExpectError(ErrorCode::kInvalidArgument, "attribute 'lanes' is 1025; there can be 1024", [] {
-    Dealt(Numbers(), {{"lanes", "i: 1025"}});
+    Dealt(MakePlannedSource(7), {{"lanes", "i: 1025"}});
   });
 }
 

@@ -121,7 +121,7 @@ def with_lightning(ranks: int) -> dict[str, Any]:
 
 
 def part(folder: Path) -> dict[str, Any]:
-    """Seven steps of a reader with lanes, from and to the state in ``FOLDER/state.json``."""
+    """Seven steps of a reader with lanes, from and to the state in ``FOLDER/last.pt``."""
     torch.distributed.init_process_group("gloo")
     reader = millhopper.Reader.open_files(str(folder / "numbers-*.recordio"), lanes=12)
     loader = millhopper.DataLoader(
@@ -132,23 +132,17 @@ def part(folder: Path) -> dict[str, Any]:
         seed=5,
         even="none",
     )
-    saved = folder / "state.json"
+    saved = folder / "last.pt"
     if saved.exists():
-        loader.load_state_dict(json.loads(saved.read_text(), object_hook=millhopper_bytes))
+        loader.load_state_dict(torch.load(saved)["loader"])
     batches = [batch["x"].flatten().tolist() for _, batch in zip(range(7), loader)]
     state = millhopper.merge_states(loader.state_dict())
-    torch.distributed.barrier()
     if torch.distributed.get_rank() == 0:
-        loader.load_state_dict(state)
-        saved.write_text(json.dumps(state, default=lambda value: {"hex": value.hex()}))
+        torch.save({"loader": state}, saved)
     torch.distributed.barrier()
     seen = {"batches": batches, "repr": repr(loader)}
     torch.distributed.destroy_process_group()
     return seen
-
-
-def millhopper_bytes(value: dict[str, Any]) -> Any:
-    return bytes.fromhex(value["hex"]) if set(value) == {"hex"} else value
 
 
 def main() -> None:

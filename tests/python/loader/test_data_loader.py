@@ -438,3 +438,31 @@ def test_a_loop_over_a_data_set_is_left_early(alone: None) -> None:
         assert len(outer) == 10
         assert len(list(loader)) == 100
         break
+
+
+def test_ranks_share_lanes_only_if_parts_may_differ(dataset: millhopper.Reader) -> None:
+    lanes = dataset.lanes(4)
+    with pytest.raises(millhopper.Error, match="4 lanes.*even='none'"):
+        millhopper.DataLoader(lanes, 10, num_shards=2, index=0)
+    parts = [
+        millhopper.DataLoader(lanes, 10, num_shards=2, index=index, even="none", shuffle=True)
+        for index in range(2)
+    ]
+    seen = [first_numbers(part) for part in parts]
+    assert [len(numbers) for numbers in seen] == [RECORDS // 2, RECORDS // 2]
+    assert set(seen[0]) | set(seen[1]) == ALL
+    alone = first_numbers(millhopper.DataLoader(lanes, 20, seed=0, shuffle=True))
+    # Each step has the same records on one rank and on two.
+    for own in range(0, RECORDS // 2, 10):
+        of_ranks = seen[0][own : own + 10] + seen[1][own : own + 10]
+        assert sorted(of_ranks) == sorted(alone[2 * own : 2 * own + 20])
+
+
+def test_the_state_of_one_rank_is_for_any_number_only_with_lanes(
+    dataset: millhopper.Reader,
+) -> None:
+    alone = millhopper.DataLoader(dataset, 10)
+    next(iter(alone))
+    other = millhopper.DataLoader(dataset, 10, num_shards=2, index=0)
+    with pytest.raises(millhopper.Error, match="rank 0 of 1; this is rank 0 of 2.*merge_states"):
+        other.load_state_dict(alone.state_dict())

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import millhopper
-import numpy as np
 import pytest
-from millhopper.recordio_writer import create_recordio_writer
+from number_files import write_number_chunks
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 if not (torch.distributed.is_available() and torch.distributed.is_gloo_available()):
@@ -85,13 +84,8 @@ def test_loops_under_torchrun(tmp_path: Path, ranks: int) -> None:
 
 
 def test_another_number_of_ranks_goes_on_under_torchrun(tmp_path: Path) -> None:
-    for file in range(4):
-        path = tmp_path / f"numbers-{file}.recordio"
-        with create_recordio_writer(path, max_num_records=20, names=["x"]) as writer:
-            for number in range(file, 3000, 4):
-                writer.append_tensor(millhopper.LoDTensor.from_array(np.int64([[number]])))
-                writer.complete_append_tensor()
-    reader = millhopper.Reader.open_files(str(tmp_path / "numbers-*.recordio"), lanes=12)
+    files = write_number_chunks(tmp_path, 3000)
+    reader = millhopper.Reader.open_files(files, lanes=12)
     whole = [sorted(batch["x"].ravel().tolist()) for batch in reader.shuffle(96, seed=5).batch(48)]
     steps: list[list[int]] = []
     for ranks in (2, 3, 1, 4):

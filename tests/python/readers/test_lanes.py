@@ -6,21 +6,14 @@ from typing import Any
 import millhopper
 import numpy as np
 import pytest
-from millhopper.recordio_writer import create_recordio_writer
+from number_files import write_number_chunks
 
 RECORDS = 3000
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("lanes")
-    for part in range(4):
-        path = folder / f"numbers-{part}.recordio"
-        with create_recordio_writer(path, max_num_records=20, names=["x"]) as writer:
-            for number in range(part, RECORDS, 4):
-                writer.append_tensor(millhopper.LoDTensor.from_array(np.int64([[number]])))
-                writer.complete_append_tensor()
-    return str(folder / "numbers-*.recordio")
+    return write_number_chunks(tmp_path_factory.mktemp("lanes"), RECORDS)
 
 
 def source(files: str, lanes: int = 8) -> millhopper.Reader:
@@ -131,3 +124,23 @@ def test_statistics_show_lanes(files: str) -> None:
     assert stats.load_seconds >= sum(lane.seconds for lane in stats.lanes)
     assert "8 lanes, which have planned 3" in str(reader)
     assert reader.stats().below[0].lanes == ()
+
+
+def test_statistics_show_the_source_of_lanes() -> None:
+    reader = millhopper.Reader.create("create_range_reader", count=1000, names=["x"])
+    batches = reader.lanes(4).shuffle(64).batch(8)
+    epoch(batches)
+    kinds = []
+    stats = batches.stats()
+    while True:
+        kinds.append(stats.kind)
+        assert stats.elements > 0, stats.kind
+        if not stats.below:
+            break
+        stats = stats.below[0]
+    assert kinds == [
+        "create_batch_reader",
+        "create_shuffle_reader",
+        "create_lanes_reader",
+        "create_range_reader",
+    ]

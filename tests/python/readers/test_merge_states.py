@@ -7,13 +7,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import millhopper
-import numpy as np
 import pytest
-from millhopper.recordio_writer import create_recordio_writer
+from number_files import write_number_chunks
 
 RECORDS = 3000
 BATCH = 24
@@ -22,14 +20,7 @@ DIVISORS = (1, 2, 3, 4, 6, 12)
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder: Path = tmp_path_factory.mktemp("ranks")
-    for part in range(4):
-        path = folder / f"numbers-{part}.recordio"
-        with create_recordio_writer(path, max_num_records=20, names=["x"]) as writer:
-            for number in range(part, RECORDS, 4):
-                writer.append_tensor(millhopper.LoDTensor.from_array(np.int64([[number]])))
-                writer.complete_append_tensor()
-    return str(folder / "numbers-*.recordio")
+    return write_number_chunks(tmp_path_factory.mktemp("ranks"), RECORDS)
 
 
 def of_rank(files: str, rank: int, ranks: int) -> millhopper.Reader:
@@ -106,6 +97,18 @@ def test_only_all_ranks_at_one_step_make_a_state(files: str) -> None:
         next(iter(reader))
 
 
+def test_ranks_that_were_restored_and_have_not_read_are_saved_again(files: str) -> None:
+    two = Ranks(files, 2)
+    two.step()
+    merged = millhopper.merge_states(two.states())
+    again = Ranks(files, 3, merged)
+    before = [of_rank(files, rank, 3) for rank in range(3)]
+    for reader in before:
+        reader.load_state_dict(merged)
+    assert millhopper.merge_states([reader.state_dict() for reader in before]) == merged
+    assert again.step() == two.step()
+
+
 def test_one_process_alone_needs_no_others(files: str) -> None:
     alone = Ranks(files, 1)
     alone.step()
@@ -123,7 +126,7 @@ def test_a_stream_of_one_lane_stays_with_its_ranks(files: str) -> None:
     for reader in readers:
         next(iter(reader))
     states = [reader.state_dict() for reader in readers]
-    with pytest.raises(millhopper.Error, match="there must be one of each rank"):
+    with pytest.raises(millhopper.Error, match="which must share lanes"):
         millhopper.merge_states(states)
     other = sharded(0, 3)
     other.load_state_dict(states[0])

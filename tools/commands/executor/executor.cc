@@ -70,8 +70,11 @@ DEFINE_string(checkpoint_dir, "",
               "between steps of its loops, so that --resume can continue it in another process; "
               "SIGTERM saves it once more, which may take up to 5 seconds. Ranks that torchrun, "
               "mpirun, srun or JAX has started each have a folder of their own in it");
-DEFINE_string(checkpoint_every, "60s",
-              "how often: a number of steps, such as 1000steps, or of seconds, such as 60s");
+DEFINE_string(
+    checkpoint_every, "60s",
+    "how often: a number of steps, such as 1000steps, or of seconds, such as 60s. Only "
+    "with a number of steps do several ranks save after the same steps, from which another "
+    "number of ranks can resume");
 DEFINE_int32(keep, 3, "how many checkpoints are kept, the newest ones");
 DEFINE_string(
     resume, "",
@@ -79,11 +82,9 @@ DEFINE_string(
     "--resume=required: it is an error if there is none. The programs, their data and the "
     "flags that change what they do must be the same, the number of threads may change. A "
     "startup program is run again, but what it prints is left out. A run that has ended is gone on "
-    "with from its last checkpoint, too, so that its end is printed again. Several ranks "
-    "go on from the newest step that all have saved, so save every so many steps; on another "
-    "number "
-    "of ranks than before, too, if what they share is read with lanes: then variables are those "
-    "of the first rank");
+    "with from its last checkpoint, too, so that its end is printed again. Several ranks go on "
+    "from the newest step that all have saved, and on another number of ranks than before, too, "
+    "if what they share is read with lanes; then variables are those of the first rank");
 DEFINE_bool(quiet, false, "no progress and no summary on standard error");
 
 namespace millhopper {
