@@ -309,6 +309,13 @@ void ElementNames::Append(const ElementNames& more) {
   for (size_t i = 0; i < more.below.size(); ++i) below[i].Append(more.below[i]);
 }
 
+void ElementNames::Clear() {
+  count = 0;
+  records.clear();
+  numbers.clear();
+  below.clear();
+}
+
 void ElementNames::AddRecords(const Ticket* tickets, size_t n) {
   count += n;
   records.resize(records.size() + n);  // at once: a batch may have thousands

@@ -39,6 +39,8 @@ struct ElementNames {
   std::vector<ElementNames> below;  // the elements below of which these are made, reader by reader
 
   void Append(const ElementNames& more);
+  // Forgets the names, and keeps the memory for those of records.
+  void Clear();
   // The names of elements that are records: RecordId tells each of them.
   void AddRecords(const Ticket* tickets, size_t n);
   // Throws kInvalidArgument unless AddRecords can have written these; `origin` is the reader's.

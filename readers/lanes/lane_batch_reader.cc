@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kLook(10);
 // Lanes are so many rounds ahead of the consumer, or more if these have few bytes together: to hand
 // over a round costs the same for any size, and what has many bytes does not stay in a cache.
 constexpr uint64_t kFewRounds = 2;
-constexpr uint64_t kAheadBytes = uint64_t{4} << 20;
+constexpr uint64_t kAheadBytes = uint64_t{1} << 20;
 
 // How many rounds a lane makes at a time, if it may be so many ahead.
 uint64_t Stretch(uint64_t rounds_ahead) { return std::max<uint64_t>(1, rounds_ahead / 2); }
@@ -60,6 +60,7 @@ class LaneBatchReader::Round final : public RefCounted {
     for (const LoDTensor& tensor : tensors_) bytes += tensor.bytes();
     return bytes;
   }
+  // What the lane calls its elements.
   const ElementNames& names(size_t lane) const { return parts_[lane].names; }
 
   // Throws the error of the first element that could not be loaded, or joined to those before it.
@@ -194,7 +195,7 @@ class LaneBatchReader::Round final : public RefCounted {
     rows_.Release();
     ForgetValues(&tensors_);
     for (Part& part : parts_) {
-      if (part.names.count > 0) part.names = ElementNames();
+      part.names.Clear();
       if (part.error != nullptr) part.error = nullptr;
       if (part.rows) part.rows = Ref<ScratchRows>();
       if (part.run) part.run = Ref<TicketRun>();
@@ -255,6 +256,11 @@ LaneBatchReader::LaneBatchReader(std::unique_ptr<LanesReader> stripes, int64_t b
       ahead_rounds_(std::min(kFewRounds, depth_)) {
   Require(depth >= 1, "depth is ", depth, "; it must be at least 1");
   for (size_t v = 0; v < stripes_->lanes(); ++v) lanes_.push_back(std::make_unique<Lane>());
+  stripes_->set_add_loaded([this](size_t v, ElementNames* names) {
+    for (uint64_t n = taken_; makes_rounds_ && n < lanes_[v]->next; ++n) {
+      names->Append(ring_[n % depth_]->names(v));
+    }
+  });
 }
 
 void LaneBatchReader::NameParts(const std::string& origin, const std::string& kind,
@@ -538,7 +544,9 @@ void LaneBatchReader::NameElements(const Ticket* tickets, size_t n, ElementNames
     }
     if (names->below.empty()) names->below.resize(1);
     const auto* const round = tickets[i].object<Round>();
-    for (size_t v = 0; v < lanes_.size(); ++v) names->below[0].Append(round->names(v));
+    for (size_t v = 0; v < lanes_.size(); ++v) {
+      stripes_->AddNames(v, round->names(v), &names->below[0]);
+    }
     names->numbers.push_back(batch_size());
     ++names->count;
   }

@@ -144,7 +144,7 @@ bool LanesReader::PlanRounds(size_t lane, size_t rounds) {
   if (state.ended) return false;
   // The last stretch lacks a part of a stripe if its planning was interrupted, or saved.
   const bool continues = !state.stretches.empty() && state.stretches.back().size() % stripe_ != 0;
-  if (!continues) state.stretches.push_back({Pool<TicketRun>::Take(), 0, 0, {}});
+  if (!continues) state.stretches.push_back({Pool<TicketRun>::Take(), 0, 0});
   TicketRun& run = *state.stretches.back().run;
   size_t planned = run.tickets.size() / stripe_;  // stripes that count already
   const size_t wanted = (planned + rounds) * stripe_;
@@ -179,10 +179,7 @@ void LanesReader::NoteLoaded(size_t lane, ElementNames* names) {
   for (Stretch& stretch : states_[lane]->stretches) {
     if (stretch.loaded == stretch.size()) continue;
     if (expects_save()) {
-      ElementNames own;
-      lanes_[lane]->NameElements(&stretch.run->tickets[stretch.loaded], stripe_, &own);
-      AddNames(lane, own, names);
-      stretch.names.push_back(std::move(own));
+      lanes_[lane]->NameElements(&stretch.run->tickets[stretch.loaded], stripe_, names);
     }
     stretch.loaded += stripe_;
     if (stretch.loaded == stretch.size()) stretch.run = Ref<TicketRun>();
@@ -195,7 +192,6 @@ void LanesReader::DropRound(size_t lane) {
   Stretch& first = state.stretches.front();
   --state.rounds;
   first.delivered += stripe_;
-  if (!first.names.empty()) first.names.erase(first.names.begin());
   if (first.delivered == first.size()) state.stretches.erase(state.stretches.begin());
 }
 
@@ -245,8 +241,8 @@ void LanesReader::SaveState(ReaderState* state) const {
   state->Set("taken", taken_);
   for (size_t lane = 0; lane < lanes_.size(); ++lane) {
     ElementNames planned;
+    if (add_loaded_) add_loaded_(lane, &planned);
     for (const Stretch& stretch : states_[lane]->stretches) {
-      for (const ElementNames& names : stretch.names) planned.Append(names);
       const size_t left = stretch.size() - stretch.loaded;
       if (left == 0) continue;
       lanes_[lane]->NameElements(&stretch.run->tickets[stretch.loaded], left, &planned);
@@ -316,7 +312,7 @@ void LanesReader::RestoreState(const ReaderState& state) {
     if (names.count == 0) continue;
     const Ref<TicketRun> run = Pool<TicketRun>::Take();
     lanes_[lane]->PlanRunAgain(names, run.get());
-    states_[lane]->stretches.push_back({run, 0, 0, {}});
+    states_[lane]->stretches.push_back({run, 0, 0});
     states_[lane]->rounds = run->tickets.size() / stripe_;
   }
 }

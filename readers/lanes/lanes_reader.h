@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,19 +77,23 @@ class LanesReader final : public ReaderBase {
   bool PlanRounds(size_t lane, size_t rounds);
   // The tickets of the stripe that is loaded next, which is planned, and the run that keeps them.
   const Ticket* NextStripe(size_t lane, Ref<TicketRun>* run) const;
-  // That stripe is loaded. If this will be saved, adds its names to *names and keeps them until the
-  // round is handed out.
+  // That stripe is loaded. If this will be saved, *names gets the names that the lane gives it.
   void NoteLoaded(size_t lane, ElementNames* names);
+  // Adds the names of the lane's stripes that are loaded and not handed out, which only the caller
+  // of NoteLoaded has. For Save.
+  using AddLoaded = std::function<void(size_t lane, ElementNames* names)>;
+  void set_add_loaded(AddLoaded add_loaded) { add_loaded_ = std::move(add_loaded); }
+  // Adds names that a lane has given to those of elements of this reader.
+  void AddNames(size_t lane, const ElementNames& more, ElementNames* names) const;
   // Forgets the first stripe of the lane, which was loaded and handed out.
   void DropRound(size_t lane);
 
  private:
   // Tickets of a lane that were planned together.
   struct Stretch {
-    Ref<TicketRun> run;               // until all are loaded
-    size_t loaded = 0;                // how many are loaded, or handed out by Plan,
-    size_t delivered = 0;             // and how many are handed out
-    std::vector<ElementNames> names;  // of the stripes that are loaded and not handed out
+    Ref<TicketRun> run;    // until all are loaded
+    size_t loaded = 0;     // how many are loaded, or handed out by Plan,
+    size_t delivered = 0;  // and how many are handed out
 
     size_t size() const { return run ? run->tickets.size() : loaded; }
   };
@@ -110,7 +115,6 @@ class LanesReader final : public ReaderBase {
   // Adds up to n elements of the lane whose turn it is; returns how many.
   size_t PlanLane(size_t n, TicketRun* run);
   void NextLane();
-  void AddNames(size_t lane, const ElementNames& more, ElementNames* names) const;
 
   std::shared_ptr<ReaderBase> source_;  // of the lanes; may be null
   Lanes lanes_;                         // none once they are taken
@@ -119,6 +123,7 @@ class LanesReader final : public ReaderBase {
   const size_t rank_, ranks_;
   // Apart from each other in memory, as they are of different threads.
   std::vector<std::unique_ptr<LaneState>> states_;
+  AddLoaded add_loaded_;  // may be null
   size_t next_lane_ = 0;  // whose turn it is,
   size_t taken_ = 0;      // and how many elements of its stripe were handed out
 };
