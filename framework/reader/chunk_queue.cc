@@ -407,17 +407,18 @@ void DealtChunk::Fetch(const Ref<MemoryAccount>& account) {
   }
   // The file can be closed when nothing else of it is read.
   const Ref<ChunkQueue> queue = std::exchange(queue_, Ref<ChunkQueue>());
-  if (chunk_->pieces.size() >= place_.records || chunk_->error_ != nullptr) return;
-  throw Error(ErrorCode::kDataLoss, StrCat("the position is after record ", place_.records,
-                                           " of the chunk at byte ", chunk_->offset, ", which has ",
-                                           chunk_->pieces.size(), "; the file has changed since"))
+  const uint64_t needed = end_ == kWhole ? place_.records : end_;
+  if (chunk_->pieces.size() >= needed || chunk_->error_ != nullptr) return;
+  throw Error(ErrorCode::kDataLoss,
+              StrCat("the chunk at byte ", chunk_->offset, " had at least ", needed,
+                     " records and has ", chunk_->pieces.size(), " now; the file has changed"))
       .InFile(queue->file_.path, static_cast<int64_t>(chunk_->offset));
 }
 
 size_t DealtChunk::available() const {
-  const size_t records = chunk_->pieces.size();
+  const uint64_t records = std::min<uint64_t>(chunk_->pieces.size(), end_);
   if (place_.records < records) return records - place_.records;
-  if (chunk_->error_ != nullptr) std::rethrow_exception(chunk_->error_);
+  if (chunk_->error_ != nullptr && records < end_) std::rethrow_exception(chunk_->error_);
   return 0;
 }
 

@@ -170,12 +170,25 @@ class DealtChunk {
   const FilePlace& place() const { return place_; }
   // Goes to a place in this chunk that such a chunk has returned. Before Fetch.
   void Seek(const FilePlace& place) { place_ = place; }
+  // Leaves only records from number `begin` of the chunk on, and those before number `end`. Before
+  // Fetch.
+  void CutTo(uint64_t begin, uint64_t end) {
+    place_.records = begin;
+    end_ = end;
+  }
+  // That end; kWhole if nothing was cut off.
+  static constexpr uint64_t kWhole = UINT64_MAX;
+  uint64_t end() const { return end_; }
+  uint64_t pass() const { return pass_; }
+  // How many records the chunk has, if the file tells that before they are read.
+  std::optional<uint64_t> records() const { return chunk_->records; }
 
  private:
   Ref<ChunkQueue> queue_;  // until the chunk is fetched
   Ref<Chunk> chunk_;
   uint64_t pass_;
   FilePlace place_;
+  uint64_t end_ = kWhole;
 };
 
 }  // namespace millhopper

@@ -24,17 +24,35 @@
 
 namespace millhopper {
 
-// The source of lanes (LaneSet::source), which plans nothing itself. It goes through the data once,
-// whichever lane asks first, and numbers what it deals, its units: unit u is for lane u modulo
-// their number. Lanes of other ranks get nothing. An error of the source is met by the lane whose
-// turn it is, or by the next one that is run here; no lane has units beyond it.
+// The source of lanes (LaneSet::source), which plans nothing itself.
+class LaneSource : public ReaderBase {
+ public:
+  // How many elements all lanes, those of other ranks too, have together in this pass, if that is
+  // known before they are read. Any thread.
+  virtual std::optional<uint64_t> Total() const = 0;
+  // From now on, where Total is known, the first Total() % V of V lanes have one element more than
+  // the others, and otherwise all have equally many. Called before the first Plan.
+  virtual void MakeEqual() = 0;
+
+ protected:
+  using ReaderBase::ReaderBase;
+};
+
+// Goes through the data once, whichever lane asks first, and numbers what it deals, its units: unit
+// u is for lane u modulo their number. Lanes of other ranks get nothing. An error of the source is
+// met by the lane whose turn it is, or by the next one that is run here; no lane has units beyond
+// it.
 //
 // A Share is what a lane gets at a time, of one or more units.
 template <typename Share>
-class LaneDealer : public ReaderBase {
+class LaneDealer : public LaneSource {
  public:
   size_t lanes() const { return lanes_.size(); }
   ReaderBase& source() const { return *source_; }
+  // The length of a lane, if lanes are equal to within one element and have so many together.
+  uint64_t LengthOf(size_t lane, uint64_t total) const {
+    return total / lanes_.size() + (lane < total % lanes_.size() ? 1 : 0);
+  }
   // Nobody runs this lane any more.
   void Leave(size_t lane) EXCLUDES(mutex_) {
     const MutexLock lock(&mutex_);
@@ -69,6 +87,12 @@ class LaneDealer : public ReaderBase {
   std::vector<SlotSpec> FoundSlots() const override { return source_->FoundSlots(); }
   Place place() const override { return source_->place(); }
   std::vector<ReaderBase*> Below() const override { return {source_.get()}; }
+  std::optional<uint64_t> Total() const override EXCLUDES(total_mutex_) {
+    const MutexLock lock(&total_mutex_);
+    if (!is_total_known_) total_ = source_->PassLength();
+    is_total_known_ = true;
+    return total_;
+  }
   void BeginPass() override { source_->BeginPass(); }
   void ExpectWindow() override { source_->ExpectWindow(); }
   // Readers below have locks of their own, which are taken after this one while it deals, too.
@@ -89,7 +113,7 @@ class LaneDealer : public ReaderBase {
  protected:
   // Throws kInvalidArgument for no lane, and for more than kMaxLanes.
   LaneDealer(std::unique_ptr<ReaderBase> source, size_t lanes)
-      : ReaderBase(source->slots(), source->depth(), source->readers() + 1),
+      : LaneSource(source->slots(), source->depth(), source->readers() + 1),
         source_(std::move(source)),
         lanes_(lanes) {
     Require(lanes >= 1 && lanes <= kMaxLanes, lanes, " lanes; there must be 1 to ", kMaxLanes);
@@ -127,13 +151,30 @@ class LaneDealer : public ReaderBase {
     return first + (lane + lanes_.size() - first % lanes_.size()) % lanes_.size();
   }
   std::deque<Share>& shares(size_t lane) REQUIRES(mutex_) { return lanes_[lane].shares; }
+  // Whether the lane is to have its own of unit number `unit`.
+  bool Gets(size_t lane, uint64_t unit) const REQUIRES(mutex_) {
+    return !lanes_[lane].left && unit >= lanes_[lane].had;
+  }
   void Rewind(uint64_t pass) override {
+    {
+      const MutexLock lock(&total_mutex_);
+      is_total_known_ = false;  // files may be others in this pass
+    }
     const MutexLock lock(&mutex_);
     for (Lane& lane : lanes_) lane = Lane{{}, lane.left, 0};
     dealt_ = 0;
     end_ = false;
     error_ = nullptr;
     source_->Restart(pass);
+  }
+
+  void SaveState(ReaderState* state) const override {
+    mutex_.AssertHeld();  // by LockPlanning
+    state->Set("dealt", dealt_);
+  }
+  void RestoreState(const ReaderState& state) override {
+    const MutexLock lock(&mutex_);
+    dealt_ = state.Get("dealt");
   }
 
   mutable Mutex mutex_;
@@ -149,20 +190,15 @@ class LaneDealer : public ReaderBase {
   void PlanNext(size_t, TicketRun*) override {
     Throw(ErrorCode::kInternal, "the source of lanes is read itself");
   }
-  void SaveState(ReaderState* state) const override {
-    mutex_.AssertHeld();  // by LockPlanning
-    state->Set("dealt", dealt_);
-  }
-  void RestoreState(const ReaderState& state) override {
-    const MutexLock lock(&mutex_);
-    dealt_ = state.Get("dealt");
-  }
 
   const std::unique_ptr<ReaderBase> source_;
   std::vector<Lane> lanes_;              // each guarded by mutex_, not their number
   bool end_ GUARDED_BY(mutex_) = false;  // of the source, or its error
   std::exception_ptr error_ GUARDED_BY(mutex_);
   size_t failed_ GUARDED_BY(mutex_) = 0;  // the lane that has the error
+  mutable Mutex total_mutex_;
+  mutable bool is_total_known_ GUARDED_BY(total_mutex_) = false;
+  mutable std::optional<uint64_t> total_ GUARDED_BY(total_mutex_);
 };
 
 // A lane of what a Dealer, a class on LaneDealer, deals. It names, loads and plans again as the
@@ -189,6 +225,11 @@ class DealtLane : public ReaderBase {
       : ReaderBase(dealer->slots(), depth, readers), dealer_(std::move(dealer)), lane_(lane) {}
 
   Dealer& dealer() const { return *dealer_; }
+  // How many elements the lane has, if lanes are equal to within one and the total is known.
+  std::optional<uint64_t> EqualLength() const {
+    const std::optional<uint64_t> total = dealer_->Total();
+    return total ? std::optional<uint64_t>(dealer_->LengthOf(lane_, *total)) : std::nullopt;
+  }
   ReaderBase& source() const { return dealer_->source(); }
   size_t lane() const { return lane_; }
 

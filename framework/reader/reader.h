@@ -32,6 +32,7 @@ class Place;
 
 struct ChunkShare;
 
+class LaneSource;
 class ReaderBase;
 
 // Chains that share out the data (readers/lanes/lanes_reader.h says how).
@@ -41,7 +42,8 @@ struct LaneSet {
   size_t rank = 0, ranks = 1;  // these are every `ranks`-th of all lanes, from `rank` on
   // What deals out the data to the lanes, which stand on it; null if each lane has its own. It is
   // saved, restarted and described beside them, but Plan is not called.
-  std::shared_ptr<ReaderBase> source;
+  std::shared_ptr<LaneSource> source;
+  bool even = false;  // whether all lanes have equally many elements
 };
 
 // What one of several processes that share lanes has saved (ReaderBase::JoinRanks).
@@ -199,6 +201,8 @@ class ReaderBase {
   // The lanes of the stream that this reader is, for readers that need nothing but their own lane;
   // nothing if it has no lanes. It yields nothing any more. Before the first Plan.
   virtual std::optional<LaneSet> TakeLanes();
+  // Among how many processes the lanes of this stream are shared: each reads another one.
+  virtual size_t ranks() const { return 1; }
   // Says that this chain is a lane: one thread at a time plans and loads here, and no other thread
   // works for it meanwhile. Before the first Plan.
   void RunInLane();

@@ -181,6 +181,7 @@ class ReaderHolder::Handle final : public ReaderBase {
     const LockAtOnce lock(&held_->planning);
     held_->reader->ExpectWindow();
   }
+  size_t ranks() const override { return held_->reader->ranks(); }
   std::vector<ReaderBase*> Below() const override { return {held_->reader.get()}; }
   void LockPlanning() override ACQUIRE(held_->planning) { held_->planning.LockAtOnce(); }
   void UnlockPlanning() override RELEASE(held_->planning) { held_->planning.Unlock(); }

@@ -46,13 +46,7 @@ void CreateBatchReader(OpContext& context) {
                 std::make_unique<BatchReader>(UnderlyingReader(context), size, leftover, mode));
     return;
   }
-  // A rank has its share of a batch.
-  const size_t all = lanes->lanes.size() * lanes->ranks;
-  const size_t own = size / lanes->ranks;
-  if (lanes->stripe == 0) lanes->stripe = size % all == 0 ? size / all : 1;
-  Require(lanes->ranks == 1 || size % (lanes->ranks * lanes->stripe) == 0, "batches of ", size,
-          " cannot be shared by ", lanes->ranks, " ranks in stripes of ", lanes->stripe,
-          "; a multiple of ", lanes->ranks * lanes->stripe, " can");
+  const size_t own = ShareOfBatch(size, &*lanes);
   StoreReader(context, std::make_unique<LaneBatchReader>(
                            std::make_unique<LanesReader>(*std::move(lanes)),
                            static_cast<int64_t>(own), leftover, mode, kLaneDepth));

@@ -32,7 +32,7 @@ OpSchema DoubleBufferSchema() {
 void CreateDoubleBufferReader(OpContext& context) {
   const std::string& place = context.Attr<std::string>("place");
   StoreReader(context, std::make_unique<DoubleBufferReader>(
-                           UnderlyingReader(context),
+                           UnderlyingReaderOfRank(context),
                            place == kAuto ? context.run().place : Place::Parse(place),
                            context.Attr<int32_t>("depth")));
 }

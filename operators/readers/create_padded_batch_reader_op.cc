@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_padded_batch_reader: makes batches of sequences that are padded to one length.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
 #include "operators/readers/support/collation_attributes.h"
 #include "operators/readers/support/reader_creation.h"
+#include "operators/readers/support/reader_variable.h"
 #include "readers/gather/padded_batch_reader.h"
+#include "readers/lanes/lanes_reader.h"
 
 namespace millhopper {
 namespace {
@@ -20,8 +27,15 @@ OpSchema PaddedBatchSchema() {
 }
 
 void CreatePaddedBatchReader(OpContext& context) {
-  StoreReader(context, std::make_unique<PaddedBatchReader>(UnderlyingReader(context),
-                                                           context.Attr<int64_t>("batch_size"),
+  auto size = context.Attr<int64_t>("batch_size");
+  std::unique_ptr<ReaderBase> below;
+  if (std::optional<LaneSet> lanes = ReaderOf(context, "UnderlyingReader").TakeLanes()) {
+    size = static_cast<int64_t>(ShareOfBatch(static_cast<size_t>(size), &*lanes));
+    below = std::make_unique<LanesReader>(*std::move(lanes));
+  } else {
+    below = UnderlyingReader(context);
+  }
+  StoreReader(context, std::make_unique<PaddedBatchReader>(std::move(below), size,
                                                            context.Attr<bool>("discard_leftover"),
                                                            CollationOf(context.attributes())));
 }

@@ -66,7 +66,10 @@ OpSchema ShardSchema() {
                 "what becomes of the last num_shards elements if the pass ends within them. none: "
                 "the first parts get one element more; pad: all get one, for which the pass goes "
                 "on with its own first elements, as torch's DistributedSampler does; drop: none "
-                "gets one. With pad and drop all parts have equally many elements")
+                "gets one. With pad and drop all parts have equally many elements. Of a reader "
+                "with lanes it is each lane that gets one more or not, for one part, too, so that "
+                "each batch of all parts together is the same for any num_shards; the files, or "
+                "indexes of them, must tell how many records they have")
                 .OneOf({"none", "pad", "drop"}))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         Require(attributes.Get<std::string>("by") == "record" ||
@@ -96,12 +99,10 @@ ShardEven EvenOf(const std::string& even) {
 void CreateShardReader(OpContext& context) {
   const ShardChoice choice = ShardChoiceOf(context.attributes());
   if (std::optional<LaneSet> lanes = ReaderOf(context, "UnderlyingReader").TakeLanes()) {
-    Require(context.Attr<std::string>("even") == "none", "attribute 'even' is '",
-            context.Attr<std::string>("even"),
-            "'; the parts of a reader with lanes have as many elements as their lanes");
     StoreReader(context, std::make_unique<LanesReader>(
                              LanesOfRank(*std::move(lanes), static_cast<size_t>(choice.index),
-                                         static_cast<size_t>(choice.shards))));
+                                         static_cast<size_t>(choice.shards),
+                                         EvenOf(context.Attr<std::string>("even")))));
     return;
   }
   StoreReader(context,

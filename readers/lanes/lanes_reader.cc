@@ -8,6 +8,8 @@
 #include "framework/base/limits.h"
 #include "framework/memory/memory_limit.h"
 #include "framework/memory/place.h"
+#include "framework/reader/lane_dealer.h"
+#include "readers/lanes/even_lane.h"
 
 namespace millhopper {
 namespace {
@@ -30,7 +32,7 @@ std::string LaneName(size_t lane) { return StrCat("lane", lane); }
 
 }  // namespace
 
-LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks) {
+LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks, ShardEven even) {
   const size_t all = lanes.lanes.size();
   Require(lanes.ranks == 1, "lanes are shared by ", lanes.ranks, " ranks already");
   Require(rank < ranks, "rank ", rank, " of ", ranks, " ranks");
@@ -40,8 +42,17 @@ LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks) {
   }
   Require(all % ranks == 0, all, " lanes cannot be shared by ", ranks,
           " ranks; the number of ranks can be ", fitting);
-  LaneSet own{{}, lanes.stripe, rank, ranks, std::move(lanes.source)};
-  for (size_t v = rank; v < all; v += ranks) own.lanes.push_back(std::move(lanes.lanes[v]));
+  if (even != ShardEven::kNone) {
+    Require(lanes.source != nullptr,
+            "these lanes have no common source, which could make them even");
+    lanes.source->MakeEqual();
+  }
+  LaneSet own{{}, lanes.stripe, rank, ranks, std::move(lanes.source), even != ShardEven::kNone};
+  for (size_t v = rank; v < all; v += ranks) {
+    std::unique_ptr<ReaderBase> lane = std::move(lanes.lanes[v]);
+    if (own.even) lane = std::make_unique<EvenLane>(std::move(lane), own.source, all, even);
+    own.lanes.push_back(std::move(lane));
+  }
   return own;
 }
 
@@ -53,7 +64,8 @@ LanesReader::LanesReader(LaneSet set)
       chosen_stripe_(set.stripe),
       stripe_(std::max<size_t>(set.stripe, 1)),
       rank_(set.rank),
-      ranks_(set.ranks) {
+      ranks_(set.ranks),
+      even_(set.even) {
   states_.reserve(lanes_.size());
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) {
     lane->RunInLane();
@@ -74,7 +86,8 @@ std::optional<LaneSet> LanesReader::TakeLanes() {
   if (lanes_.empty()) return std::nullopt;
   Require(!planned(), origin(), " has been read already, so that its lanes cannot be decorated");
   states_.clear();
-  return LaneSet{std::exchange(lanes_, {}), chosen_stripe_, rank_, ranks_, std::move(source_)};
+  return LaneSet{std::exchange(lanes_, {}), chosen_stripe_, rank_, ranks_,
+                 std::move(source_),        even_};
 }
 
 ChainStats LanesReader::Stats() const {
@@ -120,7 +133,8 @@ std::vector<ReaderBase*> LanesReader::Below() const {
 }
 
 std::optional<uint64_t> LanesReader::PassLength() const {
-  if (lanes_.empty() || ranks_ > 1) return std::nullopt;
+  // Of lanes that are not even only the sum of all may be known.
+  if (lanes_.empty() || (ranks_ > 1 && !even_)) return std::nullopt;
   uint64_t length = 0;
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) {
     const std::optional<uint64_t> one = lane->PassLength();

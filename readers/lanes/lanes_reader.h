@@ -13,14 +13,15 @@
 #include <vector>
 
 #include "framework/reader/reader.h"
+#include "readers/decorate/shard_reader.h"
 
 namespace millhopper {
 
 using Lanes = std::vector<std::unique_ptr<ReaderBase>>;
 
-// The lanes of one of `ranks` processes that share them. Throws kInvalidArgument, with numbers that
-// would do, unless these can.
-LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks);
+// The lanes of one of `ranks` processes that share them; with kPad and kDrop all have equally many
+// elements (EvenLane). Throws kInvalidArgument, with numbers that would do, unless these can.
+LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks, ShardEven even = ShardEven::kNone);
 
 // Yields `stripe` elements of lane 0, of lane 1, ... and begins again with lane 0. A lane that has
 // ended is passed over; an error of a lane comes in its place in this order. So the stream depends
@@ -46,6 +47,7 @@ class LanesReader final : public ReaderBase {
   size_t stripe() const { return stripe_; }
 
   std::optional<LaneSet> TakeLanes() override;
+  size_t ranks() const override { return ranks_; }
   void JoinRanks(std::vector<SavedRank>* ranks, Position* own) const override;
   ChainStats Stats() const override;
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
@@ -116,11 +118,12 @@ class LanesReader final : public ReaderBase {
   size_t PlanLane(size_t n, TicketRun* run);
   void NextLane();
 
-  std::shared_ptr<ReaderBase> source_;  // of the lanes; may be null
+  std::shared_ptr<LaneSource> source_;  // of the lanes; may be null
   Lanes lanes_;                         // none once they are taken
   const size_t chosen_stripe_;
   const size_t stripe_;
   const size_t rank_, ranks_;
+  const bool even_;
   // Apart from each other in memory, as they are of different threads.
   std::vector<std::unique_ptr<LaneState>> states_;
   AddLoaded add_loaded_;  // may be null

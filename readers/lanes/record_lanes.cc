@@ -36,6 +36,7 @@ class RecordDealer final : public LaneDealer<Share> {
   RecordDealer(std::unique_ptr<ReaderBase> source, size_t lanes)
       : LaneDealer(std::move(source), lanes) {}
 
+  void MakeEqual() override {}
   // Adds up to n of the lane's next records to the run. Throws an error of the source in its place.
   void Take(size_t lane, size_t n, TicketRun* run) EXCLUDES(mutex_) {
     const LockOrStop lock(&mutex_);
@@ -84,11 +85,7 @@ class RecordLane final : public DealtLane<RecordDealer> {
   size_t ElementsReady() const override {
     return source().ElementsReady() == kAnyNumber ? kAnyNumber : 0;
   }
-  std::optional<uint64_t> PassLength() const override {
-    const std::optional<uint64_t> all = source().PassLength();
-    if (!all) return std::nullopt;
-    return *all / dealer().lanes() + (lane() < *all % dealer().lanes() ? 1 : 0);
-  }
+  std::optional<uint64_t> PassLength() const override { return EqualLength(); }
 
  private:
   void PlanNext(size_t n, TicketRun* run) override { dealer().Take(lane(), n, run); }

@@ -26,6 +26,14 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
   }
 
   MultiFileReader& files() const { return files_; }
+  std::optional<uint64_t> Total() const override {
+    return files_.chunks_tell_records() ? LaneDealer::Total() : std::nullopt;
+  }
+  void MakeEqual() override {
+    equal_ = true;
+    given_.resize(lanes());
+  }
+  bool equal() const { return equal_; }
   // The lane's next chunk; nothing at the end of the pass. Throws an error of the files in its
   // place, and what ChunkQueue::Deal throws.
   std::optional<DealtChunk> Next(size_t lane) EXCLUDES(mutex_) {
@@ -49,24 +57,77 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     {
       const MutexLock lock(&mutex_);
       parts_.clear();
+      std::fill(given_.begin(), given_.end(), 0);
     }
     LaneDealer::Rewind(pass);
+  }
+  void SaveState(ReaderState* state) const override {
+    LaneDealer::SaveState(state);
+    if (equal_) state->SetList("given", given_);
+  }
+  void RestoreState(const ReaderState& state) override {
+    LaneDealer::RestoreState(state);
+    if (!equal_) return;
+    const MutexLock lock(&mutex_);
+    given_ = state.List("given");
+    if (given_.size() != lanes()) state.Fail(given_.size(), " lanes were given records");
   }
 
   bool Deal() override REQUIRES(mutex_) {
     const auto need = MemoryScope::IsAhead() ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow;
-    std::optional<DealtChunk> chunk = files_.Deal(need);
-    if (!chunk) return false;
-    parts_.push_back(std::move(*chunk));
-    if (parts_.back().is_part()) return true;
+    if (parts_.empty() || parts_.back().is_part()) {
+      std::optional<DealtChunk> chunk = files_.Deal(need);
+      if (!chunk) return false;
+      parts_.push_back(std::move(*chunk));
+      if (parts_.back().is_part()) return true;
+    }
     const size_t turn = dealt_ % lanes();
-    if (FirstUnit(turn, dealt_) == dealt_) {
-      for (DealtChunk& part : parts_) shares(turn).push_back(std::move(part));
+    const std::optional<uint64_t> total = equal_ ? Total() : std::nullopt;
+    if (total) {
+      DealEqually(turn, *total);
+    } else {
+      GiveWhole(turn);
     }
     parts_.clear();
     ++dealt_;
     if (closed_ != files_.files_ended()) FetchOfEndedFiles();
     return true;
+  }
+
+  void GiveWhole(size_t lane) REQUIRES(mutex_) {
+    if (!Gets(lane, dealt_)) return;
+    for (DealtChunk& part : parts_) shares(lane).push_back(std::move(part));
+  }
+  // Of a chunk for which its lane has no room left, the lanes after it get the rest. A lane reads
+  // the whole chunk of which it gets a part.
+  void DealEqually(size_t turn, uint64_t total) REQUIRES(mutex_) {
+    const DealtChunk& whole = parts_.back();
+    const std::optional<uint64_t> records = whole.records();
+    if (!records) Throw(ErrorCode::kInternal, "a chunk does not tell how many records it has");
+    struct Part {
+      size_t lane;
+      uint64_t records;
+      std::vector<DealtChunk> chunk;  // empty if nobody is to have it, or it is the whole one
+    };
+    std::vector<Part> cut;
+    uint64_t given = 0;
+    for (size_t i = 0; i < lanes() && given < *records; ++i) {
+      const size_t lane = (turn + i) % lanes();
+      const uint64_t n = std::min(LengthOf(lane, total) - given_[lane], *records - given);
+      if (n == 0) continue;
+      cut.push_back({lane, n, {}});
+      if (n < *records && Gets(lane, dealt_)) {
+        cut.back().chunk = files_.DealAgain(whole.place(), whole.pass());
+        cut.back().chunk.back().CutTo(given, given + n);
+      }
+      given += n;
+    }
+    // From here on nothing is refused, so that a repeated call finds nothing half dealt.
+    for (Part& part : cut) {
+      given_[part.lane] += part.records;
+      if (part.records == *records) GiveWhole(part.lane);
+      for (DealtChunk& chunk : part.chunk) shares(part.lane).push_back(std::move(chunk));
+    }
   }
 
   // Chunks wait for their lanes without being fetched, and keep their files open. When no more of a
@@ -85,6 +146,8 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
 
   MultiFileReader& files_;
   std::vector<DealtChunk> parts_ GUARDED_BY(mutex_);  // of the chunk that is found next
+  bool equal_ = false;                                // MakeEqual was called; then:
+  std::vector<uint64_t> given_ GUARDED_BY(mutex_);    // records that each lane was dealt
   uint64_t closed_ GUARDED_BY(mutex_) = 0;  // files that had ended when this last looked at them
 };
 
@@ -96,8 +159,10 @@ class FileLane final : public DealtLane<ChunkDealer> {
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override {
     dealer().files().LoadRows(tickets, n, rows);
   }
-  // Only the files know how many records there are, not which lane has them.
+  // If lanes are not equal, only the files know how many records there are, not which lane has
+  // them.
   std::optional<uint64_t> PassLength() const override {
+    if (dealer().equal()) return EqualLength();
     return lane() == 0 ? source().PassLength() : 0;
   }
 
@@ -133,20 +198,31 @@ class FileLane final : public DealtLane<ChunkDealer> {
     state->Set("pass", pass_);
     state->Set("next", next_);
     state->Set("had", dealer().Had(lane()));
-    const auto add = [state](const DealtChunk& chunk) {
-      if (!chunk.is_part()) state->AddPlace(chunk.place());
+    std::vector<uint64_t> ends;
+    const auto add = [&](const DealtChunk& chunk) {
+      if (chunk.is_part()) return;
+      state->AddPlace(chunk.place());
+      ends.push_back(chunk.end());
     };
     if (chunk_) add(*chunk_);
     for (const DealtChunk& chunk : dealer().Waiting(lane())) add(chunk);
+    if (dealer().equal()) state->SetList("ends", std::move(ends));
   }
   void RestoreState(const ReaderState& state) override {
     pass_ = state.Get("pass");
     next_ = state.Get("next");
     std::deque<DealtChunk> chunks;
-    for (const FilePlace& place : state.places()) {
+    const std::vector<uint64_t> ends =
+        dealer().equal() ? state.List("ends") : std::vector<uint64_t>();
+    if (dealer().equal() && ends.size() != state.places().size()) {
+      state.Fail(ends.size(), " ends of ", state.places().size(), " chunks");
+    }
+    for (size_t i = 0; i < state.places().size(); ++i) {
+      const FilePlace& place = state.places()[i];
       for (DealtChunk& chunk : dealer().files().DealAgain(place, pass_)) {
         chunks.push_back(std::move(chunk));
       }
+      if (dealer().equal() && !chunks.empty()) chunks.back().CutTo(place.records, ends[i]);
     }
     dealer().Return(lane(), state.Get("had"), std::move(chunks));
   }

@@ -57,6 +57,7 @@ class MultiFileReader final : public FileReader {
   bool Deals(uint32_t file) const;
   // How many files have come to their end so far, in all passes.
   uint64_t files_ended() const { return ended_; }
+  using FileReader::chunks_tell_records;
   using FileReader::DealAgain;
   using FileReader::DealChunks;
 

@@ -52,6 +52,16 @@ void CheckDifferent(const proto::OpDesc& op) {
   }
 }
 
+// Throws unless the reader is the stream of all lanes.
+std::unique_ptr<ReaderBase> OfOneRank(const OpContext& context,
+                                      std::unique_ptr<ReaderBase> reader) {
+  Require(reader->ranks() == 1, reader->origin(), " has the lanes of one of ", reader->ranks(),
+          " ranks, but ", context.type(),
+          " needs the stream of all lanes; put it below create_shard_reader, which then divides "
+          "its elements by number, or on top of batches");
+  return reader;
+}
+
 }  // namespace
 
 OpSchema ReaderCreationSchema(const std::string& doc) {
@@ -215,14 +225,18 @@ BufferType BufferTypeOf(const OpContext& context) {
                                                             : BufferType::kMemory;
 }
 
-std::unique_ptr<ReaderBase> UnderlyingReader(OpContext& context) {
+std::unique_ptr<ReaderBase> UnderlyingReaderOfRank(OpContext& context) {
   return ReaderOf(context, "UnderlyingReader").NewHandle();
+}
+
+std::unique_ptr<ReaderBase> UnderlyingReader(OpContext& context) {
+  return OfOneRank(context, UnderlyingReaderOfRank(context));
 }
 
 std::vector<std::unique_ptr<ReaderBase>> UnderlyingReaders(OpContext& context) {
   std::vector<std::unique_ptr<ReaderBase>> readers;
   for (size_t i = 0; i < context.InCount(kSeveral); ++i) {
-    readers.push_back(ReaderOf(context, kSeveral, i).NewHandle());
+    readers.push_back(OfOneRank(context, ReaderOf(context, kSeveral, i).NewHandle()));
   }
   return readers;
 }
@@ -273,6 +287,15 @@ void StoreLaneWise(OpContext& context, const MakeReader& make) {
     set->lanes[i] = make(std::move(set->lanes[i]), {set->rank + i * set->ranks, all});
   }
   StoreReader(context, std::make_unique<LanesReader>(*std::move(set)));
+}
+
+size_t ShareOfBatch(size_t batch_size, LaneSet* lanes) {
+  const size_t all = lanes->lanes.size() * lanes->ranks;
+  if (lanes->stripe == 0) lanes->stripe = batch_size % all == 0 ? batch_size / all : 1;
+  Require(lanes->ranks == 1 || batch_size % (lanes->ranks * lanes->stripe) == 0, "batches of ",
+          batch_size, " cannot be shared by ", lanes->ranks, " ranks in stripes of ", lanes->stripe,
+          "; a multiple of ", lanes->ranks * lanes->stripe, " can");
+  return batch_size / lanes->ranks;
 }
 
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader) {

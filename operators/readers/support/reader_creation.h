@@ -64,9 +64,13 @@ std::vector<SlotSpec> SlotsKnownTo(const FormatSchema* format, const FormatArgum
 AttributeSchema BufferTypeAttribute();
 BufferType BufferTypeOf(const OpContext& context);
 
-// A new handle of the input UnderlyingReader.
+// A new handle of the input UnderlyingReader. Throws kInvalidArgument, with the way out, if that is
+// the stream of one of several ranks, of which others read other lanes: what a reader makes of one
+// such stream is not its share of what it would make of all.
 std::unique_ptr<ReaderBase> UnderlyingReader(OpContext& context);
-// New handles of the inputs UnderlyingReaders.
+// The same for a reader that yields the elements as they are, whichever there are.
+std::unique_ptr<ReaderBase> UnderlyingReaderOfRank(OpContext& context);
+// New handles of the inputs UnderlyingReaders. Throws as UnderlyingReader.
 std::vector<std::unique_ptr<ReaderBase>> UnderlyingReaders(OpContext& context);
 // A key made of the run's seed, the attribute `seed` and the name of the output variable.
 RandomKey RandomKeyOf(OpContext& context);
@@ -93,6 +97,11 @@ using MakeReader = std::function<std::unique_ptr<ReaderBase>(std::unique_ptr<Rea
 // Makes a reader of the input UnderlyingReader and stores it. `make` is called once or, if that has
 // lanes, once for each of them: for a reader that needs nothing but its own lane.
 void StoreLaneWise(OpContext& context, const MakeReader& make);
+
+// How many elements the lanes of one rank have in each batch of all ranks, for a reader on their
+// stream. Where nobody has chosen a stripe, a batch is one of each lane if that is possible. Throws
+// kInvalidArgument, with numbers that would do, if the batch cannot be shared.
+size_t ShareOfBatch(size_t batch_size, LaneSet* lanes);
 
 // Puts a new reader into the output variable and sets its origin, the name that messages give it.
 // Throws kInvalidArgument when the variable declares other slots than the reader has.

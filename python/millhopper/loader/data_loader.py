@@ -39,7 +39,7 @@ _ITERATED = {
     "num_workers": "the loop itself asks for its samples",
     "num_shards": "its __iter__ decides what this process gets",
 }
-_EVEN = ("pad", "drop", "none")
+_EVEN = (None, "pad", "drop", "none")
 
 
 class DataLoader(StateInJson, NoArray):
@@ -76,7 +76,9 @@ class DataLoader(StateInJson, NoArray):
 
     Attributes:
         dataset: the reader or data set, as given.
-        batch_size: elements in a batch, or None.
+        batch_size: elements in a batch, of this rank's share of ``global_batch`` if that is given,
+            or None.
+        global_batch: as given.
         drop_last: whether a last batch that is not full is left out.
         sampler: as given.
         batch_sampler: as given.
@@ -117,7 +119,8 @@ class DataLoader(StateInJson, NoArray):
         mode: str = "concat",
         num_shards: int | None = None,
         index: int | None = None,
-        even: str = "pad",
+        even: str | None = None,
+        global_batch: int | None = None,
     ) -> None:
         """The loader of a reader or data set.
 
@@ -158,8 +161,11 @@ class DataLoader(StateInJson, NoArray):
             num_shards: how many parts; by default the processes that are found. 1: every process
                 reads everything.
             index: which part is this process's, from 0; given with ``num_shards``.
-            even: how parts become equally long, as in ``Reader.shard``. Only ``"none"`` for a
-                reader with lanes, of which each part ends when its lanes do.
+            even: how parts become equally long, as in ``Reader.shard``; by default ``"pad"`` where
+                several processes train together. A state of a reader with lanes is for loaders of
+                the same ``even``: give it to one process, too, if others are to resume from that.
+            global_batch: elements in a batch of all processes together, in place of ``batch_size``:
+                each gets its share. Give it where the number of processes may change.
 
         Ignored, because they have no effect here: ``persistent_workers``,
         ``multiprocessing_context``, ``pin_memory_device`` and ``in_order`` (batches always are in
@@ -171,7 +177,8 @@ class DataLoader(StateInJson, NoArray):
             ValueError: ``worker_init_fn`` or ``timeout`` is given, or a sampler for a reader (the
                 message says what to use instead), or what needs numbers of samples for a data set
                 that can only be iterated over; a number is out of range, ``mode`` or ``even`` is
-                none of those above, or two keywords exclude each other.
+                none of those above, ``global_batch`` no multiple of the number of processes, or two
+                keywords exclude each other.
             Error: ``shuffle_buffer`` is wrong.
             ImportError: torch is not installed.
         """
@@ -234,6 +241,13 @@ class DataLoader(StateInJson, NoArray):
             batch_size = integer("batch_size", batch_size)
             if batch_size < 1:
                 raise ValueError(f"batch_size is {batch_size}; it must be at least 1, or None")
+        if global_batch is not None:
+            global_batch = integer_within("global_batch", global_batch, 1, INT64_MAX)
+            if batch_size != 1 or batch_sampler is not None:
+                raise ValueError(
+                    "global_batch decides the batches, so batch_size and batch_sampler have no "
+                    "meaning with it"
+                )
         if batch_size is None and drop_last:
             raise ValueError("drop_last has no meaning without a batch_size")
         if sampler is not None and shuffle:
@@ -250,7 +264,7 @@ class DataLoader(StateInJson, NoArray):
                 continue
             if not isinstance(given, Iterable):
                 raise TypeError(f"{name} is {given!r}, which cannot be iterated over")
-            if num_shards is not None or index is not None or even != "pad":
+            if num_shards is not None or index is not None or even not in (None, "pad"):
                 raise ValueError(
                     f"a {name} decides which samples this process gets, so num_shards, index and "
                     "even have no meaning with it"
@@ -265,7 +279,8 @@ class DataLoader(StateInJson, NoArray):
             raise ValueError(f"even is {even!r}; it must be 'pad', 'drop' or 'none'")
 
         self.dataset = dataset
-        self.batch_size = batch_size
+        self._batch_size = batch_size
+        self.global_batch = global_batch
         self.drop_last = drop_last
         self.sampler = sampler
         self.batch_sampler = batch_sampler
@@ -294,6 +309,18 @@ class DataLoader(StateInJson, NoArray):
         if self._iterated is None and sampler is None and batch_sampler is None:
             with suppress(NotKnownYet):
                 self._order()  # refuses what is wrong
+
+    @property
+    def batch_size(self) -> int | None:
+        if self.global_batch is None:
+            return self._batch_size
+        ranks = self._ranks()
+        share, rest = divmod(self.global_batch, 1 if ranks is None else ranks.size)
+        if rest:
+            raise ValueError(
+                f"global_batch is {self.global_batch}, which is not to be shared equally: {ranks}"
+            )
+        return share
 
     def _ranks(self) -> Ranks | None:
         """The processes among which this loader deals the samples; None if it does not."""
@@ -336,15 +363,8 @@ class DataLoader(StateInJson, NoArray):
         size, rank = (ranks.size, ranks.rank) if several and ranks is not None else (1, 0)
         # With lanes the chain is the same for one rank, too, so that a state is that of any number.
         lanes = reader.num_lanes if isinstance(dataset, Reader) else 1
-        if several and lanes > 1 and self._even != "none":
-            raise Error(
-                f"the reader has {lanes} lanes, and each rank ends when its own do, so that ranks "
-                f"may have a few batches more than others; even is {self._even!r}. Give "
-                "even='none', and end an epoch on all ranks together, for example after a number "
-                "of steps that all have; or read with lanes=1"
-            )
         if several or lanes > 1:
-            reader = reader.shard(size, rank, even="none" if lanes > 1 else self._even)
+            reader = reader.shard(size, rank, even=self._even_of(several))
         if not isinstance(dataset, Reader):
             return reader
         if self.batch_size is not None and self.collate_fn is None:
@@ -355,6 +375,9 @@ class DataLoader(StateInJson, NoArray):
         if self.batch_size is not None and self.collate_fn is not None:
             depth *= self.batch_size
         return reader.double_buffer(depth)
+
+    def _even_of(self, several: bool) -> str:
+        return self._even or ("pad" if several else "none")
 
     def _order_seed(self, ranks: Ranks | None) -> int:
         seed = self._seed
@@ -410,7 +433,8 @@ class DataLoader(StateInJson, NoArray):
             settings["iterated"] = True
         elif self.sampler is None and isinstance(self.dataset, Dataset):
             samples = len(self.dataset)
-            settings |= {"shuffle": self._shuffle, "even": self._even, "samples": samples}
+            even = self._even or "pad"
+            settings |= {"shuffle": self._shuffle, "even": even, "samples": samples}
         return settings
 
     def state_dict(self) -> dict[str, Any]:
@@ -437,6 +461,8 @@ class DataLoader(StateInJson, NoArray):
         fields: dict[str, Any] = {"seed": self._order_seed(self._ranks())}
         fields["rank"], fields["world_size"] = self._part()
         if isinstance(self.dataset, Reader):
+            if self.dataset.num_lanes > 1:
+                fields["even"] = self._even_of(fields["world_size"] > 1)
             return new_state("DataLoader", reader=self._order().state_dict(), **fields)
         epoch, taken = self._taken or (self._epoch, self._skipped)
         if self._iterated is not None:
@@ -467,6 +493,12 @@ class DataLoader(StateInJson, NoArray):
                 f"{parts}: each continues from its own state, and there must be as many as before, "
                 "unless the reader has lanes (open_files(..., lanes=16)): then "
                 "millhopper.merge_states makes a state for any number of ranks"
+            )
+        even = self._even_of(parts > 1)
+        if of_all and state.get("even", even) != even:
+            raise Error(
+                f"the state was saved with even={state['even']!r}, this loader has even={even!r}, "
+                f"so that its batches are other ones: give even={state['even']!r}"
             )
         if ("reader" in state) != isinstance(self.dataset, Reader):
             raise Error("one of the loaders is for a reader and the other for a data set")

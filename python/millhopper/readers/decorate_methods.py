@@ -67,7 +67,10 @@ class DecorateMethods(OperatorReaders):
                 part gets one, for which the pass continues with its own first elements: of
                 ``total`` elements, part ``index`` gets number ``(k * num_shards + index) % total``
                 in round ``k``, as with torch's ``DistributedSampler``. ``"drop"``: no part gets
-                one. The number of elements need not be known beforehand. Not for chunks.
+                one. The number of elements need not be known beforehand. Not for chunks. Of a
+                reader with lanes it is each lane that gets one more or not, for one part, too, so
+                that each batch of all parts together is the same for any number of them; the files,
+                or indexes of them, must tell how many records they have.
             name: of the new reader.
 
         Raises:

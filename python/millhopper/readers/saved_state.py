@@ -112,8 +112,9 @@ def merge_states(states: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> dic
         if any("reader" not in state for state in checked):
             raise Error("the loader is for a data set, whose state is that of one rank only")
         reader = merge_states([state["reader"] for state in checked])
-        seed = number_in(checked[0], "seed")
-        return new_state("DataLoader", reader=reader, seed=seed, rank=0, world_size=1)
+        if len({state.get("even") for state in checked}) > 1:
+            raise Error("the loaders have different values of even")
+        return {**checked[0], "reader": reader, "rank": 0, "world_size": 1}
     epochs = {number_in(state, "epoch") for state in checked}
     positions = [position_in(state) for state in checked]
     at_beginning = [position is None for position in positions]

@@ -67,7 +67,7 @@ TEST(CreateShardReaderOp, TakesLanes) {
   ExpectError(ErrorCode::kInvalidArgument, "4 lanes cannot be shared by 3 ranks", [] {
     LanesOfPart({{"num_shards", "i: 3"}, {"index", "i: 0"}});
   });
-  ExpectError(ErrorCode::kInvalidArgument, "attribute 'even' is 'pad'", [] {
+  ExpectError(ErrorCode::kInvalidArgument, "these lanes have no common source", [] {
     LanesOfPart({{"num_shards", "i: 2"}, {"index", "i: 0"}, {"even", "s: \"pad\""}});
   });
 }

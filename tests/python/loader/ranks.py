@@ -125,12 +125,7 @@ def part(folder: Path) -> dict[str, Any]:
     torch.distributed.init_process_group("gloo")
     reader = millhopper.Reader.open_files(str(folder / "numbers-*.recordio"), lanes=12)
     loader = millhopper.DataLoader(
-        reader,
-        48 // torch.distributed.get_world_size(),
-        shuffle=True,
-        shuffle_buffer=96,
-        seed=5,
-        even="none",
+        reader, global_batch=48, shuffle=True, shuffle_buffer=96, seed=5, even="pad"
     )
     saved = folder / "last.pt"
     if saved.exists():

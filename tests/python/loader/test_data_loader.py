@@ -440,12 +440,10 @@ def test_a_loop_over_a_data_set_is_left_early(alone: None) -> None:
         break
 
 
-def test_ranks_share_lanes_only_if_parts_may_differ(dataset: millhopper.Reader) -> None:
+def test_ranks_share_lanes(dataset: millhopper.Reader) -> None:
     lanes = dataset.lanes(4)
-    with pytest.raises(millhopper.Error, match="4 lanes.*even='none'"):
-        millhopper.DataLoader(lanes, 10, num_shards=2, index=0)
     parts = [
-        millhopper.DataLoader(lanes, 10, num_shards=2, index=index, even="none", shuffle=True)
+        millhopper.DataLoader(lanes, 10, num_shards=2, index=index, shuffle=True)
         for index in range(2)
     ]
     seen = [first_numbers(part) for part in parts]
@@ -456,6 +454,55 @@ def test_ranks_share_lanes_only_if_parts_may_differ(dataset: millhopper.Reader) 
     for own in range(0, RECORDS // 2, 10):
         of_ranks = seen[0][own : own + 10] + seen[1][own : own + 10]
         assert sorted(of_ranks) == sorted(alone[2 * own : 2 * own + 20])
+
+
+@pytest.mark.parametrize("even, total", [("pad", 108), (None, 108), ("drop", 96)])
+@pytest.mark.parametrize("ranks", [2, 4, 6])
+def test_ranks_that_share_lanes_end_together(
+    tmp_path: Path, even: str | None, total: int, ranks: int
+) -> None:
+    lanes = open_numbers(write_numbers(tmp_path / "numbers.bin", 101), lanes=12)
+    parts = [
+        millhopper.DataLoader(lanes, global_batch=24, num_shards=ranks, index=index, even=even)
+        for index in range(ranks)
+    ]
+    sizes = [[len(batch["row"]) for batch in part] for part in parts]
+    assert sizes == [sizes[0]] * ranks
+    assert sum(sizes[0]) == total // ranks
+    assert [len(part) for part in parts] == [len(sizes[0])] * ranks
+    numbers = {number for part in parts for number in first_numbers(part)}
+    assert len(numbers) == min(total, 101)
+
+
+def test_lanes_of_unknown_length_do_not_end_together(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("a line\n" * 100)
+    lines = millhopper.Reader.open_files(f"text:{tmp_path}/lines", names=["x"]).lanes(4)
+    keywords: dict[str, Any] = {"global_batch": 8, "num_shards": 2, "index": 1}
+    with pytest.raises(millhopper.Error, match='it is not known before reading.*even: "none"'):
+        list(millhopper.DataLoader(lines, **keywords))
+    assert len(list(millhopper.DataLoader(lines, **keywords, even="none"))) == 13
+
+
+def test_a_global_batch_is_shared(dataset: millhopper.Reader) -> None:
+    for data in dataset, dataset.lanes(4), list(range(96)):
+        for ranks in 1, 2, 4:
+            loader = millhopper.DataLoader(data, global_batch=16, num_shards=ranks, index=0)
+            assert loader.batch_size == 16 // ranks
+            batch = next(iter(loader))
+            assert len(batch if isinstance(batch, torch.Tensor) else batch["row"]) == 16 // ranks
+    with pytest.raises(ValueError, match="global_batch is 16, .* equally: rank 0 of 3"):
+        millhopper.DataLoader(dataset, global_batch=16, num_shards=3, index=0)
+    with pytest.raises(ValueError, match="batch_size and batch_sampler have no"):
+        millhopper.DataLoader(dataset, 8, global_batch=16)
+
+
+def test_a_state_of_lanes_is_of_one_way_to_end(alone: None, dataset: millhopper.Reader) -> None:
+    lanes = dataset.lanes(4)
+    alone = millhopper.DataLoader(lanes, global_batch=16)
+    next(iter(alone))
+    two = millhopper.DataLoader(lanes, global_batch=16, num_shards=2, index=0)
+    with pytest.raises(millhopper.Error, match="even='none', this loader has even='pad'"):
+        two.load_state_dict(alone.state_dict())
 
 
 def test_the_state_of_one_rank_is_for_any_number_only_with_lanes(

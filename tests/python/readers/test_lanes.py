@@ -6,6 +6,7 @@ from typing import Any
 import millhopper
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 from number_files import write_number_chunks
 
 RECORDS = 3000
@@ -79,6 +80,45 @@ def test_a_number_of_ranks_that_does_not_divide_the_lanes_is_refused(files: str)
         epoch(source(files).shard(3, 0).batch(12))
     with pytest.raises(millhopper.Error, match="batches of 6 cannot be shared by 4 ranks"):
         epoch(source(files).shard(4, 0).batch(6))
+
+
+@pytest.mark.parametrize("even", ["pad", "drop"])
+def test_parts_that_are_even_end_together(files: str, even: str) -> None:
+    def parts(ranks: int) -> list[millhopper.Reader]:
+        lanes = source(files).shuffle(64)
+        return [lanes.shard(ranks, rank, even=even).batch(16) for rank in range(ranks)]
+
+    whole = [sorted(batch) for batch in epoch(parts(1)[0])]
+    for ranks in 2, 4, 8:
+        of_ranks = [epoch(part) for part in parts(ranks)]
+        assert [sorted(sum(own, [])) for own in zip_strict(*of_ranks)] == whole, ranks
+        assert {len(part) for part in parts(ranks)} == {len(whole)}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda part, _: part.take(10),
+        lambda part, _: part.skip(10),
+        lambda part, _: part.repeat(2),
+        lambda part, other: part.zip(other, check_alignment=False, names=["x", "y"]),
+        lambda part, other: other.mix(part),
+        lambda part, other: other.concat(part),
+    ],
+)
+def test_what_needs_the_stream_of_all_lanes_is_below_shard(files: str, make: Any) -> None:
+    other = millhopper.Reader.open_files(files, seed=3)
+    with pytest.raises(millhopper.Error, match="one of 2 ranks.*below create_shard_reader"):
+        epoch(make(source(files).shard(2, 0), other))
+    # Of one rank there is such a stream.
+    epoch(make(source(files).shard(1, 0), other))
+
+
+def test_ranks_share_padded_batches(files: str) -> None:
+    parts = [source(files).shard(2, rank).padded_batch(16) for rank in range(2)]
+    whole = [sorted(batch) for batch in epoch(source(files).padded_batch(16))]
+    steps = [sorted(a + b) for a, b in zip(*(epoch(part) for part in parts))]
+    assert steps[:100] == whole[:100]
 
 
 def test_lanes_are_in_the_program(files: str) -> None:

@@ -29,6 +29,7 @@
 #include "readers/lanes/record_lanes.h"
 #include "readers/sources/file_lanes.h"
 #include "tests/bytes.h"
+#include "tests/files/index_files.h"
 #include "tests/readers/reader_contract.h"
 
 namespace millhopper {
@@ -131,6 +132,20 @@ std::string NumbersFile(int64_t first, int64_t count) {
 const std::vector<std::string>& Paths() {
   static const auto* const paths =
       new std::vector<std::string>{NumbersFile(0, 23), NumbersFile(23, 19), NumbersFile(42, 8)};
+  return *paths;
+}
+
+// The same with indexes, so that readers know how many records there are.
+const std::vector<std::string>& CountedPaths() {
+  static const auto* const paths = [] {
+    auto* const counted = new std::vector<std::string>;
+    for (const std::string& path : Paths()) {
+      counted->push_back(TempName("counted-" + path.substr(path.rfind('/') + 1)));
+      WriteFile(counted->back(), ReadFile(path));
+      WriteIndex("recordio", counted->back());
+    }
+    return counted;
+  }();
   return *paths;
 }
 
@@ -335,10 +350,10 @@ std::vector<int64_t> Sorted(std::vector<int64_t> numbers) {
 LaneSet SharedLanes() { return Each(FileLanes(12, 3), Shuffled); }
 
 // What one rank reads: its share of batches of 24.
-ReaderPtr OfRank(LaneSet all, size_t rank, size_t ranks) {
+ReaderPtr OfRank(LaneSet all, size_t rank, size_t ranks, ShardEven even = ShardEven::kNone) {
   constexpr int64_t kBatch = 24;
-  return Batches(LanesOfRank(std::move(all), rank, ranks), 2, kBatch / static_cast<int64_t>(ranks),
-                 2);
+  return Batches(LanesOfRank(std::move(all), rank, ranks, even), 2,
+                 kBatch / static_cast<int64_t>(ranks), 2);
 }
 
 void AddValues(const LoDTensor& batch, std::vector<int64_t>* values) {
@@ -426,11 +441,11 @@ Position OfAll(std::vector<Position> positions, std::mt19937* random) {
 
 // Two passes of a run that is stopped again and again, and goes on with another number of ranks,
 // against one that nothing disturbs: each step has the same records, until a lane cannot fill its
-// stripe, and each pass has every record once.
+// stripe, and each pass has every record once. Lanes that are even differ nowhere.
 void ExpectSameOnAnyRanks(const std::function<LaneSet()>& lanes, size_t whole_steps, uint32_t seed,
-                          bool buffered) {
+                          bool buffered, ShardEven even = ShardEven::kNone) {
   const auto make = [&](size_t rank, size_t ranks) -> ReaderPtr {
-    ReaderPtr batches = Mapped(OfRank(lanes(), rank, ranks), rank);
+    ReaderPtr batches = Mapped(OfRank(lanes(), rank, ranks, even), rank);
     if (!buffered) return batches;
     return std::make_unique<DoubleBufferReader>(std::move(batches), Place(), 3);
   };
@@ -473,6 +488,94 @@ TEST(Lanes, GoOnOnAnotherNumberOfRanks) {
                            seed % 2 == 0);
     }
   }
+}
+
+// ---- Lanes that are even. ----
+
+LaneSet CountedLanes(size_t lanes) { return LanesOf(CountedPaths(), lanes, 3); }
+
+LaneSet CountedRecordLanes(size_t lanes) {
+  std::vector<FileEntry> files;
+  for (const std::string& path : CountedPaths()) files.push_back({path, "", BufferType::kMemory});
+  FormatArguments arguments;
+  arguments.declared = SlotsOf(SourceSpec());
+  return MakeRecordLanes(
+      std::make_unique<MultiFileReader>(FindFileFormat("recordio")->Make(arguments),
+                                        std::move(files), MultiFileOptions()),
+      lanes);
+}
+
+// All records of all ranks, which all have equally many batches of equally many records.
+std::vector<int64_t> ReadEvenly(const std::function<LaneSet()>& lanes, size_t ranks,
+                                ShardEven even) {
+  std::vector<int64_t> all;
+  std::optional<std::vector<int64_t>> sizes;
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const ReaderPtr reader = Batches(LanesOfRank(lanes(), rank, ranks, even), 2, 12, 2);
+    const std::optional<uint64_t> length = reader->PassLength();
+    std::vector<LoDTensor> batch;
+    std::vector<int64_t> own;
+    for (; reader->HasNext(); AddValues(batch[0], &all)) {
+      reader->ReadNext(&batch);
+      own.push_back(batch[0].numel());
+    }
+    EXPECT_EQ(length, own.size());
+    if (!sizes) sizes = own;
+    EXPECT_EQ(*sizes, own) << "rank " << rank << " of " << ranks;
+  }
+  return all;
+}
+
+TEST(EvenLanes, HaveEquallyManyElementsOnAllRanks) {
+  for (const auto& deal : {CountedLanes, CountedRecordLanes}) {
+    for (const size_t lanes : {1, 2, 6, 12, 36, 48}) {
+      for (const bool shuffles : {false, true}) {
+        const auto make = [&] { return shuffles ? Each(deal(lanes), Shuffled) : deal(lanes); };
+        const std::vector<int64_t> records = Sorted(NumbersOf(Merged(deal(lanes), 1).get()));
+        const size_t total = records.size();
+        for (size_t ranks = 1; ranks <= lanes; ++ranks) {
+          if (lanes % ranks != 0) continue;
+          std::vector<int64_t> dropped = Sorted(ReadEvenly(make, ranks, ShardEven::kDrop));
+          EXPECT_EQ(dropped.size(), total / lanes * lanes);
+          EXPECT_TRUE(
+              std::includes(records.begin(), records.end(), dropped.begin(), dropped.end()));
+          std::vector<int64_t> padded = Sorted(ReadEvenly(make, ranks, ShardEven::kPad));
+          EXPECT_EQ(padded.size(), (total + lanes - 1) / lanes * lanes);
+          EXPECT_TRUE(std::includes(padded.begin(), padded.end(), records.begin(), records.end()));
+        }
+      }
+    }
+  }
+}
+
+TEST(EvenLanes, GoOnOnAnotherNumberOfRanks) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    for (const ShardEven even : {ShardEven::kPad, ShardEven::kDrop}) {
+      for (const auto& deal : {CountedLanes, CountedRecordLanes}) {
+        ExpectSameOnAnyRanks([&] { return Each(deal(12), Shuffled); }, SIZE_MAX, seed,
+                             seed % 2 == 0, even);
+      }
+    }
+  }
+}
+
+TEST(EvenLanes, NeedToKnowHowManyElementsTheyHave) {
+  const auto error_of = [](LaneSet lanes, size_t ranks, ShardEven even) {
+    const std::optional<Thrown> error = ErrorOf([&] {
+      const ReaderPtr reader = Merged(LanesOfRank(std::move(lanes), 0, ranks, even), 1);
+      while (reader->HasNext()) ReadSome(reader.get(), 1);
+    });
+    return error ? error->text : "";
+  };
+  const auto expect = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  expect(error_of(FileLanes(4), 2, ShardEven::kDrop), "the files do not tell how many records");
+  expect(error_of(Each(CountedLanes(4), Filtered), 2, ShardEven::kPad),
+         "a reader of each lane leaves elements out");
+  expect(error_of(CountedLanes(300), 1, ShardEven::kPad), "150 elements are fewer than the 300");
+  expect(ErrorOf([] { LanesOfRank(DealtRecords(4, {}), 0, 2, ShardEven::kPad); })->text,
+         "no common source");
 }
 
 TEST(Lanes, OfAnyPlaceInARoundAreDividedAmongRanks) {
