@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long it takes to begin: a process up to its first batch, and a chain of very many files.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -16,6 +10,7 @@
 #include "framework/base/thread_pool.h"
 #include "readers/decorate/double_buffer_reader.h"
 #include "tests/benchmarks/chain.h"
+#include "tests/benchmarks/process.h"
 #include "tests/benchmarks/workload.h"
 #include "tools/commands/shared/digest.h"
 
@@ -43,38 +38,14 @@ blocks {
 }
 )";
 
-extern "C" char** environ;
-
 // Runs a command; returns the seconds until its first output, or until its end if it has none.
 double SecondsToOutput(const std::vector<std::string>& command, std::string* output) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) Throw(ErrorCode::kIo, "no pipe");
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   const double begin = WallSeconds();
-  pid_t child = 0;
-  const int error =
-      posix_spawn(&child, command[0].c_str(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  output->clear();
-  double seconds = 0;
-  char bytes[4096];
-  for (ssize_t got = 1; error == 0 && got > 0;) {
-    got = read(ends[0], bytes, sizeof(bytes));
-    if (seconds == 0) seconds = WallSeconds() - begin;
-    if (got > 0) output->append(bytes, static_cast<size_t>(got));
-  }
-  close(ends[0]);
-  int status = 0;
-  if (error != 0 || waitpid(child, &status, 0) != child || status != 0) {
-    Throw(ErrorCode::kInternal, command[0], " failed");
-  }
+  Process process(command);
+  *output = process.Read();
+  const double seconds = WallSeconds() - begin;
+  for (std::string more = *output; !more.empty(); *output += more) more = process.Read();
+  process.Wait();
   return seconds;
 }
 
