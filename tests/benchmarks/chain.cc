@@ -151,6 +151,14 @@ void Consumer::Take(const std::vector<LoDTensor>& batch) {
   benchmark::DoNotOptimize(seen_);
 }
 
+void Consumer::TakeRest(ReaderBase* reader) {
+  std::vector<LoDTensor> batch;
+  while (reader->HasNext()) {
+    reader->ReadNext(&batch);
+    Take(batch);
+  }
+}
+
 std::string DigestOfPass(ReaderBase* reader, bool ordered) {
   Sha256 stream;
   uint64_t sum = 0;
@@ -294,13 +302,9 @@ Measured MeasureScaling(const ChainSpec& spec) {
 CopiedBytes CopyChain(const ChainSpec& spec) {
   UseAllThreads();
   const ReaderPtr reader = spec.make();
-  std::vector<LoDTensor> batch;
   const uint64_t before = BytesCopiedSoFar();
   Consumer consumer;
-  while (reader->HasNext()) {
-    reader->ReadNext(&batch);
-    consumer.Take(batch);
-  }
+  consumer.TakeRest(reader.get());
   return {BytesCopiedSoFar() - before, consumer.bytes};
 }
 

@@ -46,6 +46,8 @@ ReaderPtr Resident(const LoDTensor& element, int64_t count);
 class Consumer {
  public:
   void Take(const std::vector<LoDTensor>& batch);
+  // Reads to the end of the pass.
+  void TakeRest(ReaderBase* reader);
 
   uint64_t records = 0;
   uint64_t batches = 0;

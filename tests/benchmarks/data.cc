@@ -85,6 +85,27 @@ DataSet OneFile(const std::string& format, const std::string& name, uint64_t rec
   return set;
 }
 
+// The records are spread over `files` files.
+DataSet ManyFiles(const std::string& format, const std::string& name, uint64_t records, int files,
+                  std::vector<SlotSpec> slots) {
+  DataSet set;
+  set.format = format;
+  set.files.reserve(static_cast<size_t>(files));
+  for (int i = 0; i < files; ++i) {
+    set.files.push_back(StrCat(Folder(), "/", name, "-", records, "-", files, "-", i, ".", format));
+  }
+  set.slots = std::move(slots);
+  set.records = records;
+  return set;
+}
+
+// Calls write(record) for those of one of these files.
+void ForEachRecord(const DataSet& set, size_t file,
+                   const std::function<void(uint64_t record)>& write) {
+  const uint64_t files = set.files.size();
+  for (uint64_t i = set.records * file / files; i < set.records * (file + 1) / files; ++i) write(i);
+}
+
 // Writes a file and renames it when it is whole. Nothing waits for the disk.
 void WriteWhole(const std::string& path, const std::function<void(std::ostream*)>& write) {
   const std::string partial = path + ".partial";
@@ -160,25 +181,15 @@ void SetDataFolder(const std::string& folder) { Folder() = folder; }
 const std::string& DataFolder() { return Folder(); }
 
 DataSet MnistRecords(RecordIOCompressor compressor, uint64_t records, int files) {
-  DataSet set;
-  set.format = "recordio";
-  set.slots = ImageSlots();
-  set.records = records;
-  set.files.reserve(static_cast<size_t>(files));
-  for (int i = 0; i < files; ++i) {
-    set.files.push_back(StrCat(Folder(), "/mnist-", ToString(compressor), "-", records, "-", files,
-                               "-", i, ".recordio"));
-  }
+  DataSet set =
+      ManyFiles("recordio", StrCat("mnist-", ToString(compressor)), records, files, ImageSlots());
   WriteMissing(set.files, [&](size_t index, const std::string& path) {
     const RandomKey key(kSeed, 0, "mnist");
     RecordIOOptions options;
     options.compressor = compressor;
     RecordIOWriter writer(path, options);
     ImageRecord record;
-    const uint64_t count = static_cast<uint64_t>(files);
-    for (uint64_t i = records * index / count; i < records * (index + 1) / count; ++i) {
-      writer.Write(record.Make(key, i));
-    }
+    ForEachRecord(set, index, [&](uint64_t i) { writer.Write(record.Make(key, i)); });
     writer.Close();
   });
   return set;
@@ -417,13 +428,13 @@ std::string Hexadecimal(int64_t category) {
   return text;
 }
 
-DataSet CriteoFile(const std::string& format, uint64_t records,
-                   const std::function<std::string(const CriteoRow&)>& text) {
-  DataSet set = OneFile(format, "criteo", records, {});
+DataSet CriteoFiles(const std::string& format, uint64_t records, int files,
+                    const std::function<std::string(const CriteoRow&)>& text) {
+  DataSet set = ManyFiles(format, "criteo", records, files, {});
   const RandomKey key(kSeed, 4, "criteo");
-  WriteMissing(set.files, [&](size_t, const std::string& path) {
+  WriteMissing(set.files, [&](size_t index, const std::string& path) {
     WriteWhole(path, [&](std::ostream* out) {
-      for (uint64_t i = 0; i < records; ++i) *out << text(MakeCriteoRow(key, i));
+      ForEachRecord(set, index, [&](uint64_t i) { *out << text(MakeCriteoRow(key, i)); });
     });
   });
   return set;
@@ -431,8 +442,8 @@ DataSet CriteoFile(const std::string& format, uint64_t records,
 
 }  // namespace
 
-DataSet CriteoTsv(uint64_t records) {
-  DataSet set = CriteoFile("tsv", records, [](const CriteoRow& row) {
+DataSet CriteoTsv(uint64_t records, int files) {
+  DataSet set = CriteoFiles("tsv", records, files, [](const CriteoRow& row) {
     std::string line = std::to_string(row.label);
     for (const int64_t number : row.numbers) {
       line += '\t';
@@ -450,7 +461,7 @@ DataSet CriteoTsv(uint64_t records) {
 }
 
 DataSet CriteoJsonl(uint64_t records) {
-  DataSet set = CriteoFile("jsonl", records, [](const CriteoRow& row) {
+  DataSet set = CriteoFiles("jsonl", records, 1, [](const CriteoRow& row) {
     std::string line = "{\"label\": " + std::to_string(row.label) + ", \"numbers\": [";
     for (int i = 0; i < kNumbers; ++i) {
       line += (i == 0 ? "" : ", ") + std::to_string(std::max<int64_t>(row.numbers[i], 0));
@@ -489,7 +500,7 @@ std::string Int64Feature(const std::string& name, uint64_t value) {
 }  // namespace
 
 DataSet CriteoExamples(uint64_t records) {
-  DataSet set = CriteoFile("tfrecord", records, [](const CriteoRow& row) {
+  DataSet set = CriteoFiles("tfrecord", records, 1, [](const CriteoRow& row) {
     std::string map = Int64Feature("label", static_cast<uint64_t>(row.label));
     for (int i = 0; i < kNumbers; ++i) {
       const auto number = static_cast<float>(std::max<int64_t>(row.numbers[i], 0));

@@ -50,8 +50,8 @@ DataSet WordLines(uint64_t records);
 std::string WordTokens();
 // Rows like those of Criteo's advertisements, some cells empty: a label of 0 or 1, 13 integers and
 // 26 categories of 32 bits: in tab-separated text (hexadecimal), in lines of JSON, and in Examples
-// in TFRecords, in which each is a feature.
-DataSet CriteoTsv(uint64_t records);
+// in TFRecords, in which each is a feature. The text is spread over `files` files.
+DataSet CriteoTsv(uint64_t records, int files = 1);
 DataSet CriteoJsonl(uint64_t records);
 DataSet CriteoExamples(uint64_t records);
 // Photographs (photos.h) and their labels: in Examples in TFRecords, in a tar, and as files in the

@@ -14,6 +14,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/thread_pool.h"
+#include "framework/reader/chunk_queue.h"
 #include "tests/benchmarks/copied_bytes.h"
 #include "tests/benchmarks/data.h"
 #include "tests/benchmarks/machine.h"
@@ -29,6 +30,9 @@ DEFINE_string(peek, "", "the peek command, for workloads that start a process");
 DEFINE_string(programs, "tools/programs", "the folder of the programs of the quickstart");
 DEFINE_int64(while_steps, 100000000, "steps of the loop whose memory is measured");
 DEFINE_string(count_copies, "", "print what a workload copies, and its payload, in bytes");
+DEFINE_string(read_share, "", "read a share of what a workload reads, for each line of input");
+DEFINE_uint64(share, 0, "which share that is");
+DEFINE_uint64(shares, 1, "how many of them there are");
 
 namespace millhopper {
 namespace {
@@ -95,6 +99,7 @@ Workloads AllWorkloads() {
   Workloads workloads;
   AddMachineWorkloads(&workloads);
   AddFileWorkloads(&workloads);
+  AddLanesWorkloads(&workloads);
   AddLargeShuffleWorkloads(&workloads);
   AddMultiFileWorkloads(&workloads);
   AddExecutorWorkloads(&workloads);
@@ -122,9 +127,14 @@ int RunAll() {
   const BenchmarkFolder folder;
   const Workloads workloads = AllWorkloads();
   for (const Workload& workload : workloads) {
-    if (workload.name != FLAGS_count_copies) continue;
-    PrintCopies(workload);
-    return 0;
+    if (workload.name == FLAGS_count_copies) {
+      PrintCopies(workload);
+      return 0;
+    }
+    if (workload.name == FLAGS_read_share) {
+      workload.read_share({FLAGS_shares, FLAGS_share});
+      return 0;
+    }
   }
   TableReporter table;
   const bool filtered = !benchmark::GetBenchmarkFilter().empty();

@@ -13,6 +13,8 @@
 
 namespace millhopper {
 
+struct ChunkShare;
+
 // What the command line says.
 struct BenchmarkOptions {
   double min_seconds = 2;  // how long a workload is timed
@@ -88,6 +90,8 @@ struct Workload {
   std::function<Measured()> measure;
   // Reads a pass in a process that counts copies; may be empty.
   std::function<CopiedBytes()> copy;
+  // Reads a share of the data in a process that is the limit of lanes (ProcessLimit); may be empty.
+  std::function<void(const ChunkShare& share)> read_share;
   // Runs only if a filter is given, since it takes long or needs much.
   bool on_request = false;
 };
@@ -103,6 +107,7 @@ void AimAtTime(double seconds, Workload* workload);
 using Workloads = std::vector<Workload>;
 void AddMachineWorkloads(Workloads* workloads);
 void AddFileWorkloads(Workloads* workloads);
+void AddLanesWorkloads(Workloads* workloads);
 void AddLargeShuffleWorkloads(Workloads* workloads);
 void AddMultiFileWorkloads(Workloads* workloads);
 void AddDeviceWorkloads(Workloads* workloads);

@@ -31,7 +31,6 @@ struct Shape {
   int64_t batch = 128;
   bool buffered = false;
   bool one_thread = false;
-  size_t lanes = 1;
   uint64_t kept_one_in = 1;  // a filter keeps one record of so many
   int64_t unbatched = 0;     // batches of so many are made first, and taken apart; 0 is none
 };
@@ -42,9 +41,6 @@ ChainSpec SpecOf(const DataSet& data, const Shape& shape) {
   spec.records = data.records / shape.kept_one_in;
   spec.one_thread = shape.one_thread;
   spec.make = [data, shape]() -> ReaderPtr {
-    if (shape.lanes > 1) {
-      return Laned(data, {shape.lanes, shape.window, shape.batch});
-    }
     ReaderPtr reader = shape.full_shuffle ? OpenInRandomOrder(data) : OpenOne(data);
     if (shape.kept_one_in > 1) {
       reader = std::make_unique<FilterReader>(
@@ -104,12 +100,9 @@ void AddScaling(const std::string& name, const std::function<DataSet()>& data,
 
 void AddFileWorkloads(Workloads* workloads) {
   const Shape usual;
-  Shape unshuffled, buffered, one_thread, large_batches, filtered, unbatched, full_shuffle, lanes;
+  Shape unshuffled, buffered, one_thread, large_batches, filtered, unbatched, full_shuffle;
   unshuffled.window = 0;
   buffered.buffered = true;
-  lanes.lanes = 16;
-  Shape lanes_of_one_thread = lanes;
-  lanes_of_one_thread.one_thread = true;
   one_thread.one_thread = true;
   large_batches.batch = 4096;
   filtered.window = unbatched.window = full_shuffle.window = 0;
@@ -137,8 +130,6 @@ void AddFileWorkloads(Workloads* workloads) {
 
   AddOneFile("rio_mnist", plain, usual, 0.30, workloads);
   AddOneFile("rio_mnist_1_thread", plain, one_thread, 0, workloads);
-  AddOneFile("rio_mnist_lanes", plain, lanes, 0, workloads);
-  AddOneFile("rio_mnist_lanes_1_thread", plain, lanes_of_one_thread, 0, workloads);
   AddOneFile("rio_mnist_unshuffled", plain, unshuffled, 0, workloads);
   AddOneFile("rio_mnist_double_buffer", plain, buffered, 0, workloads);
   AddOneFile("rio_mnist_mmap", mapped(plain), usual, 0, workloads);
@@ -153,7 +144,6 @@ void AddFileWorkloads(Workloads* workloads) {
       "tar", [] { return MnistTar(kImages); }, usual, 0, workloads);
   AddOneFile("tiny64", tiny, usual, 0.15, workloads);
   AddOneFile("tiny64_1_thread", tiny, one_thread, 0, workloads);
-  AddOneFile("tiny64_lanes", tiny, lanes, 0, workloads);
   AddOneFile("tiny64_batch_4096", tiny, large_batches, 0.15, workloads);
   AddOneFile("tiny64_mmap", mapped(tiny), usual, 0, workloads);
   AddOneFile<RandomOrderLimit>("tiny64_full_shuffle", tiny, full_shuffle, 0.02, workloads);
@@ -161,7 +151,6 @@ void AddFileWorkloads(Workloads* workloads) {
                                workloads);
   AddOneFile("tiny64_recordio", tiny_records, usual, 0.15, workloads);
   AddOneFile("lod_tokens", tokens, usual, 0.20, workloads);
-  AddOneFile("lod_tokens_lanes", tokens, lanes, 0, workloads);
   AddOneFile<TableLimit>(
       "criteo_tsv", [] { return CriteoTsv(kRows); }, large_batches, 0.30, workloads);
   AddOneFile(
