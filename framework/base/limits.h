@@ -21,7 +21,8 @@ constexpr size_t kReadBlockBytes = size_t{1} << 20;        // how much of a file
 constexpr size_t kMaxReadAheadBytes = size_t{256} << 20;   // that wait in one reader of files
 constexpr uint64_t kMaxUnsizedBytes = uint64_t{64} << 20;  // a file that does not know its size
 constexpr int kMaxZstdWindowLog = 27;  // of the bytes that a zstd stream looks back
-constexpr size_t kMaxSlots = 4096;     // tensors in an element
+constexpr uint64_t kMaxXzMemory = uint64_t{136} << 20;  // of a decoder: 128 MiB, and tables
+constexpr size_t kMaxSlots = 4096;                      // tensors in an element
 // Readers that stand on one another. Each calls the one below, so all of them need room on the
 // stack of the thread that reads: half a KB each, a few KB with sanitizers. Useful chains have
 // about ten.

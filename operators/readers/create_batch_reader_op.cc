@@ -46,7 +46,8 @@ void CreateBatchReader(OpContext& context) {
                 std::make_unique<BatchReader>(UnderlyingReader(context), size, leftover, mode));
     return;
   }
-  const size_t own = ShareOfBatch(size, &*lanes);
+  const size_t all = lanes->lanes.size() * lanes->ranks;
+  const size_t own = ShareOfBatch(size, size % all == 0 ? size / all : 1, &*lanes);
   StoreReader(context, std::make_unique<LaneBatchReader>(
                            std::make_unique<LanesReader>(*std::move(lanes)),
                            static_cast<int64_t>(own), leftover, mode, kLaneDepth));

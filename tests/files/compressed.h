@@ -3,12 +3,15 @@
 #ifndef MILLHOPPER_TESTS_FILES_COMPRESSED_H_
 #define MILLHOPPER_TESTS_FILES_COMPRESSED_H_
 
+#include <bzlib.h>
 #include <gtest/gtest.h>
 #include <lz4frame.h>
+#include <lzma.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace millhopper {
@@ -58,6 +61,28 @@ inline std::string Lz4(const std::string& content, const FrameOptions& options =
   std::string out(LZ4F_compressFrameBound(content.size(), &preferences), '\0');
   out.resize(
       LZ4F_compressFrame(out.data(), out.size(), content.data(), content.size(), &preferences));
+  return out;
+}
+
+inline std::string Bzip2(const std::string& content) {
+  auto size = static_cast<unsigned>(content.size() + content.size() / 100 + 600);
+  std::string out(size, '\0');
+  EXPECT_EQ(BZ2_bzBuffToBuffCompress(out.data(), &size, const_cast<char*>(content.data()),
+                                     static_cast<unsigned>(content.size()), 1, 0, 0),
+            BZ_OK);
+  out.resize(size);
+  return out;
+}
+
+// `preset` is that of the command: with -0 a decoder needs little memory.
+inline std::string Xz(const std::string& content, uint32_t preset = 0) {
+  std::string out(lzma_stream_buffer_bound(content.size()), '\0');
+  size_t size = 0;
+  EXPECT_EQ(lzma_easy_buffer_encode(
+                preset, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const uint8_t*>(content.data()),
+                content.size(), reinterpret_cast<uint8_t*>(out.data()), &size, out.size()),
+            LZMA_OK);
+  out.resize(size);
   return out;
 }
 

@@ -10,6 +10,7 @@ libraries names a directory.
 # Debian's googletest and benchmark are static libraries only.
 _LIBRARIES = {
     "benchmark": ("libbenchmark-dev", "benchmark/benchmark.h", ["-lbenchmark_main", "-lbenchmark"]),
+    "bz2": ("libbz2-dev", "bzlib.h", ["-lbz2"]),
     "crypto": ("libssl-dev", "openssl/evp.h", ["-lcrypto"]),
     "curl": ("libcurl4-openssl-dev", "curl/curl.h", ["-lcurl"]),
     "deflate": ("libdeflate-dev", "libdeflate.h", ["-ldeflate"]),
@@ -24,6 +25,7 @@ _LIBRARIES = {
     "jpeg": ("libjpeg62-turbo-dev", "jpeglib.h", ["-ljpeg"]),
     "json": ("nlohmann-json3-dev", "nlohmann/json.hpp", []),
     "lz4": ("liblz4-dev", "lz4frame.h", ["-llz4"]),
+    "lzma": ("liblzma-dev", "lzma.h", ["-llzma"]),
     "png": ("libpng-dev", "png.h", ["-lpng"]),
     "protobuf": ("libprotobuf-dev", "google/protobuf/message.h", ["-lprotobuf"]),
     "simdjson": ("libsimdjson-dev", "simdjson.h", ["-lsimdjson"]),

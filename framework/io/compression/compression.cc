@@ -12,7 +12,7 @@
 namespace millhopper {
 namespace {
 
-const Compression* const kCompressions[] = {&kGzip, &kZstd, &kLz4};
+const Compression* const kCompressions[] = {&kGzip, &kZstd, &kLz4, &kBzip2, &kXz};
 
 // A magic number and the size of what follows.
 constexpr size_t kSkippableHeadBytes = 8;

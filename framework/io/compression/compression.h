@@ -55,6 +55,8 @@ struct Compression {
 extern const Compression kGzip;
 extern const Compression kZstd;
 extern const Compression kLz4;
+extern const Compression kBzip2;
+extern const Compression kXz;
 // Two bytes do not tell zlib from other data, so CompressionOf does not know it: a format asks for
 // it.
 extern const Compression kZlib;

@@ -289,9 +289,8 @@ void StoreLaneWise(OpContext& context, const MakeReader& make) {
   StoreReader(context, std::make_unique<LanesReader>(*std::move(set)));
 }
 
-size_t ShareOfBatch(size_t batch_size, LaneSet* lanes) {
-  const size_t all = lanes->lanes.size() * lanes->ranks;
-  if (lanes->stripe == 0) lanes->stripe = batch_size % all == 0 ? batch_size / all : 1;
+size_t ShareOfBatch(size_t batch_size, size_t stripe, LaneSet* lanes) {
+  if (lanes->stripe == 0) lanes->stripe = stripe;
   Require(lanes->ranks == 1 || batch_size % (lanes->ranks * lanes->stripe) == 0, "batches of ",
           batch_size, " cannot be shared by ", lanes->ranks, " ranks in stripes of ", lanes->stripe,
           "; a multiple of ", lanes->ranks * lanes->stripe, " can");

@@ -99,9 +99,9 @@ using MakeReader = std::function<std::unique_ptr<ReaderBase>(std::unique_ptr<Rea
 void StoreLaneWise(OpContext& context, const MakeReader& make);
 
 // How many elements the lanes of one rank have in each batch of all ranks, for a reader on their
-// stream. Where nobody has chosen a stripe, a batch is one of each lane if that is possible. Throws
-// kInvalidArgument, with numbers that would do, if the batch cannot be shared.
-size_t ShareOfBatch(size_t batch_size, LaneSet* lanes);
+// stream, whose stripe is `stripe` if nobody has chosen one. Throws kInvalidArgument, with numbers
+// that would do, if the batch cannot be shared.
+size_t ShareOfBatch(size_t batch_size, size_t stripe, LaneSet* lanes);
 
 // Puts a new reader into the output variable and sets its origin, the name that messages give it.
 // Throws kInvalidArgument when the variable declares other slots than the reader has.

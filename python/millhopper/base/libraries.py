@@ -7,6 +7,7 @@ import re
 
 # The name of a library up to its version: the package of Debian 12 that brings it.
 _PACKAGES = {
+    "libbz2": "libbz2-1.0",
     "libcrypto": "libssl3",
     "libcurl": "libcurl4",
     "libdeflate": "libdeflate0",
@@ -18,6 +19,7 @@ _PACKAGES = {
     "libisal": "libisal2",
     "libjpeg": "libjpeg62-turbo",
     "liblz4": "liblz4-1",
+    "liblzma": "liblzma5",
     "libpng16": "libpng16-16",
     "libprotobuf": "libprotobuf32",
     "libsimdjson": "libsimdjson14",

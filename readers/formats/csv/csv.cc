@@ -9,7 +9,8 @@ namespace millhopper {
 namespace {
 
 FormatSchema Schema() {
-  FormatSchema schema("rows of cells with commas between them (RFC 4180); plain, gzip, zstd, lz4");
+  FormatSchema schema(
+      "rows of cells with commas between them (RFC 4180); plain, gzip, zstd, lz4, bzip2, xz");
   AddTableAttributes(TableSyntax(), &schema);
   return std::move(schema.Extension(".csv"));
 }

@@ -13,7 +13,7 @@ FormatSchema Schema() {
   TableSyntax syntax;
   syntax.delimiter = '\t';
   syntax.quote = 0;
-  FormatSchema schema("rows of cells with tabs between them; plain, gzip, zstd, lz4");
+  FormatSchema schema("rows of cells with tabs between them; plain, gzip, zstd, lz4, bzip2, xz");
   AddTableAttributes(syntax, &schema);
   return std::move(schema.Extension(".tsv"));
 }

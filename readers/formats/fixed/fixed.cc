@@ -98,7 +98,8 @@ class FixedFormat final : public FileFormat {
 
 FormatSchema Schema() {
   return std::move(
-      FormatSchema("binary records of one size, cut by the declared slots; plain, gzip, zstd, lz4")
+      FormatSchema("binary records of one size, cut by the declared slots; plain, gzip, zstd, lz4, "
+                   "bzip2, xz")
           .Attr({"drop_last", false,
                  "whether a last record that is not whole is left out; else it is an error after "
                  "the whole ones"}));

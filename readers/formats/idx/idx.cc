@@ -259,7 +259,7 @@ bool Matches(const char* head, size_t size) {
 FormatSchema Schema() {
   return FormatSchema(
              "arrays of records as in the MNIST data, with labels zipped in; plain, gzip, zstd, "
-             "lz4")
+             "lz4, bzip2, xz")
       .Extension(".idx")
       .Extension("idx1-ubyte")
       .Extension("idx3-ubyte")

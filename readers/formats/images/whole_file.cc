@@ -39,6 +39,8 @@ constexpr Kind kKinds[] = {
     {"a HEIF or AVIF image", "????ftyp"sv},
     {"a file compressed by gzip", "\x1f\x8b"sv},
     {"a file compressed by zstd", "\x28\xb5\x2f\xfd"sv},
+    {"a file compressed by bzip2", "BZh"sv},
+    {"a file compressed by xz", "\xfd\x37zXZ"sv},
     {"a zip archive", "PK\x03\x04"sv},
     {"a web page", "<!DOCTYPE"sv},
     {"a web page", "<html"sv},

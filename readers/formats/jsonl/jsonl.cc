@@ -73,7 +73,7 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
 
 FormatSchema Schema() {
   return std::move(
-      FormatSchema("lines of JSON; plain, gzip, zstd, lz4")
+      FormatSchema("lines of JSON; plain, gzip, zstd, lz4, bzip2, xz")
           .Extension(".jsonl")
           .Extension(".ndjson")
           .Attr(FieldsAttribute("keys of the outermost object, or JSON pointers such as /user/id"))

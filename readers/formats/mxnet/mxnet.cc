@@ -468,7 +468,7 @@ bool Matches(const char* head, size_t size) { return HasMagic(head, size, kMagic
 FormatSchema Schema() {
   FormatSchema schema(
       "MXNet's RecordIO: bytes, or with fields the images and labels that im2rec packs; plain, "
-      "gzip, zstd, lz4");
+      "gzip, zstd, lz4, bzip2, xz");
   return std::move(
       schema.Extension(".rec")
           .Magic(&Matches)

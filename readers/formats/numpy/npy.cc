@@ -42,7 +42,7 @@ class NpyFormat final : public NpyArrays {
 };
 
 FormatSchema Schema() {
-  return FormatSchema("numpy arrays, a record a row; plain, gzip, zstd, lz4")
+  return FormatSchema("numpy arrays, a record a row; plain, gzip, zstd, lz4, bzip2, xz")
       .Extension(".npy")
       .Magic(IsNpy);
 }

@@ -127,8 +127,8 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
 
 FormatSchema Schema() {
   return std::move(
-      FormatSchema(
-          "lines \"label feasign:slot ...\" of Paddle's CTR reader; plain, gzip, zstd, lz4")
+      FormatSchema("lines \"label feasign:slot ...\" of Paddle's CTR reader; plain, gzip, zstd, "
+                   "lz4, bzip2, xz")
           .GuessFields(Guess)
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Attr(FieldsAttribute("label, which is 1 for numbers above 0 and else 0, and slots such "

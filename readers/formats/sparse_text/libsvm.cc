@@ -143,7 +143,8 @@ class LibsvmFormat final : public SparseTextFormat {
 
 FormatSchema Schema() {
   return std::move(
-      FormatSchema("lines \"label index:value ...\" of LIBSVM and SVMlight; plain, gzip, zstd, lz4")
+      FormatSchema("lines \"label index:value ...\" of LIBSVM and SVMlight; plain, gzip, zstd, "
+                   "lz4, bzip2, xz")
           .Extension(".svm")
           .Extension(".libsvm")
           .Extension(".svmlight")

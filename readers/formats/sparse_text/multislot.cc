@@ -117,7 +117,7 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
 FormatSchema Schema() {
   return std::move(
       FormatSchema("lines \"n v1 ... vn\" for each slot, as Paddle's MultiSlotDataFeed reads them; "
-                   "plain, gzip, zstd, lz4")
+                   "plain, gzip, zstd, lz4, bzip2, xz")
           .GuessFields(Guess)
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Attr(FieldsAttribute("any, in the order of the file, or #3 for a slot of the file, by "

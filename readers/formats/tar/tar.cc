@@ -774,7 +774,7 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
 FormatSchema Schema() {
   FormatSchema schema(
       "tar archives as WebDataset has them: the files with one key are a record; plain, gzip, "
-      "zstd, lz4");
+      "zstd, lz4, bzip2, xz");
   return std::move(
       schema.Extension(".tar")
           .Extension(".tgz")

@@ -39,7 +39,7 @@ class TextFormat final : public SearchedFormat {
 
 FormatSchema Schema() {
   return std::move(
-      FormatSchema("lines of text as bytes, without their ends; plain, gzip, zstd, lz4")
+      FormatSchema("lines of text as bytes, without their ends; plain, gzip, zstd, lz4, bzip2, xz")
           .Extension(".txt")
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The format `tfrecord`: files of TensorFlow's TFRecordWriter, plain or compressed as a whole (gzip
-// and zlib, as TensorFlow writes them; zstd, lz4). A record is
+// and zlib, as TensorFlow writes them; zstd, lz4, bzip2, xz). A record is
 //
 //   u64 length | u32 masked CRC-32C of the length | bytes | u32 masked CRC-32C of the bytes
 //
@@ -314,7 +314,7 @@ bool HasMagic(const char* head, size_t size) { return size >= kHeaderBytes && Is
 FormatSchema Schema() {
   FormatSchema schema(
       "TensorFlow's record files: bytes, or with fields Example and SequenceExample; plain, gzip, "
-      "zlib, zstd, lz4");
+      "zlib, zstd, lz4, bzip2, xz");
   return std::move(schema.Extension(".tfrecord")
                        .Extension(".tfrecords")
                        .Magic(&HasMagic)

@@ -61,6 +61,8 @@ std::vector<Kind> Kinds() {
       {"lz4", ".lz4", "lz4", lz4({}), true, true},
       {"lz4_bare", ".lz4", "lz4", lz4(bare), false, true},
       {"lz4_high", ".lz4", "lz4", lz4(high), true, true},
+      {"bzip2", ".bz2", "bzip2", Bzip2, true, false},
+      {"xz", ".xz", "xz", [](const std::string& content) { return Xz(content); }, true, false},
   };
 }
 
@@ -192,7 +194,7 @@ TEST_P(CompressionTest, RefusesWhatFollows) {
   for (const Kind& other : Kinds()) {
     if (other.extension != kind_.extension) others.push_back(other.compress("other"));
   }
-  if (kind_.name != "gzip") others.push_back(std::string(8, '\0'));
+  if (kind_.name != "gzip" && kind_.name != "xz") others.push_back(std::string(8, '\0'));
   for (const std::string& rest : others) {
     const StreamOutcome outcome = ReadBytes(whole + rest, name_);
     EXPECT_EQ(outcome.content, "content");
@@ -247,6 +249,26 @@ TEST(Compression, LeavesPlainFilesAlone) {
     EXPECT_EQ(outcome.content, content);
     EXPECT_FALSE(outcome.error.has_value()) << outcome.error->what();
   }
+}
+
+// The header of the block says how large the dictionary is: 2^26 bytes with -9, and here more than
+// any that is read.
+TEST(Compression, LimitsTheMemoryOfXz) {
+  EXPECT_EQ(ReadBytes(Xz("content", 9), "largest preset").content, "content");
+  lzma_options_lzma options;
+  lzma_lzma_preset(&options, 0);
+  options.dict_size = uint32_t{1} << 28;
+  lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, nullptr}};
+  std::string out(1000, '\0');
+  size_t size = 0;
+  ASSERT_EQ(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC64, nullptr,
+                                      reinterpret_cast<const uint8_t*>("content"), 7,
+                                      reinterpret_cast<uint8_t*>(out.data()), &size, out.size()),
+            LZMA_OK);
+  out.resize(size);
+  const StreamOutcome outcome = ReadBytes(out, "too large");
+  ASSERT_TRUE(outcome.error.has_value());
+  EXPECT_EQ(outcome.error->code(), ErrorCode::kResourceLimit);
 }
 
 TEST(Compression, LimitsTheWindowOfZstd) {
