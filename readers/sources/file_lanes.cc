@@ -30,6 +30,7 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     return files_.chunks_tell_records() ? LaneDealer::Total() : std::nullopt;
   }
   void MakeEqual() override {
+    const MutexLock lock(&mutex_);
     equal_ = true;
     given_.resize(lanes());
   }
@@ -62,6 +63,7 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     LaneDealer::Rewind(pass);
   }
   void SaveState(ReaderState* state) const override {
+    mutex_.AssertHeld();  // by LockPlanning
     LaneDealer::SaveState(state);
     if (equal_) state->SetList("given", given_);
   }
