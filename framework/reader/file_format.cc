@@ -210,10 +210,16 @@ FormatSchema& FormatSchema::NamesFilesAnywhere() {
   return *this;
 }
 
-FormatSchema& FormatSchema::GuessFields(
-    std::vector<std::string> (*guess)(const std::string& path, const AttributeMap& attributes)) {
+FormatSchema& FormatSchema::GuessFields(FittingFields (*guess)(const std::string& path,
+                                                               const AttributeMap& attributes)) {
   guess_fields = guess;
   return *this;
+}
+
+FormatSchema& FormatSchema::InferFields(FittingFields (*infer)(const std::string& path,
+                                                               const AttributeMap& attributes)) {
+  infers_fields = true;
+  return GuessFields(infer);
 }
 
 AttributeMap FormatSchema::WithDefaults(AttributeMap given) const {

@@ -241,6 +241,13 @@ struct FormatArguments {
                              const std::vector<std::string>& names) = nullptr;
 };
 
+// Fields that fit a file: entries of the attribute `fields`, one a slot.
+struct FittingFields {
+  std::vector<std::string> entries;
+  // What is in the file and no field can read, with the reason: "'m' is a map of maps".
+  std::vector<std::string> left_out;
+};
+
 // How a format presents itself. Built fluently by the function given to REGISTER_FILE_FORMAT.
 struct FormatSchema {
   explicit FormatSchema(std::string text) : doc(std::move(text)) {}
@@ -263,10 +270,15 @@ struct FormatSchema {
   FormatSchema& NamesFilesBeside(std::string name);
   // Files of the format name others, which may lie anywhere.
   FormatSchema& NamesFilesAnywhere();
-  // For formats with an attribute `fields`: entries that fit the first records of a file, for a
-  // reader with these attributes. May throw what reading the file throws.
-  FormatSchema& GuessFields(std::vector<std::string> (*guess)(const std::string& path,
-                                                              const AttributeMap& attributes));
+  // For formats with an attribute `fields`: what a file holds, by its schema or by a sample of its
+  // records, for a reader with these attributes. No entries if it holds records of bytes. May throw
+  // what reading the file throws.
+  FormatSchema& GuessFields(FittingFields (*guess)(const std::string& path,
+                                                   const AttributeMap& attributes));
+  // The same for formats in which that is all that a file holds: a reader without `fields` has
+  // these (readers/sources/inferred_fields.h).
+  FormatSchema& InferFields(FittingFields (*infer)(const std::string& path,
+                                                   const AttributeMap& attributes));
   // The attributes, with defaults for those that are not set.
   AttributeMap WithDefaults(AttributeMap attributes) const;
   // A format with these settings, as its function makes it; attributes that are not set have their
@@ -283,8 +295,8 @@ struct FormatSchema {
   bool names_files_beside = false, names_files_anywhere = false;
   std::string name_part;  // of files that name others beside them
   std::string companion_name, companion_list_name, companion_doc;
-  std::vector<std::string> (*guess_fields)(const std::string& path,
-                                           const AttributeMap& attributes) = nullptr;
+  FittingFields (*guess_fields)(const std::string& path, const AttributeMap& attributes) = nullptr;
+  bool infers_fields = false;
   std::unique_ptr<FileFormat> (*make)(const FormatArguments& arguments) = nullptr;
   const char* library = nullptr;  // the library of `make` (LibraryOf); set by the registry
 };

@@ -235,6 +235,36 @@ ToldSlots SlotsOfFiles(const std::vector<std::string>& names) {
   return told;
 }
 
+// The attributes of the format that these are, of which Python has given some; those of another
+// type are left out, since making the reader says what is wrong with them.
+AttributeMap FormatAttributes(const FormatSchema& format, const py::dict& given) {
+  AttributeMap attributes;
+  for (const AttributeSchema& schema : format.attributes) {
+    if (!given.contains(schema.name)) continue;
+    const py::object value = given[schema.name.c_str()];
+    try {
+      attributes.Set(schema.name, std::visit(
+                                      [&](const auto& like) -> Attribute {
+                                        return value.cast<std::decay_t<decltype(like)>>();
+                                      },
+                                      schema.default_value));
+    } catch (const py::cast_error&) {
+    }
+  }
+  return attributes;
+}
+
+std::vector<std::string> FieldsInferredFor(const std::vector<std::string>& files,
+                                           const py::dict& given) {
+  FormatArguments arguments;
+  const FormatSchema* const format = FormatOf(files);
+  if (format != nullptr) arguments.attributes = FormatAttributes(*format, given);
+  std::vector<std::string> fields;
+  WatchInterrupts();
+  WithoutInterpreter([&] { fields = InferredFields(files, std::move(arguments)); });
+  return fields;
+}
+
 }  // namespace
 
 void DefineRecordio(py::module_* module) {
@@ -247,6 +277,11 @@ void DefineRecordio(py::module_* module) {
   module->def("stored_slots", &SlotsStoredFor, py::arg("files"),
               "The same if the manifests of these files tell it, otherwise None. There are no "
               "errors.");
+  module->def(
+      "inferred_fields", &FieldsInferredFor, py::arg("files"), py::arg("attributes"),
+      "The fields that a reader of these files has if none are given, as entries; none if "
+      "their format does not infer any. The first file is read.\n\nRaises:\n    Error: there "
+      "is no such file, it is damaged, or something in it can be no field.");
   py::class_<TensorWriter> writer(*module, "RecordIOWriter",
                                   R"(Writes a RecordIO file whose records are tensors.
 

@@ -143,6 +143,7 @@ def recordio_slots(
 def stored_slots(
     files: Sequence[str],
 ) -> tuple[list[tuple[str, list[int], int]], list[str] | None] | None: ...
+def inferred_fields(files: Sequence[str], attributes: dict[str, object]) -> list[str]: ...
 
 class RecordIOWriter:
     class Compressor:

@@ -68,29 +68,47 @@ class Guess {
  public:
   explicit Guess(const ArrowSchema& schema) : schema_(schema), names_(schema) {}
 
-  std::vector<std::string> Fields(const ArrowArray* sample) {
+  FittingFields Fields(const ArrowArray* sample) {
     AddIn(schema_, sample, {}, false);
     return std::move(fields_);
   }
-  std::vector<std::string> FieldsOf(size_t column, const ArrowArray* values) {
+  FittingFields FieldsOf(size_t column, const ArrowArray* values) {
     column_.push_back(column);
     AddIn(*schema_.children[column], values, {}, false);
     return std::move(fields_);
   }
 
  private:
+  // Notes that no field can be the column at column_.
+  void LeaveOut(const char* problem) {
+    std::string path;
+    const ArrowSchema* here = &schema_;
+    for (const size_t child : column_) {
+      here = here->children[child];
+      const std::string name = Escaped(std::string(ArrowNameOf(*here)));
+      path += StrCat(path.empty() ? "" : ".", name.empty() ? Numbered(child) : name);
+    }
+    fields_.left_out.push_back(StrCat("'", path, "': ", problem));
+  }
+
   // Adds fields for a column, at column_, and what is in it. `dims` are those of the lists around
   // it.
   void AddIn(const ArrowSchema& schema, const ArrowArray* sample, std::vector<int64_t> dims,
              bool has_nulls) {
-    if (column_.size() > kMaxNesting) return;
+    if (column_.size() > kMaxNesting) return LeaveOut("its types are nested too deep");
     has_nulls = has_nulls || HasNulls(sample);
     const bool dictionary = schema.dictionary != nullptr;
     const ArrowType type = ArrowTypeOf(dictionary ? *schema.dictionary : schema);
-    if (type.kind == ArrowKind::kNull || type.kind == ArrowKind::kOther) return;
+    if (type.kind == ArrowKind::kOther) return LeaveOut("values of its type cannot be read");
+    if (type.kind == ArrowKind::kNull) return LeaveOut("it is of the type null and has no value");
     if (IsList(type.kind) || type.kind == ArrowKind::kStruct) {
-      if (dictionary || (sample != nullptr && sample->n_children != schema.n_children)) return;
-      if (type.kind == ArrowKind::kFixedList && type.size == 0) return;
+      if (dictionary) return LeaveOut("it is a dictionary of lists or structs");
+      if (sample != nullptr && sample->n_children != schema.n_children) {
+        Throw(ErrorCode::kDataLoss, "a batch has other children than its schema");
+      }
+      if (type.kind == ArrowKind::kFixedList && type.size == 0)
+        return LeaveOut("its lists have no room for values");
+      if (ChildrenOf(schema) == 0 && !column_.empty()) return LeaveOut("it is a struct of nothing");
       if (IsList(type.kind)) dims.push_back(type.kind == ArrowKind::kFixedList ? type.size : -1);
       for (size_t i = 0; i < ChildrenOf(schema); ++i) {
         column_.push_back(i);
@@ -101,17 +119,13 @@ class Guess {
       return;
     }
     const bool is_text = IsText(type.kind);
-    // What the notation has no dims for is left out.
-    if (is_text && dims.size() > 1) return;
-    if (std::find(dims.begin(), dims.end(), -1) > dims.begin() &&
-        std::find(dims.begin(), dims.end(), -1) != dims.end()) {
-      return;
+    if (is_text && dims.size() > 1) return LeaveOut("it is lists of lists of texts");
+    if (!dims.empty() && std::count(dims.begin() + 1, dims.end(), -1) > 0) {
+      return LeaveOut("it is lists of lists that may have any length");
     }
-    if (std::count(dims.begin(), dims.end(), -1) > 1) return;
     const std::string name = names_.NameOf(column_);
-    if (name.empty()) return;
+    if (name.empty()) return LeaveOut("neither its name nor its number tells it apart");
     const DataType dtype = GuessDataType(dictionary ? *schema.dictionary : schema);
-    const bool quoted = name.find_first_of(" \t[]") != std::string::npos;
     std::string field =
         is_text ? dims.empty() ? "bytes" : "bytes[-1]" : StrCat(ToString(dtype), DimsOf(dims));
     if (has_nulls) {
@@ -121,13 +135,13 @@ class Guess {
       if ((null_within || several) && !IsFloat(dtype)) field = "float64" + DimsOf(dims);
       field = null_within ? field + " default=nan" : OrMissing(field);
     }
-    fields_.push_back(StrCat(quoted ? "\"" + name + "\"" : name, " ", field));
+    fields_.entries.push_back(EntryFor(name, field));
   }
 
   const ArrowSchema& schema_;
   ArrowNames names_;
   ArrowColumn column_;
-  std::vector<std::string> fields_;
+  FittingFields fields_;
 };
 
 }  // namespace
@@ -236,12 +250,11 @@ std::string NamesIn(const ArrowSchema& schema) {
   return names.empty() ? "none" : names;
 }
 
-std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample) {
+FittingFields GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample) {
   return Guess(schema).Fields(sample);
 }
 
-std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, size_t column,
-                                          const ArrowArray* values) {
+FittingFields GuessArrowFields(const ArrowSchema& schema, size_t column, const ArrowArray* values) {
   return Guess(schema).FieldsOf(column, values);
 }
 

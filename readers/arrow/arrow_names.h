@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "framework/reader/file_format.h"
 #include "readers/arrow/arrow_c_data.h"
 
 namespace millhopper {
@@ -54,11 +55,10 @@ class ArrowNames {
 std::string NamesIn(const ArrowSchema& schema);
 
 // Fields that fit a schema and a batch of it, which tells where nulls are; without a batch there
-// are none. Each names the column that it is for. Leaves out columns that no field can be.
-std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample);
+// are none. Each names the column that it is for.
+FittingFields GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample);
 // The same for one outermost column and an array of its values.
-std::vector<std::string> GuessArrowFields(const ArrowSchema& schema, size_t column,
-                                          const ArrowArray* values);
+FittingFields GuessArrowFields(const ArrowSchema& schema, size_t column, const ArrowArray* values);
 
 }  // namespace millhopper
 

@@ -422,7 +422,7 @@ class IpcFormat final : public ColumnarFormat {
 };
 
 // By the first record batch.
-std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
+FittingFields Guess(const std::string& path, const AttributeMap&) {
   return WithPlace(path, 0, "", [&] {
     const std::shared_ptr<const File> file = File::Open(path);
     const auto use_first = [&](IpcAccess* access, const auto& use) {
@@ -476,7 +476,7 @@ FormatSchema ArrowSchemaOfFormat() {
                        .Extension(".arrows")
                        .Extension(".ipc")
                        .Magic(MatchesArrow)
-                       .GuessFields(Guess)
+                       .InferFields(Guess)
                        .Attr(FieldsAttribute(kNames)));
 }
 
@@ -484,7 +484,7 @@ FormatSchema FeatherSchema() {
   FormatSchema schema("Feather, version 2, which is Arrow IPC: columns by name");
   return std::move(schema.Extension(".feather")
                        .Magic(MatchesFeather1)
-                       .GuessFields(Guess)
+                       .InferFields(Guess)
                        .Attr(FieldsAttribute(kNames)));
 }
 

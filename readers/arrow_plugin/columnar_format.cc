@@ -5,6 +5,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -41,13 +42,13 @@ std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::
   return std::make_shared<ArrowRows>(fields, *exported, std::move(columns));
 }
 
-std::vector<std::string> GuessFieldsOf(
+FittingFields GuessFieldsOf(
     const arrow::Schema& schema,
     const std::function<void(const std::vector<int>& columns,
                              const std::function<void(const arrow::RecordBatch&)>& use)>& read) {
   ArrowOwned<ArrowSchema> exported;
   Check(arrow::ExportSchema(schema, exported.out()));
-  std::vector<std::string> fields;
+  FittingFields fields;
   // False if the columns are too large.
   const auto guess = [&](const std::vector<int>& columns, const auto& from) {
     bool guessed = false;
@@ -69,14 +70,15 @@ std::vector<std::string> GuessFieldsOf(
   std::iota(columns.begin(), columns.end(), 0);
   const auto all = [&](const ArrowArray* sample) { return GuessArrowFields(*exported, sample); };
   if (guess(columns, all)) return fields;
-  std::vector<std::string> of_all;
+  FittingFields of_all;
   for (const int column : columns) {
     const auto one = [&](const ArrowArray* sample) {
       return GuessArrowFields(*exported, static_cast<size_t>(column),
                               sample == nullptr ? nullptr : sample->children[0]);
     };
     if (!guess({column}, one)) fields = one(nullptr);
-    of_all.insert(of_all.end(), fields.begin(), fields.end());
+    std::move(fields.entries.begin(), fields.entries.end(), std::back_inserter(of_all.entries));
+    std::move(fields.left_out.begin(), fields.left_out.end(), std::back_inserter(of_all.left_out));
   }
   return of_all;
 }

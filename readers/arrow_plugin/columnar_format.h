@@ -52,7 +52,7 @@ std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::
 // a batch of some of them with these outermost columns, if there is one. If that is too large
 // (kMostSampleBytes), it is called column by column; of a column that is too large alone, only
 // whether it has nulls stays unknown.
-std::vector<std::string> GuessFieldsOf(
+FittingFields GuessFieldsOf(
     const arrow::Schema& schema,
     const std::function<void(const std::vector<int>& columns,
                              const std::function<void(const arrow::RecordBatch&)>& use)>& read);

@@ -493,7 +493,7 @@ class ParquetFormat final : public ColumnarFormat {
   }
 };
 
-std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
+FittingFields Guess(const std::string& path, const AttributeMap&) {
   return WithPlace(path, 0, "", [&] {
     const std::shared_ptr<const File> file = File::Open(path);
     const Footer footer = ReadFooter(file);
@@ -525,7 +525,7 @@ FormatSchema Schema() {
   return std::move(schema.Extension(".parquet")
                        .Extension(".pq")
                        .Magic(Matches)
-                       .GuessFields(Guess)
+                       .InferFields(Guess)
                        .Attr(FieldsAttribute(
                            "columns, \"user.age\" in a struct, or numbers of them, #3, #0.age")));
 }

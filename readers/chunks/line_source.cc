@@ -158,7 +158,7 @@ bool IsBlank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-std::vector<std::string> FirstLines(const std::string& path, std::vector<uint64_t>* begins) {
+std::vector<std::string> SampledLines(const std::string& path, std::vector<uint64_t>* begins) {
   ByteStream stream(path);
   std::string text;
   std::vector<std::string> lines;
@@ -178,11 +178,46 @@ std::vector<std::string> FirstLines(const std::string& path, std::vector<uint64_
     }
     if (!lines.empty() || text.size() >= kMaxLineBytes) break;
   }
+  for (const TextSample& sample : LaterSamples(stream, text.size())) {
+    const char* const limit = sample.text.data() + sample.text.size();
+    LineEnds ends(sample.text.data(), limit, LoneCr::kEndsLine);
+    for (const char* begin = sample.text.data(); begin < limit;) {
+      const LineEnds::Line found = ends.From(begin, true);
+      std::string line(begin, found.end);
+      if (!IsBlank(line)) {
+        lines.push_back(std::move(line));
+        if (begins != nullptr) {
+          begins->push_back(sample.begin + static_cast<uint64_t>(begin - sample.text.data()));
+        }
+      }
+      begin = found.next;
+    }
+  }
   return lines;
 }
 
+std::vector<TextSample> LaterSamples(const ByteStream& stream, uint64_t known) {
+  constexpr uint64_t kSize = uint64_t{64} << 10;
+  std::vector<TextSample> samples;
+  if (!stream.plain() || stream.file().size() <= std::max(known, kSize)) return samples;
+  const uint64_t size = stream.file().size();
+  for (const uint64_t wanted : {size / 2 - kSize / 2, size - kSize}) {
+    const uint64_t begin = std::max(wanted, known);
+    TextSample sample{begin, std::string(std::min(kSize, size - begin), 0)};
+    stream.file().Read(begin, sample.text.data(), sample.text.size());
+    const size_t first = sample.text.find('\n');
+    const size_t last =
+        begin + sample.text.size() == size ? sample.text.size() - 1 : sample.text.rfind('\n');
+    if (first == std::string::npos || last <= first) continue;  // it is a part of one line
+    sample.begin += first + 1;
+    sample.text = sample.text.substr(first + 1, last - first);
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
 bool AddToHead(ByteStream* stream, std::string* text) {
-  constexpr size_t kFirst = size_t{64} << 10;
+  constexpr size_t kFirst = size_t{1} << 20;
   const size_t had = text->size();
   const size_t size = std::max(kFirst, 2 * had);
   text->resize(size);

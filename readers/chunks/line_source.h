@@ -31,15 +31,25 @@ std::unique_ptr<IndexableSource> MakeLineSource(std::unique_ptr<ByteStream> stre
 // Whether a line has nothing but blanks.
 bool IsBlank(std::string_view line);
 
-// The first lines of a file without their ends (LF, CR LF or CR), as many as end in its first 64
-// KiB but one at least, and no blank ones. For guesses. Tells the bytes of the text at which they
-// begin, too, unless `begins` is null.
-std::vector<std::string> FirstLines(const std::string& path,
-                                    std::vector<uint64_t>* begins = nullptr);
+// Lines of a file without their ends (LF, CR LF or CR), and no blank ones: as many as end in its
+// first 1 MiB but one at least, and those of LaterSamples. For guesses. Tells the bytes of the text
+// at which they begin, too, unless `begins` is null.
+std::vector<std::string> SampledLines(const std::string& path,
+                                      std::vector<uint64_t>* begins = nullptr);
 
-// Reads more of a stream into `text`, 64 KiB at first and then as much as it has already. False
-// once the whole stream is there. For guesses that need more if a line is long.
+// Reads more of a stream into `text`, 1 MiB at first and then as much as it has already. False once
+// the whole stream is there. For guesses that need more if a line is long.
 bool AddToHead(ByteStream* stream, std::string* text);
+
+// Whole lines of a text, and the byte that they begin at.
+struct TextSample {
+  uint64_t begin;
+  std::string text;
+};
+// 64 KiB of the middle and of the end of a text, of which `known` bytes from the beginning are
+// known already; none of one that can be read in order only. For guesses. Throws what reading
+// throws.
+std::vector<TextSample> LaterSamples(const ByteStream& stream, uint64_t known);
 
 // "line 17", for a line that begins with this byte of the file's text. Reads the file up to there;
 // "" if that is not possible, as of a file that can be read once only.

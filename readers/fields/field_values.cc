@@ -346,14 +346,13 @@ void WriteInteger(const Field& field, Number number, char* place) {
   }
 }
 
-// Spaces around a number mean nothing.
+}  // namespace
+
 std::string_view WithoutSpaces(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
 }
-
-}  // namespace
 
 void Field::SetReaders() {
   switch (slot.dtype) {

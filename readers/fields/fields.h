@@ -137,6 +137,8 @@ std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields);
 std::string QuotedEntry(const std::string& entry);
 // The names that there are, for an error about another one: "'a', 'b' and more".
 std::string Listed(const std::vector<std::string>& names);
+// Spaces around a number mean nothing.
+std::string_view WithoutSpaces(std::string_view text);
 // Whether a record can be left out, so that formats must look into records before they list them.
 bool AnySkips(const std::vector<Field>& fields);
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <limits>
 #include <string_view>
 
 #include "framework/base/error.h"
@@ -26,24 +24,50 @@ bool IsValueOf(const Field& field, std::string_view text) {
   return !text.empty() && field.Read(text.data(), end, place) == end;
 }
 
-// Of text that is a number.
-double NumberOf(const Field& float64, std::string_view text) {
-  double number = 0;
-  float64.Read(text.data(), text.data() + text.size(), reinterpret_cast<char*>(&number));
-  return number;
+// The digits of a number from the first to the last that is not 0, up to its exponent.
+std::string SignificantDigits(std::string_view number) {
+  std::string digits;
+  for (const char c : number) {
+    if ((c | 0x20) == 'e') break;
+    if (c >= '0' && c <= '9' && (c != '0' || !digits.empty())) digits.push_back(c);
+  }
+  digits.erase(digits.find_last_not_of('0') + 1);
+  return digits;
 }
 
-// "int64", "uint64", "float32" or "float64"; empty if there are no texts, or not all are numbers.
-std::string NumberType(const std::vector<std::string_view>& texts) {
+// Whether a float64 gives back the digits of a text that is a number.
+bool KeepsDigits(const Field& float64, std::string_view text) {
+  constexpr size_t kAlwaysKept = 15, kMostDigits = 100;
+  const std::string digits = SignificantDigits(text);
+  if (digits.size() <= kAlwaysKept) return true;
+  if (digits.size() > kMostDigits) return false;
+  double number = 0;
+  float64.Read(text.data(), text.data() + text.size(), reinterpret_cast<char*>(&number));
+  char again[kMostDigits + 16];
+  const auto written =
+      std::to_chars(again, again + sizeof(again), number, std::chars_format::scientific,
+                    static_cast<int>(digits.size()) - 1);
+  return SignificantDigits({again, static_cast<size_t>(written.ptr - again)}) == digits;
+}
+
+// "int64[]", "uint64[]", "float64[]" or "bool[]", whichever gives back all texts as they are; empty
+// if none does.
+std::string ValueType(const std::vector<std::string_view>& texts) {
   static const std::vector<Field> types = ParseFields({"n int64[]", "n uint64[]", "n float64[]"});
   for (const Field& type : types) {
-    const auto fits = [&](std::string_view text) { return IsValueOf(type, text); };
-    if (texts.empty() || !std::all_of(texts.begin(), texts.end(), fits)) continue;
-    if (!IsFloat(type.slot.dtype)) return ToString(type.slot.dtype);
-    const auto is_short = [&](std::string_view text) { return FitsFloat32(NumberOf(type, text)); };
-    return std::all_of(texts.begin(), texts.end(), is_short) ? "float32" : "float64";
+    const auto fits = [&](std::string_view text) {
+      const std::string_view value = WithoutSpaces(text);
+      return IsValueOf(type, value) && (!IsFloat(type.slot.dtype) || KeepsDigits(type, value));
+    };
+    if (std::all_of(texts.begin(), texts.end(), fits)) {
+      return StrCat(ToString(type.slot.dtype), "[]");
+    }
   }
-  return "";
+  const auto is_bool = [](std::string_view text) {
+    constexpr std::string_view kWords[] = {"true", "false", "True", "False", "TRUE", "FALSE"};
+    return std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords);
+  };
+  return std::all_of(texts.begin(), texts.end(), is_bool) ? "bool[]" : "";
 }
 
 std::string TimestampType(const std::vector<std::string_view>& texts) {
@@ -59,46 +83,7 @@ std::string TimestampType(const std::vector<std::string_view>& texts) {
   return "";
 }
 
-std::vector<std::string_view> Parts(const std::vector<std::string_view>& cells, char separator) {
-  std::vector<std::string_view> parts;
-  for (const std::string_view cell : cells) {
-    for (size_t begin = 0; begin <= cell.size();) {
-      const size_t end = std::min(cell.find(separator, begin), cell.size());
-      parts.push_back(cell.substr(begin, end - begin));
-      begin = end + 1;
-    }
-  }
-  return parts;
-}
-
-// Of cells with several values. Text often has spaces and semicolons in it, but seldom a bar
-// without spaces around it.
-std::string ListType(const std::vector<std::string_view>& cells) {
-  for (const char separator : {'|', ';', ' '}) {
-    const std::vector<std::string_view> parts = Parts(cells, separator);
-    if (parts.size() == cells.size()) continue;
-    const std::string option =
-        separator == ' ' ? "" : StrCat(" separator=", std::string(1, separator));
-    const std::string number = NumberType(parts);
-    if (!number.empty()) return StrCat(number, "[-1]", option);
-    const bool words = std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
-      return !part.empty() && part.front() != ' ' && part.back() != ' ';
-    });
-    if (separator == '|' && words) return StrCat("bytes[-1]", option);
-  }
-  return "";
-}
-
 }  // namespace
-
-bool FitsFloat32(double number) {
-  if (std::isfinite(number) && std::abs(number) > std::numeric_limits<float>::max()) return false;
-  char text[32];
-  const char* const end = std::to_chars(text, text + sizeof(text), static_cast<float>(number)).ptr;
-  double kept = 0;
-  std::from_chars(text, end, kept);
-  return kept == number || std::isnan(number);
-}
 
 std::string GuessedCellType(const std::vector<std::string>& cells) {
   std::vector<std::string_view> values, nulls;
@@ -113,22 +98,20 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
     }
   }
   if (values.empty()) return "bytes";
-  std::string type = NumberType(values);
+  std::string type = ValueType(values);
   if (type.compare(0, 5, "float") == 0) {  // which has its own values for what is no number
     nulls.erase(std::remove_if(nulls.begin(), nulls.end(),
-                               [](std::string_view null) { return !NumberType({null}).empty(); }),
+                               [](std::string_view null) { return !ValueType({null}).empty(); }),
                 nulls.end());
   }
-  type = !type.empty() ? type + "[]" : TimestampType(values);
-  if (type.empty()) type = ListType(values);
+  if (type.empty()) type = TimestampType(values);
   if (type.empty()) return "bytes";
   std::string null_option;
   for (const std::string_view null : nulls) {
     null_option += StrCat(null_option.empty() ? " null=" : ",", null);
   }
   type += null_option;
-  const bool list = type.find("[-1]") != std::string::npos;
-  return !nulls.empty() || (empty && !list) ? OrMissing(type) : type;
+  return !nulls.empty() || empty ? OrMissing(type) : type;
 }
 
 std::string OrMissing(const std::string& type) {
@@ -150,14 +133,22 @@ std::string OptionForText(const Field& field, const std::string& text) {
   if (IsNullWord(text)) {
     return StrCat("; null=", text, " after the field says that it is no value");
   }
-  const bool is_fraction = text.find('.') != std::string::npos && !NumberType({text}).empty();
-  if (is_fraction && !IsFloat(field.slot.dtype) && !field.from_text()) {
+  if (field.from_text()) return "";
+  const std::string type = ValueType({text});
+  if (type == "float64[]" && !IsFloat(field.slot.dtype)) {
     return "; float64[] reads it, and cast makes integers of that";
   }
-  const bool is_plain =
-      field.decode == Field::Decode::kNone && field.slot.dtype == DataType::kInt64;
-  const std::string time = is_plain ? GuessedTimestampType({text}) : "";
-  return time.empty() ? "" : StrCat("; ", time, " reads it");
+  const std::string other = type.empty() ? GuessedTimestampType({text}) : type;
+  return StrCat("; ", other.empty() ? "bytes" : other, " reads it");
+}
+
+std::string EntryFor(const std::string& name, const std::string& type) {
+  const bool quoted = name.find_first_of(" \t[]") != std::string::npos;
+  return StrCat(quoted ? StrCat('"', name, '"') : name, " ", type);
+}
+
+bool CanBeNamed(const std::string& name) {
+  return !name.empty() && Escaped(name) == name && name.find('"') == std::string::npos;
 }
 
 bool IsTextType(const std::string& type) { return type.compare(0, 5, "bytes") == 0; }

@@ -10,14 +10,11 @@
 
 namespace millhopper {
 
-// The type of a field, and its options, that all cells of a column fit: "int64[-1] missing=default"
-// if some are empty, "float32[] null=NA default=nan", "int64[] decode=timestamp unit=ms",
-// "int64[-1]", "bytes[-1] separator=|", and "bytes" if nothing else does.
+// The type of a field, and its options, that gives back the value of every cell of a column:
+// "int64[]", "uint64[]" for larger ones, "float64[]" if it keeps all digits, "bool[]" for true and
+// false, "int64[] decode=timestamp unit=ms", and "bytes" if nothing else does. For cells without a
+// value "float64[] null=NA default=nan", "int64[-1] missing=default".
 std::string GuessedCellType(const std::vector<std::string>& cells);
-
-// Whether a float32 keeps a number as people write it: the fewest digits that tell it from other
-// floats are the number itself. NaN and infinite ones are kept, too.
-bool FitsFloat32(double number);
 
 // A type that is guessed, with its options, for a field that has no value in some records. It
 // yields what cannot be mistaken for a value, so that no training uses a label that is none: NaN,
@@ -31,6 +28,11 @@ std::string GuessedTimestampType(const std::vector<std::string>& texts);
 // A hint for an error about a text that is no value of a field: the option that accepts it, ";
 // null=NA after the field says that it is no value", or "".
 std::string OptionForText(const Field& field, const std::string& text);
+
+// The entry of a field: its name, in quotes if it needs them, and its type.
+std::string EntryFor(const std::string& name, const std::string& type);
+// Whether an entry can have this name: not an empty one, nor one with a quote or what is no text.
+bool CanBeNamed(const std::string& name);
 
 // Whether it is bytes or a list of bytes.
 bool IsTextType(const std::string& type);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "framework/base/spelling.h"
 #include "framework/reader/prefetched.h"
 #include "readers/fields/field_rows.h"
@@ -479,65 +481,104 @@ namespace {
 
 // What the values of a key are.
 struct SeenValues {
-  bool bytes = false, sequence = false, other = false, missing = false;
-  bool floats = false, long_floats = false;  // the latter are no float32
-  bool negative = false, larger = false;     // integers below 0, and beyond int64
-  size_t values = 0, times = 0;
-  std::vector<std::string> texts;
+  bool texts = false, numbers = false, bools = false;  // as values, or within arrays
+  bool objects = false, arrays = false, scalars = false;
+  bool nested = false, objects_within = false;  // in arrays: arrays or null, and objects
+  bool null = false;
+  bool sequence = false;                                  // arrays of different lengths
+  bool floats = false, negative = false, larger = false;  // the latter are integers beyond int64
+  bool wide = false;                                      // integers that no float64 is
+  size_t values = 0, arrays_seen = 0;  // of the last array, and how many there were
+  size_t times = 0;
+  std::vector<std::string> strings;
 
   void Add(const JsonNumber& number) {
-    double value = number.real;
+    numbers = true;
     switch (number.kind) {
       case JsonNumber::Kind::kInteger:
         negative = negative || number.integer < 0;
-        value = static_cast<double>(number.integer);
+        wide = wide || std::abs(static_cast<double>(number.integer)) > kMostExact;
         break;
       case JsonNumber::Kind::kUnsigned:
-        larger = true;
-        value = static_cast<double>(number.unsigned_integer);
+        larger = wide = true;
         break;
-      default:
+      case JsonNumber::Kind::kLarge:
+        floats = wide = true;
+        break;
+      case JsonNumber::Kind::kReal:
         floats = true;
     }
-    long_floats = long_floats || !FitsFloat32(value);
   }
-  // The type of the numbers, of which there may be none.
-  std::string number_type() const {
-    if (!floats && !(larger && negative)) return larger ? "uint64" : "int64";
-    return long_floats ? "float64" : "float32";
+
+  // Why no field can be these values; "" if one can.
+  const char* problem() const {
+    if (objects_within) return "it is a list of objects";
+    if (nested) return "it is a list with lists or null in it";
+    if (objects && (arrays || scalars)) return "it is an object, but not in every record";
+    if (arrays && scalars) return "it is a list in some records and one value in others";
+    if (texts + numbers + bools > 1) return "it is text, a number, true or false by turns";
+    if (numbers && wide && (floats || (larger && negative))) {
+      return "its numbers fit neither int64 nor uint64, and float64 would round them";
+    }
+    return "";
   }
+
+  std::string type(bool missing) const {
+    const std::string dims = !arrays                   ? "[]"
+                             : sequence || values == 0 ? "[-1]"
+                                                       : StrCat("[", values, "]");
+    std::string type = bools     ? "bool" + dims
+                       : floats  ? "float64" + dims
+                       : larger  ? "uint64" + dims
+                       : numbers ? "int64" + dims
+                       : arrays  ? "bytes[-1]"
+                                 : GuessedTimestampType(strings);
+    if (type.empty()) type = "bytes";
+    return missing ? OrMissing(type) : type;
+  }
+
+ private:
+  static constexpr double kMostExact = 0x1p53;
 };
 
 // Looks at a value and, of an array, those in it. Returns how many these are.
-size_t Look(const JsonText& text, const char* value, SeenValues* seen) {
+size_t Look(const JsonText& text, const char* value, bool within, SeenValues* seen) {
   JsonNumber number;
-  switch (text.KindOf(value)) {
+  const JsonKind kind = text.KindOf(value);
+  if (!within && kind != JsonKind::kNull) {
+    bool* const seen_kind = kind == JsonKind::kArray    ? &seen->arrays
+                            : kind == JsonKind::kObject ? &seen->objects
+                                                        : &seen->scalars;
+    *seen_kind = true;
+  }
+  switch (kind) {
     case JsonKind::kArray: {
       size_t count = 0;
       text.ForEachItem(value, [&](const char* item) {
-        const JsonKind kind = text.KindOf(item);
-        if (kind == JsonKind::kArray || kind == JsonKind::kNull) seen->other = true;
-        count += Look(text, item, seen);
+        const JsonKind inner = text.KindOf(item);
+        seen->nested = seen->nested || inner == JsonKind::kArray || inner == JsonKind::kNull;
+        count += Look(text, item, true, seen);
         return text.Skip(item);
       });
       return count;
     }
     case JsonKind::kText:
-      seen->bytes = true;
-      seen->texts.push_back(KeyOf(text.TextAt(value)));
+      seen->texts = true;
+      seen->strings.push_back(KeyOf(text.TextAt(value)));
       return 1;
     case JsonKind::kNumber:
       text.ReadNumber(value, &number);
       seen->Add(number);
       return 1;
     case JsonKind::kObject:  // which is no value itself
-      seen->other = true;
+      seen->objects_within = seen->objects_within || within;
       return 1;
     case JsonKind::kNull:
-      seen->missing = seen->missing || text.IsNull(value);
+      seen->null = seen->null || text.IsNull(value);
       return 1;
     case JsonKind::kBool:
       text.BoolAt(value);
+      seen->bools = true;
       return 1;
   }
   return 0;
@@ -545,8 +586,9 @@ size_t Look(const JsonText& text, const char* value, SeenValues* seen) {
 
 }  // namespace
 
-std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records) {
+FittingFields GuessJsonFields(const std::vector<std::string>& records) {
   std::map<std::string, SeenValues> keys;
+  FittingFields fields;
   // `pointer` is that of the object, "" of the outermost one.
   const auto look_into = [&](const JsonText& text, const char* object, const std::string& pointer,
                              const auto& look_again) -> void {
@@ -559,17 +601,13 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
       const bool plain = pointer.empty() && (key.empty() || key[0] != '/');
       const std::string inner = StrCat(pointer, "/", PointerStep(key));
       SeenValues& seen = keys[plain ? key : inner];
-      try {
-        const size_t count = Look(text, value, &seen);
-        const size_t values = text.IsArray(value) ? count : 0;
-        const bool other = seen.times > 0 && values != seen.values;
-        seen.sequence = seen.sequence || (other && text.KindOf(value) != JsonKind::kNull);
-        if (text.IsArray(value)) seen.values = values;
-        if (text.IsObject(value)) look_again(text, value, inner, look_again);
-      } catch (const Error& error) {
-        if (error.interrupts()) throw;
-        seen.other = true;  // what it holds is no JSON
+      const size_t count = Look(text, value, false, &seen);
+      if (text.IsArray(value)) {
+        seen.sequence = seen.sequence || (seen.arrays_seen > 0 && seen.values != count);
+        seen.values = count;
+        ++seen.arrays_seen;
       }
+      if (text.IsObject(value)) look_again(text, value, inner, look_again);
       ++seen.times;
     }
   };
@@ -580,23 +618,21 @@ std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records
       NameOf(text, text.root());
       if (text.IsObject(text.root())) look_into(text, text.root(), "", look_into);
     });
+    if (!text.IsObject(text.root())) {
+      Throw(ErrorCode::kDataLoss, "the record is ", NameOf(text, text.root()),
+            ", not an object; fields name what is in it, such as \"/0 int64[]\"");
+    }
   }
-  std::vector<std::string> fields;
   for (const auto& [key, seen] : keys) {
-    if (seen.other || key.empty() || key.find('"') != std::string::npos) continue;
-    // An object that has other keys in each record is a table, and its keys are no fields.
-    if (key[0] == '/' && seen.times < records.size()) continue;
-    const bool quoted = key.find_first_of(" \t") != std::string::npos;
-    const std::string dims = seen.sequence      ? "[-1]"
-                             : seen.values == 0 ? "[]"
-                                                : StrCat("[", seen.values, "]");
-    const bool missing = seen.missing || seen.times < records.size();
-    std::string type = !seen.bytes    ? seen.number_type() + dims
-                       : dims != "[]" ? "bytes[-1]"
-                                      : GuessedTimestampType(seen.texts);
-    if (type.empty()) type = "bytes";
-    fields.push_back(
-        StrCat(quoted ? "\"" + key + "\"" : key, " ", missing ? OrMissing(type) : type));
+    const char* problem = seen.problem();
+    if (*problem == '\0' && seen.objects) continue;  // its members are fields
+    if (!CanBeNamed(key)) problem = "its name cannot be written in an entry";
+    if (*problem == '\0' && fields.entries.size() == kMaxSlots) problem = "there are too many keys";
+    if (*problem != '\0') {
+      fields.left_out.push_back(StrCat("'", Escaped(key), "': ", problem));
+      continue;
+    }
+    fields.entries.push_back(EntryFor(key, seen.type(seen.null || seen.times < records.size())));
   }
   return fields;
 }

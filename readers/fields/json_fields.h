@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "framework/reader/file_format.h"
 #include "framework/reader/ticket.h"
 #include "framework/tensor/rows.h"
 #include "readers/fields/fields.h"
@@ -70,8 +71,8 @@ class JsonParser {
   std::vector<size_t> own_slots_;    // 0, 1, 2 ...
 };
 
-// Fields that fit records, by the values of their outermost objects.
-std::vector<std::string> GuessJsonFields(const std::vector<std::string>& records);
+// Fields that fit records, which are objects: of each key, also in objects within them.
+FittingFields GuessJsonFields(const std::vector<std::string>& records);
 
 }  // namespace millhopper
 

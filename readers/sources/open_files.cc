@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "framework/io/file_system.h"
+#include "framework/io/one_pass.h"
 #include "framework/reader/file_reader.h"
-#include "readers/fields/fields.h"
 #include "readers/sources/file_lanes.h"
 #include "readers/sources/file_list.h"
+#include "readers/sources/inferred_fields.h"
 #include "readers/sources/random_chunks_reader.h"
 #include "readers/sources/random_order_reader.h"
 
@@ -24,45 +24,27 @@ void CheckCompanions(const FormatSchema& schema) {
           " take no second file each");
 }
 
-// What to write where a format needs fields, none are given, and some fit the first file; or "".
-// Throws what is wrong with the file, which would be wrong with any fields, too.
-std::string FittingFields(const FormatSchema* schema, const FormatArguments& arguments) {
-  const AttributeMap& given = arguments.attributes;
-  if (schema == nullptr || schema->guess_fields == nullptr || !arguments.declared.empty() ||
-      arguments.files.empty() ||
-      (given.Has("fields") && !given.Get<std::vector<std::string>>("fields").empty())) {
-    return "";
-  }
-  const std::string& path = arguments.files.front().path;
-  const FileStatus status = FileSystemOf(path).Stat(path);
-  if (status.kind != FileStatus::Kind::kFile) return "";  // read once only
-  if (status.size == 0) return StrCat("; ", Escaped(path), " is empty");
-  std::string list;
+// Makes the format, with the fields that the files tell if none are given. If it cannot be made, a
+// file that is missing is what the error is about.
+std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema, FormatArguments arguments) {
   try {
-    for (const std::string& entry : schema->guess_fields(path, schema->WithDefaults(given))) {
-      list += StrCat(list.empty() ? "" : ", ", QuotedEntry(entry));
-    }
-  } catch (const Error& error) {
-    if (error.interrupts()) throw;
-    const Error located = error.file().empty() ? error.InFile(path, 0) : error;
-    throw located.WithContext("while looking for fields that fit it, since none are given");
-  }
-  return list.empty() ? "" : StrCat("; these fit ", Escaped(path), ": fields: [", list, "]");
-}
-
-// If the format cannot be made, a file that is missing is what the error is about.
-std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema,
-                                      const FormatArguments& arguments) {
-  try {
-    return schema == nullptr ? MakeFormatByContent(arguments) : schema->Make(arguments);
+    if (schema == nullptr) return MakeFormatByContent(arguments);
+    InferFields(*schema, &arguments);
+    return schema->Make(arguments);
   } catch (const Error& error) {
     if (error.interrupts()) throw;
     FileReader::CheckExist(arguments.files, schema != nullptr && schema->reads_folders);
-    const std::string fields = FittingFields(schema, arguments);
-    if (fields.empty()) throw;
-    throw error.WithMessage(error.message() + fields);
+    if (schema == nullptr || !error.file().empty()) throw;
+    throw WithFittingFields(*schema, arguments, error);
   }
 }
+
+// The files that names stand for, and the format that reads them; null if the first bytes of a file
+// are to tell it when reading begins.
+struct FoundFiles {
+  const FormatSchema* schema;
+  FormatArguments arguments;
+};
 
 struct OpenedFiles {
   std::unique_ptr<FileFormat> format;
@@ -98,9 +80,8 @@ std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::stri
 
 namespace {
 
-// The files that the names stand for, and the format that reads them.
-OpenedFiles Expand(const std::vector<std::string>& names,
-                   const std::vector<std::string>& companions, FormatArguments arguments) {
+FoundFiles FindFiles(const std::vector<std::string>& names,
+                     const std::vector<std::string>& companions, FormatArguments arguments) {
   const std::vector<std::string> files = ExpandFileNames(names);
   const std::vector<std::string> seconds = ExpandFileNames(companions);
   Require(seconds.empty() || seconds.size() == files.size(), files.size(), " files, but ",
@@ -114,10 +95,21 @@ OpenedFiles Expand(const std::vector<std::string>& names,
   arguments.has_companions = !seconds.empty();
   arguments.patterns = WildcardsOf(names);
   const FormatSchema* schema = FormatOf(files);
+  arguments.files = std::move(entries);
+  if (schema == nullptr && arguments.declared.empty()) {
+    FileReader::CheckExist(arguments.files, false);
+    const std::string& first = arguments.files.front().path;
+    if (!CanBeReadOnceOnly(first)) schema = &FormatByContent(first);
+  }
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
-  arguments.files = entries;
-  std::unique_ptr<FileFormat> format = FormatFor(schema, arguments);
-  return {std::move(format), std::move(entries)};
+  return {schema, std::move(arguments)};
+}
+
+OpenedFiles Expand(const std::vector<std::string>& names,
+                   const std::vector<std::string>& companions, FormatArguments arguments) {
+  FoundFiles found = FindFiles(names, companions, std::move(arguments));
+  std::unique_ptr<FileFormat> format = FormatFor(found.schema, found.arguments);
+  return {std::move(format), std::move(found.arguments.files)};
 }
 
 }  // namespace
@@ -140,6 +132,15 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
   }
   return std::make_unique<MultiFileReader>(std::move(files.format), std::move(files.entries),
                                            options);
+}
+
+std::vector<std::string> InferredFields(const std::vector<std::string>& names,
+                                        FormatArguments arguments) {
+  FoundFiles found = FindFiles(names, {}, std::move(arguments));
+  if (found.schema == nullptr || !found.schema->infers_fields) return {};
+  InferFields(*found.schema, &found.arguments);
+  return found.schema->WithDefaults(found.arguments.attributes)
+      .Get<std::vector<std::string>>("fields");
 }
 
 LaneSet OpenFileLanes(const std::vector<std::string>& names,

@@ -169,7 +169,7 @@ TEST(UnsignedValues, MdsHoldsThem) {
     EXPECT_EQ(read("x " + type.name + "[]"), std::vector<std::string>{type.highest});
     EXPECT_EQ(read("x uint64[]"), std::vector<std::string>{type.highest});
     ExpectError(ErrorCode::kDataLoss, type.highest + " is no int16", [&] { read("x int16[]"); });
-    EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder + "/index.json", {}),
+    EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder + "/index.json", {}).entries,
               std::vector<std::string>{"x " + type.name + "[]"});
   }
 }

@@ -27,7 +27,7 @@ std::vector<std::string> GuessFields(const py::object& capsule) {
             "the stream gives no schema");
   }
   Require(schema->release != nullptr, "the schema has been taken already");
-  return GuessArrowFields(*schema, nullptr);
+  return GuessArrowFields(*schema, nullptr).entries;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from millhopper import _core
 from millhopper.base.paths import Path
 from millhopper.errors import Error
+from millhopper.programs.extras import load_extras
 from millhopper.readers.chain import Chain
 from millhopper.readers.fields import Fields, field_entries
 from millhopper.readers.other_names import other_keywords
@@ -83,9 +84,11 @@ class FileSources(Chain):
             fields: what structured formats (tables, JSON, Examples ...) cut from a record: entries
                 ``"name dtype[dims] option=value ..."``, or a dict of slots to such entries, in
                 which the name may be left out. ``peek FILE`` prints some that fit a file, and
-                ``readers/formats/README.md`` tells the notation.
+                ``readers/formats/README.md`` tells the notation. Without them, csv, tsv, jsonl,
+                tfrecord, parquet, arrow and feather are read as a whole: the first file is opened
+                at once, and its schema, or a sample of it, tells the fields.
             names: names of the slots if neither ``slots`` nor ``fields`` is given, or the slots
-                are inferred; by default those that are stored with RecordIO files.
+                are inferred; by default those that the files tell.
             seed: seed of all random choices in this chain. What is drawn for a record depends on it
                 and on the number of the record, not on its file. So ranks that open their own files
                 need a seed each (``seed=1000 * seed + rank``), or record ``n`` of every rank is
@@ -107,23 +110,29 @@ class FileSources(Chain):
         Raises:
             TypeError, ValueError: ``slots`` is no dict, a slot in it is no (dtype, dims), or
                 ``fields`` is no list of texts or dict.
-            Error: there are no files, or an attribute is unknown or has a wrong value. For missing
-                files, and for slots that are needed and not given, the first pass raises it.
+            Error: there are no files, or an attribute is unknown or has a wrong value; or fields
+                are to be inferred, and the first file is missing or damaged, or something in it can
+                be no field. For other missing files, and for slots that are needed and not given,
+                the first pass raises it.
         """
-        paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
-        if not paths:
+        given = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+        if not given:
             raise Error("open_files: no files are given; give at least one path or pattern")
-        attributes["file_names"] = [os.fspath(path) for path in paths]
+        paths = [os.fspath(path) for path in given]
         if slots == "infer":
-            found, stored_names = _core.recordio_slots([os.fspath(path) for path in paths])
+            found, stored_names = _core.recordio_slots(paths)
             slots = named(stored_names if names is None else names, found)
             names = None
         elif slots is names is fields is None and attributes.get("content") != "bytes":
-            stored = _core.stored_slots([os.fspath(path) for path in paths])
+            stored = _core.stored_slots(paths)
             names = stored and stored[1]
+        if slots is None and fields is None:
+            load_extras("\n".join(paths))
+            fields = _core.inferred_fields(paths, attributes) or None
         if fields is not None:
             attributes["fields"], names_of_fields = field_entries(fields)
             names = names_of_fields if names is None and slots is None else names
+        attributes["file_names"] = paths
         return cls.create(
             "open_files", slots=slots, names=names, seed=seed, name=name, **attributes
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from millhopper import _core
 from millhopper.errors import Error
+from millhopper.programs.program import Program
 from millhopper.readers.combine_methods import CombineMethods
 from millhopper.readers.decorate_methods import DecorateMethods
 from millhopper.readers.display import slots_html
@@ -168,7 +169,8 @@ class Reader(
         """Statistics of this reader and each one below it, over all loops so far.
 
         They are always collected. ``print(reader)`` shows them as a table, with a line for each
-        reader of the chain. If another thread is just getting a batch, the call waits for it.
+        reader of the chain, and the fields of files, given or inferred. If another thread is just
+        getting a batch, the call waits for it.
 
         Raises:
             Error: a function of ``map`` of this reader makes the call.
@@ -176,7 +178,14 @@ class Reader(
         return ReaderStats.of(self._core.stats())
 
     def __str__(self) -> str:
-        return self._core.table().rstrip("\n")
+        table = self._core.table().rstrip("\n")
+        program = Program.parse_from_string(self._program, self._settings)
+        fields = [
+            f"fields of {op.output_arg_names[0]}: {', '.join(op.attr('fields'))}"
+            for op in program.global_block().ops
+            if op.has_attr("fields")
+        ]
+        return "\n".join([table, *fields])
 
     def __repr__(self) -> str:
         return f"<millhopper.Reader '{self._variable}'>"

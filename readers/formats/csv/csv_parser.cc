@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -696,9 +697,26 @@ class TableFormat final : public SearchedFormat {
   LearnedFiles<Layout> layouts_;
 };
 
-// The first rows of a file, of the first bytes of it.
-std::vector<std::vector<std::string>> FirstRows(const std::string& path,
-                                                const TableSyntax& syntax) {
+// The rows of a sample that is no beginning of a file: those that have as many cells as others.
+// None if a quote is in it, which may be open where the sample begins.
+void AddRows(std::string_view sample, size_t columns, const TableSyntax& syntax,
+             std::vector<std::vector<std::string>>* rows) {
+  if (syntax.quote != 0 && sample.find(syntax.quote) != std::string_view::npos) return;
+  const char* const limit = sample.data() + sample.size();
+  LineEnds ends(sample.data(), limit, LoneCr::kEndsLine);
+  for (const char* row = sample.data(); row < limit;) {
+    const LineEnds::Line end = ends.From(row, true);
+    const std::string_view whole(row, static_cast<size_t>(end.end - row));
+    std::vector<std::string> cells;
+    if (IsRecord(whole, syntax)) cells = CellsOf(whole, syntax);
+    if (cells.size() == columns) rows->push_back(std::move(cells));
+    row = end.next;
+  }
+}
+
+// The rows that a file begins with, and some of its middle and its end.
+std::vector<std::vector<std::string>> SampledRows(const std::string& path,
+                                                  const TableSyntax& syntax) {
   ByteStream stream(path);
   std::string text;
   std::vector<std::vector<std::string>> rows;
@@ -717,6 +735,9 @@ std::vector<std::vector<std::string>> FirstRows(const std::string& path,
       row = end.next;
     }
   }
+  for (const TextSample& sample : LaterSamples(stream, text.size())) {
+    if (!rows.empty()) AddRows(sample.text, rows[0].size(), syntax, &rows);
+  }
   return rows;
 }
 
@@ -730,31 +751,39 @@ std::string TypeOfColumn(const std::vector<std::vector<std::string>>& rows, size
   return GuessedCellType(cells);
 }
 
-std::vector<std::string> GuessTableFields(const std::string& path, const AttributeMap& attributes) {
-  const std::vector<std::vector<std::string>> rows = FirstRows(path, SyntaxOf(attributes));
-  if (rows.empty()) return {};
-  const auto& header = attributes.Get<std::string>("header");
-  // A header is text above a column of numbers, or above other text if no column is one of numbers.
-  bool has_header = header == "yes";
-  if (header == "auto" && rows.size() > 1) {
-    bool text_above_number = false, number_above = false;
-    for (size_t column = 0; column < rows[0].size(); ++column) {
-      const bool text = IsTextType(GuessedCellType({rows[0][column]}));
-      number_above = number_above || !text;
-      text_above_number = text_above_number || (text && !IsTextType(TypeOfColumn(rows, 1, column)));
-    }
-    has_header = text_above_number || !number_above;
+// Whether the first row names the columns: it has a text above a column of numbers, or no number
+// at all above other texts. A row alone is a header if it could be one.
+bool HasHeader(const std::vector<std::vector<std::string>>& rows) {
+  bool text_above_number = false, number_above = false;
+  for (size_t column = 0; column < rows[0].size(); ++column) {
+    const bool text = IsTextType(GuessedCellType({rows[0][column]}));
+    number_above = number_above || !text;
+    text_above_number = text_above_number || (text && !IsTextType(TypeOfColumn(rows, 1, column)));
   }
-  std::vector<std::string> fields;
+  return text_above_number || !number_above;
+}
+
+FittingFields GuessTableFields(const std::string& path, const AttributeMap& attributes) {
+  const std::vector<std::vector<std::string>> rows = SampledRows(path, SyntaxOf(attributes));
+  FittingFields fields;
+  if (rows.empty()) return fields;
+  const auto& header = attributes.Get<std::string>("header");
+  const bool has_header = header == "yes" || (header == "auto" && HasHeader(rows));
+  std::map<std::string_view, size_t> times;
+  for (const std::string& name : rows[0]) ++times[name];
+  bool named = false;
   for (size_t column = 0; column < rows[0].size(); ++column) {
     const std::string& name = rows[0][column];
-    const bool can_be_named = has_header && !name.empty() && name.find('"') == std::string::npos &&
-                              std::count(rows[0].begin(), rows[0].end(), name) == 1;
-    const bool quoted = name.find_first_of(" \t") != std::string::npos;
-    fields.push_back(StrCat(!can_be_named ? StrCat("#", column)
-                            : quoted      ? StrCat('"', name, '"')
-                                          : name,
-                            " ", TypeOfColumn(rows, has_header ? 1 : 0, column)));
+    const bool can_be_named = has_header && CanBeNamed(name) && times[name] == 1;
+    named = named || can_be_named;
+    fields.entries.push_back(EntryFor(can_be_named ? name : StrCat("#", column),
+                                      TypeOfColumn(rows, has_header ? 1 : 0, column)));
+  }
+  if (has_header && !named && header == "auto") {
+    throw Error(ErrorCode::kInvalidArgument,
+                "the first row seems to name the columns, but no name in it can be that of a "
+                "field; header \"yes\" or \"no\" tells whether it does, and #0 is the first column")
+        .InFile(path, 0);
   }
   return fields;
 }
@@ -779,7 +808,7 @@ void AddTableAttributes(const TableSyntax& defaults, FormatSchema* schema) {
   schema->Attr({"comment", text(defaults.comment), "lines that begin so are left out; \"\": none"});
   schema->Attr(
       {"separator", text(defaults.separator), "between the values of a cell that has several"});
-  schema->GuessFields(&GuessTableFields);
+  schema->InferFields(&GuessTableFields);
   schema->Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc);
 }
 

@@ -50,9 +50,9 @@ class JsonlFormat final : public SearchedFormat {
   const bool skips_;
 };
 
-std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
+FittingFields Guess(const std::string& path, const AttributeMap&) {
   std::vector<uint64_t> begins;
-  const std::vector<std::string> lines = FirstLines(path, &begins);
+  const std::vector<std::string> lines = SampledLines(path, &begins);
   try {
     return GuessJsonFields(lines);
   } catch (const Error& error) {
@@ -77,7 +77,7 @@ FormatSchema Schema() {
           .Extension(".jsonl")
           .Extension(".ndjson")
           .Attr(FieldsAttribute("keys of the outermost object, or JSON pointers such as /user/id"))
-          .GuessFields(&Guess)
+          .InferFields(&Guess)
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc));
 }
 

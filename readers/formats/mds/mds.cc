@@ -415,19 +415,19 @@ class MdsFormat final : public FileFormat {
   LearnedFiles<MdsParser> parsers_;
 };
 
-std::vector<std::string> GuessFields(const std::string& path, const AttributeMap& attributes) {
+FittingFields GuessFields(const std::string& path, const AttributeMap& attributes) {
   (void)attributes;
   const MdsIndex index = ReadMdsIndex(path);
   MdsSource source({path, "", BufferType::kMemory}, index);
   const Ref<Chunk> chunk = Pool<Chunk>::Take();
-  if (!source.Claim(chunk.get())) return GuessMdsFields(index.columns, {});
+  if (!source.Claim(chunk.get())) return {GuessMdsFields(index.columns, {}), {}};
   source.Fetch(chunk.get());
   constexpr size_t kLookedAt = 1000;
   std::vector<std::string_view> samples;
   for (size_t i = 0; i < std::min(chunk->pieces.size(), kLookedAt); ++i) {
     samples.emplace_back(chunk->bytes->data() + chunk->pieces[i].offset, chunk->pieces[i].size);
   }
-  return GuessMdsFields(index.columns, samples);
+  return {GuessMdsFields(index.columns, samples), {}};
 }
 
 // Writers sort the keys, so that the shards come first and their columns come first in them.

@@ -10,6 +10,7 @@
 #include "framework/base/spelling.h"
 #include "framework/reader/prefetched.h"
 #include "framework/tensor/tensor.h"
+#include "readers/fields/guessed_type.h"
 #include "readers/support/stored_number.h"
 
 namespace millhopper {
@@ -425,8 +426,7 @@ std::vector<std::string> GuessMdsFields(const std::vector<MdsColumn>& columns,
     }
     const std::string& name = columns[i].name;
     if (name.empty() || name.find('"') != std::string::npos) continue;
-    const bool quoted = name.find_first_of(" \t[]") != std::string::npos;
-    fields.push_back(StrCat(quoted ? "\"" + name + "\"" : name, " ", type));
+    fields.push_back(EntryFor(name, type));
   }
   return fields;
 }

@@ -436,7 +436,7 @@ class ImagesFormat final : public MxnetFormat {
 };
 
 // By the first records that are images; none if the first one is no image that is known.
-std::vector<std::string> GuessFields(const std::string& path, const AttributeMap& attributes) {
+FittingFields GuessFields(const std::string& path, const AttributeMap& attributes) {
   FormatArguments arguments;
   arguments.attributes = attributes;
   BytesFormat format(arguments);
@@ -460,7 +460,7 @@ std::vector<std::string> GuessFields(const std::string& path, const AttributeMap
   const std::string dims = labels.size() > 1      ? "-1"
                            : *labels.begin() == 1 ? ""
                                                   : StrCat(*labels.begin());
-  return {StrCat("label float32[", dims, "]"), "image bytes"};
+  return {{StrCat("label float32[", dims, "]"), "image bytes"}, {}};
 }
 
 bool Matches(const char* head, size_t size) { return HasMagic(head, size, kMagic); }

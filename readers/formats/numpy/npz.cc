@@ -166,7 +166,7 @@ class NpzFormat final : public NpyArrays {
   const std::vector<std::string> names_;
 };
 
-std::vector<std::string> Guess(const std::string& path, const AttributeMap& attributes) {
+FittingFields Guess(const std::string& path, const AttributeMap& attributes) {
   (void)attributes;
   const ZipFile zip(File::Open(path));
   std::vector<std::string> fields;
@@ -181,7 +181,7 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap& attr
     if (name.find(' ') != std::string::npos) name = StrCat("\"", name, "\"");
     fields.push_back(StrCat(name, " ", ToString(header.spec.dtype), "[", dims, "]"));
   }
-  return fields;
+  return {std::move(fields), {}};
 }
 
 bool Matches(const char* head, size_t size) {

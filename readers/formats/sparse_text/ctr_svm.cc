@@ -98,7 +98,7 @@ class CtrSvmFormat final : public SparseTextFormat {
   std::unordered_map<std::string_view, size_t> slots_;  // by the name in fields()
 };
 
-std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
+FittingFields Guess(const std::string& path, const AttributeMap&) {
   const std::vector<std::string> records = FirstRecords(path);
   // By length first, so that numbers are in order.
   std::map<std::pair<size_t, std::string>, SeenNumbers> slots;
@@ -122,7 +122,7 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
     const char* const missing = slot.records() < records.size() ? " missing=default" : "";
     fields.push_back(StrCat(name, " ", slot.type(), "[-1]", missing));
   }
-  return fields;
+  return {std::move(fields), {}};
 }
 
 FormatSchema Schema() {

@@ -88,7 +88,7 @@ class MultiSlotFormat final : public SparseTextFormat {
   std::vector<std::optional<size_t>> order_;
 };
 
-std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
+FittingFields Guess(const std::string& path, const AttributeMap&) {
   static const Field count_field = ParseFields({"n uint16[]"}).front();
   std::vector<SeenNumbers> slots;
   for (const std::string& line : FirstRecords(path)) {
@@ -111,7 +111,7 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
     const std::string dims = slot.ragged() ? "-1" : slot.values() == 1 ? "" : StrCat(slot.values());
     fields.push_back(StrCat("#", number, " ", slot.type(), "[", dims, "]"));
   }
-  return fields;
+  return {std::move(fields), {}};
 }
 
 FormatSchema Schema() {

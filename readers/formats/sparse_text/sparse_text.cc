@@ -13,7 +13,7 @@
 namespace millhopper {
 
 std::vector<std::string> FirstRecords(const std::string& path) {
-  std::vector<std::string> lines = FirstLines(path);
+  std::vector<std::string> lines = SampledLines(path);
   const auto is_comment = [](const std::string& line) {
     return line[line.find_first_not_of(" \t")] == '#';
   };

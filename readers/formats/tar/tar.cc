@@ -732,7 +732,7 @@ bool IsInteger(std::string_view content) {
 }
 
 // Looks at the first records of the first chunk that has some.
-std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
+FittingFields Guess(const std::string& path, const AttributeMap&) {
   constexpr size_t kLookedAt = 20;
   struct Seen {
     size_t times = 0;
@@ -763,12 +763,10 @@ std::vector<std::string> Guess(const std::string& path, const AttributeMap&) {
   std::vector<std::string> fields;
   for (const auto& [extension, seen] : extensions) {
     if (extension.empty() || extension.find_first_of("\";:") != std::string::npos) continue;
-    const bool quoted = extension.find_first_of(" \t[]") != std::string::npos;
     const std::string type = seen.integers ? "int64[] decode=text" : "bytes";
-    fields.push_back(StrCat(quoted ? "\"" + extension + "\"" : extension, " ",
-                            seen.times < records ? OrMissing(type) : type));
+    fields.push_back(EntryFor(extension, seen.times < records ? OrMissing(type) : type));
   }
-  return fields;
+  return {std::move(fields), {}};
 }
 
 FormatSchema Schema() {

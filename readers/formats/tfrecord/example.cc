@@ -464,6 +464,8 @@ struct SeenFeature {
   Kind kind = Kind::kNone;
   size_t values = 0;  // in a record that has some
   size_t records = 0;
+  size_t in_step = 0;  // values of a step of a list
+  bool steps_differ = false;
   bool sequence = false;  // of a list, or of different numbers of values
   bool empty = false;     // has no value in some record
   bool kinds_differ = false;
@@ -472,23 +474,38 @@ struct SeenFeature {
     ++records;
     empty = empty || more.values == 0;
     sequence = sequence || more.sequence;
+    steps_differ = steps_differ || more.steps_differ ||
+                   (in_step > 0 && more.in_step > 0 && in_step != more.in_step);
+    if (more.in_step > 0) in_step = more.in_step;
     if (values > 0 && more.values > 0) {  // an empty list may be of any kind
       kinds_differ = kinds_differ || more.kind != kind;
       sequence = sequence || more.values != values;
     }
-    if (values == 0) kind = more.kind;
+    if (values == 0 && more.kind != Kind::kNone) kind = more.kind;
     if (more.values > 0) values = more.values;
+  }
+
+  // Why no field can be these values; "" if one can.
+  const char* problem() const {
+    if (kinds_differ) return "its values are bytes, floats or integers by turns";
+    if (steps_differ || (kind == Kind::kBytes && in_step > 1)) {
+      return "its steps are lists of several values, of different lengths or of bytes";
+    }
+    return "";
   }
 
   // Of a feature that some records do not have, if `absent`.
   std::string type(bool absent) const {
     const bool is_list = sequence || values == 0;
-    const std::string dims = is_list ? "[-1]" : values == 1 ? "[]" : StrCat("[", values, "]");
+    const std::string dims = in_step > 1   ? StrCat("[-1, ", in_step, "]")
+                             : is_list     ? "[-1]"
+                             : values == 1 ? "[]"
+                                           : StrCat("[", values, "]");
     const std::string type = kind == Kind::kFloats     ? "float32" + dims
                              : kind == Kind::kIntegers ? "int64" + dims
                              : is_list || values > 1   ? "bytes[-1]"
                                                        : "bytes";
-    const bool takes_none = type.find("[-1]") != std::string::npos;
+    const bool takes_none = type.find("[-1") != std::string::npos;
     return absent || (empty && !takes_none) ? OrMissing(type) : type;
   }
 };
@@ -500,13 +517,20 @@ std::map<std::string, SeenFeature> FeaturesOf(std::string_view record) {
       SeenFeature feature;
       feature.records = 1;
       feature.sequence = lists;
+      size_t step = 0;
       ForEachFeature(value, lists, [&](std::string_view of_list) {
+        const size_t before = feature.values;
         ForEachList(of_list, [&](Kind kind, std::string_view list) {
           feature.kind = kind;
           feature.values += CountValues(kind, list);
         });
+        const size_t here = feature.values - before;
+        if (!lists) return;
+        feature.steps_differ = feature.steps_differ || (step > 0 && here != feature.in_step);
+        feature.in_step = here;
+        ++step;
       });
-      if (feature.kind != Kind::kNone) seen[std::string(key)] = feature;
+      seen[std::string(key)] = feature;
     });
   };
   for (Message message(record); message.Next();) {
@@ -519,23 +543,26 @@ std::map<std::string, SeenFeature> FeaturesOf(std::string_view record) {
 
 }  // namespace
 
-std::vector<std::string> GuessExampleFields(const std::vector<std::string_view>& records) {
+FittingFields GuessExampleFields(const std::vector<std::string_view>& records) {
   std::map<std::string, SeenFeature> seen;
   size_t read = 0;
   for (; read < records.size(); ++read) {
     try {
       for (const auto& [name, feature] : FeaturesOf(records[read])) seen[name].Add(feature);
     } catch (const Error& error) {
-      if (read == 0 || error.interrupts()) throw;
+      if (error.interrupts()) throw;
       break;
     }
   }
-  std::vector<std::string> fields;
+  FittingFields fields;
   for (const auto& [name, feature] : seen) {
-    if (feature.kinds_differ || name.empty() || name.find('"') != std::string::npos) continue;
-    const bool quoted = name.find_first_of(" \t") != std::string::npos;
-    fields.push_back(
-        StrCat(quoted ? "\"" + name + "\"" : name, " ", feature.type(feature.records < read)));
+    const char* const problem =
+        CanBeNamed(name) ? feature.problem() : "its name cannot be written in an entry";
+    if (*problem != '\0') {
+      fields.left_out.push_back(StrCat("'", Escaped(name), "': ", problem));
+    } else {
+      fields.entries.push_back(EntryFor(name, feature.type(feature.records < read)));
+    }
   }
   return fields;
 }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "framework/reader/file_format.h"
 #include "framework/reader/ticket.h"
 #include "framework/tensor/rows.h"
 #include "readers/fields/fields.h"
@@ -45,10 +46,10 @@ class ExampleParser {
   std::unordered_map<std::string_view, size_t> by_name_;
 };
 
-// Fields that fit the features of some records, sorted by name: what `peek` proposes. Throws
-// kDataLoss if the first one is neither an Example nor a SequenceExample; another that is none, and
-// those after it, are not looked at.
-std::vector<std::string> GuessExampleFields(const std::vector<std::string_view>& records);
+// Fields that fit the features of some records, sorted by name. No entries if the first record is
+// neither an Example nor a SequenceExample; another that is none, and those after it, are not
+// looked at.
+FittingFields GuessExampleFields(const std::vector<std::string_view>& records);
 
 }  // namespace millhopper
 

@@ -289,7 +289,7 @@ class ExamplesFormat final : public TFRecordFormat {
 };
 
 // By the records of the first chunk: in many files only few of them lack a feature.
-std::vector<std::string> GuessFields(const std::string& path, const AttributeMap& attributes) {
+FittingFields GuessFields(const std::string& path, const AttributeMap& attributes) {
   FormatArguments arguments;
   arguments.attributes = attributes;
   BytesFormat format(arguments);
@@ -301,32 +301,28 @@ std::vector<std::string> GuessFields(const std::string& path, const AttributeMap
   for (const Piece& piece : chunk->pieces) {
     records.emplace_back(chunk->bytes->data() + piece.offset, piece.size);
   }
-  try {
-    return GuessExampleFields(records);
-  } catch (const Error& error) {
-    if (error.interrupts()) throw;
-    return {};  // it holds bytes of another kind
-  }
+  return GuessExampleFields(records);
 }
 
 bool HasMagic(const char* head, size_t size) { return size >= kHeaderBytes && IsHeader(head); }
 
 FormatSchema Schema() {
   FormatSchema schema(
-      "TensorFlow's record files: bytes, or with fields Example and SequenceExample; plain, gzip, "
-      "zlib, zstd, lz4, bzip2, xz");
-  return std::move(schema.Extension(".tfrecord")
-                       .Extension(".tfrecords")
-                       .Magic(&HasMagic)
-                       .Attr(FieldsAttribute("features of an Example or SequenceExample; without "
-                                             "fields a record is its bytes"))
-                       .GuessFields(&GuessFields)
-                       .Companion(kIndexAttribute, kIndexListAttribute,
-                                  "index of the records, as DALI's tfrecord2idx writes it: a line "
-                                  "\"offset size\" for each; or as recordio index makes it. With "
-                                  "it chunks are read in parallel and shards leave chunks out. One "
-                                  "of recordio index, beside a local file as FILE.mhi, is found by "
-                                  "itself"));
+      "TensorFlow's record files: Example and SequenceExample, or bytes where a slot of bytes is "
+      "declared; plain, gzip, zlib, zstd, lz4, bzip2, xz");
+  return std::move(
+      schema.Extension(".tfrecord")
+          .Extension(".tfrecords")
+          .Magic(&HasMagic)
+          .Attr(FieldsAttribute("features of an Example or SequenceExample; a record of "
+                                "anything else is its bytes"))
+          .InferFields(&GuessFields)
+          .Companion(kIndexAttribute, kIndexListAttribute,
+                     "index of the records, as DALI's tfrecord2idx writes it: a line "
+                     "\"offset size\" for each; or as recordio index makes it. With "
+                     "it chunks are read in parallel and shards leave chunks out. One "
+                     "of recordio index, beside a local file as FILE.mhi, is found by "
+                     "itself"));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       millhopper::FormatArguments arguments;
       arguments.attributes = schema.WithDefaults({});
       if (schema.guess_fields != nullptr) {
-        arguments.attributes.Set("fields", schema.guess_fields(file->path(), arguments.attributes));
+        arguments.attributes.Set("fields",
+                                 schema.guess_fields(file->path(), arguments.attributes).entries);
       }
       const auto format = schema.Make(arguments);
       millhopper::ReadThrough(format.get(), {file->path(), ""}, kMostRecords, most_bytes);

@@ -44,7 +44,7 @@ void FuzzFields(const std::vector<FieldSettings>& settings, const uint8_t* data,
   CHECK_EQ(content.errors, again.errors);
   if (schema.guess_fields == nullptr) return;
   std::vector<std::string> guessed;
-  Outcome([&] { guessed = schema.guess_fields(file->path(), attributes); });
+  Outcome([&] { guessed = schema.guess_fields(file->path(), attributes).entries; });
   if (guessed.empty()) return;
   attributes.Set("fields", guessed);
   // A guess may name a column twice, or a name that the notation cannot write.

@@ -150,9 +150,10 @@ TEST(Csv, EndsRowsAtLfAndCrLfAndCrAlone) {
   ExpectCsvError("a\r1\r2\rx\r", {"a int64[]"}, "in line 4, which begins at byte 6");
   ExpectCsvError("a\r1\r\n\nx\r", {"a int64[]"}, "in line 4, which begins at byte 6");
   const TempFile file("a.csv", Squares("\r", true));
-  EXPECT_EQ(
-      FindFileFormat("csv")->guess_fields(file.path(), FindFileFormat("csv")->WithDefaults({})),
-      (Texts{"a int64[]", "b int64[]"}));
+  EXPECT_EQ(FindFileFormat("csv")
+                ->guess_fields(file.path(), FindFileFormat("csv")->WithDefaults({}))
+                .entries,
+            (Texts{"a int64[]", "b int64[]"}));
 }
 
 // Every place of a line end around the border of two blocks, and of two chunks of a plain file.
@@ -310,14 +311,19 @@ TEST(Csv, GuessesFields) {
   const auto guess = [](const std::string& content) {
     const TempFile file("guess.csv", content);
     const FormatSchema& csv = *FindFileFormat("csv");
-    return csv.guess_fields(file.path(), csv.WithDefaults({}));
+    return csv.guess_fields(file.path(), csv.WithDefaults({})).entries;
   };
   EXPECT_EQ(guess("user,genres,age,seen\n7,Action|Crime,NULL,2024-01-31 12:00:05\n8,Drama,31,\n"),
-            (Texts{"user int64[]", "genres bytes[-1] separator=|",
-                   "age int64[-1] null=NULL missing=default",
+            (Texts{"user int64[]", "genres bytes", "age int64[-1] null=NULL missing=default",
                    "seen int64[] decode=timestamp default=-9223372036854775808"}));
-  EXPECT_EQ(guess("Drama\nAction|Crime\n"), (Texts{"Drama bytes[-1] separator=|"}));
   EXPECT_EQ(guess("a b\nc d\n"), (Texts{"\"a b\" bytes"}));
+  EXPECT_EQ(guess("a,b\n"), (Texts{"a bytes", "b bytes"}));
+  EXPECT_EQ(guess("1,b\n"), (Texts{"#0 int64[]", "#1 bytes"}));
+  // pandas' index has no name, and a name may stand there twice.
+  EXPECT_EQ(guess(",x,x,y\n0,1,2,3\n"),
+            (Texts{"#0 int64[]", "#1 int64[]", "#2 int64[]", "y int64[]"}));
+  ExpectError(ErrorCode::kInvalidArgument, "header \"yes\" or \"no\" tells whether",
+              [&] { guess("x,x\n1,2\n"); });
   ExpectError(ErrorCode::kDataLoss, "guess.csv: the text is in UTF-16LE; `iconv", [&] {
     guess(
         std::string("\xff\xfe"
@@ -326,9 +332,47 @@ TEST(Csv, GuessesFields) {
   });
 }
 
-// A header and a row of more than 64 KiB each.
+TEST(Csv, InfersFieldsWithoutAny) {
+  EXPECT_EQ(Csv("id,w,ok,t\n7,0.5,true,x\n8,,False,\n", {}),
+            (Texts{"7 | 0.5 | true | 'x'", "8 | nan | false | ''"}));
+  EXPECT_EQ(Csv("1,2\n3,4\n", {}), (Texts{"1 | 2", "3 | 4"}));
+  EXPECT_EQ(Csv("a,b\n1,2\n", {}, {Text("header", "no")}), (Texts{"'a' | 'b'", "'1' | '2'"}));
+  ExpectError(ErrorCode::kInvalidArgument,
+              "needs the attribute fields, such as fields: ", [] { Csv("", {}); });
+}
+
+// What does not fit what was inferred is an error at its place, which says what reads it.
+TEST(Csv, RefusesWhatDoesNotFitInferredFields) {
+  const auto read = [](const std::string& cell) {
+    std::string rows = "a,b\n";
+    for (int i = 0; i < 200000; ++i) rows += "12345,12345\n";
+    const TempFile file("a.csv", rows + "1," + cell + "\n" + rows.substr(4, 11 * 200000));
+    TextsOf(FieldReader("csv", file.path(), {}).get());
+  };
+  ExpectError(ErrorCode::kDataLoss, "column #1 'b': '0.5' is no int64; float64[] reads it",
+              [&] { read("0.5"); });
+  ExpectError(ErrorCode::kDataLoss, "'x' is no int64; bytes reads it", [&] { read("x"); });
+  ExpectError(ErrorCode::kDataLoss, "the cell is empty (default= or missing=skip",
+              [&] { read(""); });
+}
+
+// What stands in the middle and at the end of a file counts, too.
+TEST(Csv, GuessesFieldsByMoreThanTheFirstRows) {
+  const auto rows = [](size_t n) {
+    std::string rows;
+    for (size_t i = 0; i < n; ++i) rows += StrCat(i, ",1,1\n");
+    return rows;
+  };
+  const std::string half = rows(150000);
+  const TempFile file("guess.csv", "a,b,c\n" + half + "1,0.5,1\n" + half + "2,2,x\n");
+  const FormatSchema& csv = *FindFileFormat("csv");
+  EXPECT_EQ(csv.guess_fields(file.path(), csv.WithDefaults({})).entries,
+            (Texts{"a int64[]", "b float64[]", "c bytes"}));
+}
+
+// A header and a row of more than 1 MiB each.
 TEST(Csv, GuessesFieldsOfManyColumns) {
-  constexpr int kColumns = 20000;
+  constexpr int kColumns = 80000;
   std::string header, row;
   Texts fields;
   for (int i = 0; i < kColumns; ++i) {
@@ -338,7 +382,7 @@ TEST(Csv, GuessesFieldsOfManyColumns) {
   }
   const TempFile file("guess.csv", header + "\n" + row + "\n");
   const FormatSchema& csv = *FindFileFormat("csv");
-  EXPECT_EQ(csv.guess_fields(file.path(), csv.WithDefaults({})), fields);
+  EXPECT_EQ(csv.guess_fields(file.path(), csv.WithDefaults({})).entries, fields);
 }
 
 TEST(Csv, TellsLineColumnAndText) {
@@ -378,7 +422,6 @@ TEST(Csv, TellsTheLineOfAShuffledRow) {
 
 TEST(Csv, RefusesWrongSettings) {
   const ErrorCode code = ErrorCode::kInvalidArgument;
-  ExpectError(code, "this format needs the attribute fields", [] { Csv("1\n", {}); });
   ExpectError(code, "3 columns do not give the values of float32 [1, 2]",
               [] { Csv("1\n", {"#0-#2 float32[2]"}); });
   ExpectError(code, "run backwards", [] { Csv("1\n", {"#2-#0 float32[3]"}); });

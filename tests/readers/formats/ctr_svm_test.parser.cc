@@ -42,7 +42,7 @@ TEST(CtrSvm, TellsTheLine) {
 TEST(CtrSvm, GuessesFields) {
   const auto guess = [](const std::string& content) {
     const TempFile file("lines", content);
-    return FindFileFormat("ctr_svm")->guess_fields(file.path(), {});
+    return FindFileFormat("ctr_svm")->guess_fields(file.path(), {}).entries;
   };
   const std::string content = "1 11:101 12:7 9:101 18446744073709551615:8\n\n0 14:101 0.5:a\n";
   const Texts fields = {"label int64[]", "7 int64[-1] missing=default",

@@ -210,9 +210,28 @@ TEST(Example, GuessesFields) {
   const std::string record =
       Message(1, MapOf({{"b", Bytes({"x"})}, {"a b", Floats({1, 2})}, {"c", Integers({1})}})) +
       Message(2, MapOf({{"d", Message(1, Integers({1}))}}));
-  EXPECT_EQ(GuessExampleFields({record}),
+  EXPECT_EQ(GuessExampleFields({record}).entries,
             (Strings{"\"a b\" float32[2]", "b bytes", "c int64[]", "d int64[-1]"}));
-  EXPECT_EQ(GuessExampleFields({}), Strings{});
+  EXPECT_EQ(GuessExampleFields({}).entries, Strings{});
+  EXPECT_EQ(GuessExampleFields({"no", record}).entries, Strings{});
+}
+
+// A step of a list has as many values in each record, or no field can be the list.
+TEST(Example, GuessesListsOfSteps) {
+  const auto list = [](const Strings& steps) {
+    std::string bytes;
+    for (const std::string& step : steps) bytes += Message(1, step);
+    return bytes;
+  };
+  const std::string record =
+      Message(2, MapOf({{"a", list({Integers({1, 2}), Integers({3, 4}), Integers({5, 6})})},
+                        {"b", list({Integers({1, 2}), Integers({3})})},
+                        {"c", list({Bytes({"x", "y"})})}}));
+  const FittingFields fields = GuessExampleFields({record});
+  EXPECT_EQ(fields.entries, (Strings{"a int64[-1, 2]"}));
+  const std::string problem =
+      "its steps are lists of several values, of different lengths or of bytes";
+  EXPECT_EQ(fields.left_out, (Strings{"'b': " + problem, "'c': " + problem}));
 }
 
 // What is guessed fits all of the records, not only the first.
@@ -236,7 +255,7 @@ TEST(Example, GuessesFieldsOfSeveralRecords) {
   const Strings fields = {"b bytes[-1]", "e int64[-1]",
                           "id int64[]",  "s bytes missing=default",
                           "t int64[-1]", "w float32[2] default=nan"};
-  EXPECT_EQ(GuessExampleFields({records[0], records[1], records[2]}), fields);
+  EXPECT_EQ(GuessExampleFields({records[0], records[1], records[2]}).entries, fields);
   EXPECT_EQ(Read(records, fields).size(), records.size());
   // Lists without values say nothing of kinds and numbers.
   const Strings empty = {
@@ -244,13 +263,13 @@ TEST(Example, GuessesFieldsOfSeveralRecords) {
       ExampleOf({{"b", Bytes({"x"})}, {"n", Integers({7})}, {"f", Floats({1})}, {"o", Bytes({})}})};
   const Strings of_empty = {"b bytes missing=default", "f float32[] default=nan",
                             "n int64[-1] missing=default", "o bytes[-1]"};
-  EXPECT_EQ(GuessExampleFields({empty[0], empty[1]}), of_empty);
+  EXPECT_EQ(GuessExampleFields({empty[0], empty[1]}).entries, of_empty);
   EXPECT_EQ(Read(empty, of_empty), (Strings{"'' | nan |  | ", "'x' | 1.0 | 7 | "}));
   // After what is no Example nothing is looked at.
-  EXPECT_EQ(GuessExampleFields({records[1], "no", records[2]}), GuessExampleFields({records[1]}));
-  ExpectError(ErrorCode::kDataLoss, "is no Example", [&] {
-    GuessExampleFields({"no", records[0]});
-  });
+  EXPECT_EQ(GuessExampleFields({records[1], "no", records[2]}).entries,
+            GuessExampleFields({records[1]}).entries);
+  EXPECT_EQ(GuessExampleFields({records[0], records[1]}).left_out,
+            (Strings{"'x': its values are bytes, floats or integers by turns"}));
 }
 
 std::string RealFile(const std::string& name) { return TestData() + "/tfrecord/" + name; }

@@ -209,7 +209,8 @@ TEST(Jsonl, EndsLinesAtCrAlone) {
     EXPECT_EQ(Jsonl(content, {"x int64[]"}), expected);
     const TempFile packed("a.jsonl.gz", Gzipped(content)), plain("a.jsonl", content);
     EXPECT_EQ(TextsOf(FieldReader("jsonl", packed.path(), {"x int64[]"}).get()), expected);
-    EXPECT_EQ(FindFileFormat("jsonl")->guess_fields(plain.path(), {}), (Texts{"x int64[]"}));
+    EXPECT_EQ(FindFileFormat("jsonl")->guess_fields(plain.path(), {}).entries,
+              (Texts{"x int64[]"}));
   }
   ExpectJsonlError("{\"x\": 1}\r\r{\"x\": }\r", "x int64[]", "in line 3, which begins at byte 10");
 }
@@ -220,12 +221,12 @@ TEST(Jsonl, ProposesNoValueForWhatIsMissing) {
       "{\"label\": 3, \"f\": 0.5, \"s\": \"x\", \"l\": [1, 2], \"ok\": true}\n{}\n"
       "{\"label\": null, \"f\": null, \"s\": null, \"l\": null, \"ok\": null}\n";
   const TempFile file("a.jsonl", content);
-  const Texts fields = FindFileFormat("jsonl")->guess_fields(file.path(), {});
-  EXPECT_EQ(fields, (Texts{"f float32[] default=nan", "l int64[-1] missing=default",
-                           "label int64[-1] missing=default", "ok int64[-1] missing=default",
+  const Texts fields = FindFileFormat("jsonl")->guess_fields(file.path(), {}).entries;
+  EXPECT_EQ(fields, (Texts{"f float64[] default=nan", "l int64[-1] missing=default",
+                           "label int64[-1] missing=default", "ok bool[-1] missing=default",
                            "s bytes missing=default"}));
   EXPECT_EQ(Jsonl(content, fields),
-            (Texts{"0.5 | 1 2 | 3 | 1 | 'x'", "nan |  |  |  | ''", "nan |  |  |  | ''"}));
+            (Texts{"0.5 | 1 2 | 3 | true | 'x'", "nan |  |  |  | ''", "nan |  |  |  | ''"}));
 }
 
 TEST(Jsonl, ReadsTimestamps) {
@@ -286,45 +287,62 @@ TEST(Jsonl, GuessesTimestamps) {
   const TempFile file("guess.jsonl",
                       "{\"s\": \"2024-01-31\", \"t\": \"2024-01-31 00:00:00.5\"}\n"
                       "{\"s\": \"x\", \"t\": null}\n");
-  EXPECT_EQ(FindFileFormat("jsonl")->guess_fields(file.path(), {}),
+  EXPECT_EQ(FindFileFormat("jsonl")->guess_fields(file.path(), {}).entries,
             (Texts{"s bytes", "t int64[] decode=timestamp unit=ms default=-9223372036854775808"}));
 }
 
 TEST(Jsonl, GuessesFieldsWithinObjects) {
   const auto guess = [](const std::string& content) {
     const TempFile file("guess.jsonl", content);
-    return FindFileFormat("jsonl")->guess_fields(file.path(), {});
+    return FindFileFormat("jsonl")->guess_fields(file.path(), {}).entries;
   };
   EXPECT_EQ(guess("{\"b\": 1, \"user\": {\"id\": 7, \"a/b\": {\"c\": 0.5}}}\n"
                   "{\"b\": 2, \"user\": {\"id\": 8, \"a/b\": {\"c\": 1.5}}}\n"),
-            (Texts{"/user/a~1b/c float32[]", "/user/id int64[]", "b int64[]"}));
-  // Keys that are not in every record are values of a table, not names.
-  EXPECT_EQ(guess("{\"b\": 1, \"counts\": {\"x\": 7}}\n{\"b\": 1, \"counts\": {\"y\": 7}}\n"),
-            (Texts{"b int64[]"}));
-  // What is an object in one record is no value of the others.
-  EXPECT_EQ(guess("{\"user\": null, \"n\": 1}\n{\"user\": {\"id\": 1}, \"n\": 2}\n"),
-            (Texts{"n int64[]"}));
-  EXPECT_EQ(guess("{\"user\": {\"id\": 1}, \"n\": 1}\n{\"user\": 5, \"n\": 2}\n"),
-            (Texts{"n int64[]"}));
-  EXPECT_EQ(guess("{\"a\": {\"b\": null, \"n\": 1}}\n{\"a\": {\"b\": {\"c\": 1}, \"n\": 2}}\n"),
-            (Texts{"/a/n int64[]"}));
-  // Numbers are kept as they are written.
-  EXPECT_EQ(guess("{\"u\": 18446744073709551615, \"m\": 18446744073709551615, \"l\": 1e30, "
-                  "\"x\": [0.1, 2], \"y\": 0.123456789, \"z\": 123456789012345678901}\n"
-                  "{\"u\": 1, \"m\": -1, \"l\": NaN, \"x\": [3, 4], \"y\": 1, \"z\": 1}\n"),
-            (Texts{"l float32[]", "m float64[]", "u uint64[]", "x float32[2]", "y float64[]",
-                   "z float64[]"}));
-  // Of objects in an array nothing is known.
-  EXPECT_EQ(guess("{\"b\": [{\"x\": 7}], \"c\": true}\n"), (Texts{"c int64[]"}));
+            (Texts{"/user/a~1b/c float64[]", "/user/id int64[]", "b int64[]"}));
+  // Keys and objects may be in some records only.
+  EXPECT_EQ(guess("{\"b\": 1, \"counts\": {\"x\": 7}}\n{\"b\": 1, \"counts\": {\"y\": 0.5}}\n"),
+            (Texts{"/counts/x int64[-1] missing=default", "/counts/y float64[] default=nan",
+                   "b int64[]"}));
+  EXPECT_EQ(guess("{\"user\": null, \"n\": 1}\n{\"user\": {\"id\": true}, \"n\": 2}\n"),
+            (Texts{"/user/id bool[-1] missing=default", "n int64[]"}));
   // The first line may be a long one.
-  EXPECT_EQ(guess("{\"b\": \"" + std::string(200000, 'x') + "\", \"c\": 1}\n{\"c\": 2}\n"),
+  EXPECT_EQ(guess("{\"b\": \"" + std::string(2000000, 'x') + "\", \"c\": 1}\n{\"c\": 2}\n"),
             (Texts{"b bytes missing=default", "c int64[]"}));
+}
+
+TEST(Jsonl, GuessesTypesThatKeepAllValues) {
+  const auto guess = [](const std::string& content) {
+    const TempFile file("guess.jsonl", content);
+    return FindFileFormat("jsonl")->guess_fields(file.path(), {});
+  };
+  const FittingFields fields = guess(
+      "{\"u\": 18446744073709551615, \"l\": 1e30, \"x\": [0.1, 2], \"y\": 0.123456789, "
+      "\"e\": [], \"t\": true, \"s\": [\"a\"]}\n"
+      "{\"u\": 1, \"l\": NaN, \"x\": [3, 4], \"y\": 1, \"e\": [], \"t\": false, "
+      "\"s\": []}\n");
+  EXPECT_EQ(fields.entries, (Texts{"e bytes[-1]", "l float64[]", "s bytes[-1]", "t bool[]",
+                                   "u uint64[]", "x float64[2]", "y float64[]"}));
+  EXPECT_EQ(fields.left_out, Texts{});
+  // What no type keeps is named.
+  const FittingFields none = guess(
+      "{\"a\": [{\"x\": 7}], \"b\": [[1], [2, 3]], \"c\": {\"d\": 1}, \"f\": 9007199254740993, "
+      "\"g\": 1, \"h\": 1, \"i\": 123456789012345678901, \"\": 1, \"ok\": 1}\n"
+      "{\"a\": [], \"b\": [], \"c\": 5, \"f\": 0.5, \"g\": \"x\", \"h\": [1], \"i\": 1, "
+      "\"\": 1, \"ok\": 1}\n");
+  EXPECT_EQ(none.entries, (Texts{"/c/d int64[-1] missing=default", "ok int64[]"}));
+  const std::string wide = "its numbers fit neither int64 nor uint64, and float64 would round them";
+  EXPECT_EQ(none.left_out,
+            (Texts{"'': its name cannot be written in an entry", "'a': it is a list of objects",
+                   "'b': it is a list with lists or null in it",
+                   "'c': it is an object, but not in every record", "'f': " + wide,
+                   "'g': it is text, a number, true or false by turns",
+                   "'h': it is a list in some records and one value in others", "'i': " + wide}));
 }
 
 TEST(Jsonl, TellsTheLineThatFieldsCannotBeGuessedBy) {
   const TempFile file("guess.jsonl", "{\"x\": 1}\n\n{\"x\": 2}\n{\"x\": }\n");
   try {
-    FindFileFormat("jsonl")->guess_fields(file.path(), {});
+    FindFileFormat("jsonl")->guess_fields(file.path(), {}).entries;
     FAIL();
   } catch (const Error& error) {
     const std::string text = error.what();
@@ -352,7 +370,6 @@ TEST(Jsonl, TellsTheLine) {
 
 TEST(Jsonl, RefusesWrongSettings) {
   const ErrorCode code = ErrorCode::kInvalidArgument;
-  ExpectError(code, "this format needs the attribute fields", [] { Jsonl("{}", {}); });
   ExpectError(code, "decode=json is not for", [] { Jsonl("{}", {"x int64[] decode=json"}); });
 }
 

@@ -195,7 +195,7 @@ TEST(Mds, GuessesFieldsAndKnowsItsFirstBytes) {
   const Folder folder;
   folder.WriteShards(columns, {MdsSample(columns, {FromHex("08 08 0102 0000"), "xx", "", "", "1"})},
                      1);
-  EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder.index(), {}),
+  EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder.index(), {}).entries,
             (Strings{"\"a b\" uint8[1, 2]", "c uint16[]", "e bytes", "f int64[]"}));
   EXPECT_EQ(FormatByContent(folder.index()).tag, "mds");
 }
@@ -213,7 +213,7 @@ TEST(Mds, GuessesFieldsOfSeveralSamples) {
                                           FromHex("08 04 02 0506"), FromHex("08 08 0101 07")})},
                      2);
   const Strings fields = {"n uint8[]", "first uint8[-1, 2]", "same uint8[2]"};
-  EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder.index(), {}), fields);
+  EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder.index(), {}).entries, fields);
   EXPECT_EQ(TextsOf(Reader(folder, fields).get()),
             (Strings{"97 | '\x01\x02' | 3 4", "98 | '\x01\x02\x03\x04' | 5 6"}));
 }

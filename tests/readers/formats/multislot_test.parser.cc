@@ -51,7 +51,7 @@ TEST(MultiSlot, TellsTheLineAndTheField) {
 TEST(MultiSlot, GuessesFields) {
   const auto guess = [](const std::string& content) {
     const TempFile file("lines", content);
-    return FindFileFormat("multislot")->guess_fields(file.path(), {});
+    return FindFileFormat("multislot")->guess_fields(file.path(), {}).entries;
   };
   const Texts fields = {"#0 int64[-1]", "#1 float32[3]", "#2 int64[]", "#3 uint64[]"};
   const std::string content =

@@ -192,7 +192,7 @@ TEST(Mxnet, RefusesFieldsThatNoImageHas) {
 TEST(Mxnet, GuessesTheFieldsOfImages) {
   const auto guess = [](const Strings& records) {
     const TempFile file("a.rec", MxnetRecords(records));
-    return FindFileFormat("mxnet")->guess_fields(file.path(), {});
+    return FindFileFormat("mxnet")->guess_fields(file.path(), {}).entries;
   };
   EXPECT_EQ(guess(Images()), (Strings{"label float32[]", "image bytes"}));
   EXPECT_EQ(guess({MxnetImage({1, 2}, 0, "\x89PNG\r\n\x1a\n")}),

@@ -174,7 +174,7 @@ TEST(Npz, TakesAnArrayThatAFileLacksAsMissing) {
 
 TEST(Npz, ProposesItsFields) {
   const TempFile file("a.npz", Images(true));
-  EXPECT_EQ(FindFileFormat("npz")->guess_fields(file.path(), {}),
+  EXPECT_EQ(FindFileFormat("npz")->guess_fields(file.path(), {}).entries,
             (Names{"images uint8[20, 30]", "labels int64[]"}));
 }
 

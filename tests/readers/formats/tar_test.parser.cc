@@ -274,7 +274,7 @@ TEST(Tar, RefusesFieldsThatItCannotFill) {
 TEST(Tar, GuessesFieldsByTheFirstRecords) {
   const auto guess = [](const std::string& archive) {
     const TempFile file("a.tar", archive);
-    return FindFileFormat("tar")->guess_fields(file.path(), {});
+    return FindFileFormat("tar")->guess_fields(file.path(), {}).entries;
   };
   EXPECT_EQ(guess(TarOf({{"1.jpg", "x"},
                          {"1.cls", "4\n"},
@@ -507,7 +507,7 @@ TEST(Tar, ReadsTheFilesOfOthersAsTheTruthSays) {
   for (const auto& file : kFiles) {
     const std::string path = StrCat(folder, "/webdataset/", file.name);
     const std::string field = StrCat(file.extension, " bytes");
-    EXPECT_EQ(FindFileFormat("tar")->guess_fields(path, {}), Strings{field}) << file.name;
+    EXPECT_EQ(FindFileFormat("tar")->guess_fields(path, {}).entries, Strings{field}) << file.name;
     Sha256 digest;
     size_t bytes = 0;
     const auto elements = ReadAll(Reader(path, {"__key__ bytes", field}).get());

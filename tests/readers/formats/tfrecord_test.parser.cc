@@ -16,6 +16,7 @@
 #include "framework/reader/file_reader.h"
 #include "readers/decorate/shard_reader.h"
 #include "readers/sources/open_files.h"
+#include "readers/support/byte_records.h"
 #include "tests/bytes.h"
 #include "tests/files/compressed.h"
 #include "tests/files/tfrecords.h"
@@ -31,6 +32,7 @@ std::unique_ptr<ReaderBase> Reader(const std::string& path, const std::string& i
                                    BufferType buffer_type = BufferType::kMemory) {
   FormatArguments arguments;
   arguments.buffer_type = buffer_type;
+  arguments.declared = {BytesSlot()};  // Examples, too
   return OpenFile(*FindFileFormat("tfrecord"), path, index, arguments);
 }
 

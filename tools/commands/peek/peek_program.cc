@@ -22,13 +22,16 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// The entries as a list that can be pasted into a program ("strings: [...]") and into Python.
-void PrintFields(const Strings& fields, std::ostream* out) {
-  *out << "fields that fit the first records:\n";
-  for (size_t i = 0; i < fields.size(); ++i) {
-    *out << (i == 0 ? "  [" : "   ") << QuotedEntry(fields[i])
-         << (i + 1 == fields.size() ? "]\n" : ",\n");
+// The entries as a list that can be pasted into a program ("strings: [...]") and into Python, and
+// what they leave out.
+void PrintFields(const FittingFields& fields, std::ostream* out) {
+  const Strings& entries = fields.entries;
+  if (!entries.empty()) *out << "fields that fit the first records:\n";
+  for (size_t i = 0; i < entries.size(); ++i) {
+    *out << (i == 0 ? "  [" : "   ") << QuotedEntry(entries[i])
+         << (i + 1 == entries.size() ? "]\n" : ",\n");
   }
+  for (const std::string& problem : fields.left_out) *out << "cannot be read: " << problem << "\n";
 }
 
 // Whether the name is that of a program in text.
@@ -72,9 +75,10 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   const AttributeMap attributes = AttributesOfFlags(format, given_attributes);
   Strings fields = given_fields;
   if (given_slots.slots.empty() && fields.empty() && format.guess_fields != nullptr) {
-    fields =
+    const FittingFields fitting =
         format.guess_fields(SplitFormatPrefix(files.front()).path, format.WithDefaults(attributes));
-    if (!fields.empty()) PrintFields(fields, hints);
+    PrintFields(fitting, hints);
+    fields = fitting.entries;
   }
   proto::ProgramDesc program;
   proto::BlockDesc* const block = program.add_blocks();

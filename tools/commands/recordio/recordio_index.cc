@@ -45,7 +45,7 @@ std::unique_ptr<FileFormat> FormatFor(const FormatSchema& schema, const std::str
     if (!fields.empty()) throw;
     if (schema.guess_fields == nullptr) return nullptr;
     const std::vector<std::string> guessed =
-        schema.guess_fields(path, schema.WithDefaults(arguments.attributes));
+        schema.guess_fields(path, schema.WithDefaults(arguments.attributes)).entries;
     if (guessed.empty()) throw InWordsOfFlags(error, path);
     arguments.attributes.Set("fields", guessed);
   }

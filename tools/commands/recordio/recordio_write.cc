@@ -175,7 +175,7 @@ class Input {
     if (CanBeReadOnceOnly(path)) return;
     std::vector<std::string> fields;
     try {
-      fields = schema.guess_fields(path, schema.WithDefaults(arguments.attributes));
+      fields = schema.guess_fields(path, schema.WithDefaults(arguments.attributes)).entries;
       if (fields.empty()) return;
       arguments.attributes.Set("fields", fields);
       schema.Make(arguments);

@@ -144,7 +144,7 @@ TEST(PeekAtFiles, SetsAttributesOfTheFormat) {
   const ChildResult rows = RunChild({"tools/peek", "--attribute", "delimiter=\\t", table.path()});
   EXPECT_EQ(rows.exit_code, 0) << rows.errors;
   EXPECT_EQ(rows.output.rfind("fields that fit the first records:\n"
-                              "  [\"#0 int64[]\",\n   \"#1 float32[]\"]\n",
+                              "  [\"#0 int64[]\",\n   \"#1 float64[]\"]\n",
                               0),
             0u)
       << rows.output;

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are opened without fields, and the fields that peek proposes for them."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import millhopper
+import numpy as np
+import pytest
+
+PEEK = [sys.executable, "-c", "from millhopper.command.native import peek; peek()"]
+
+# What is wrong with a file of $MILLHOPPER_TEST_DATA that cannot be read as a whole.
+PROBLEMS = {
+    "csv/duckdb/empty.csv": "is empty",
+    "csv/duckdb/encodings/only_latin1.csv": '"yes" or "no" tells whether it does',
+    "csv/duckdb/encodings/shift_jis.csv": '"yes" or "no" tells whether it does',
+    "csv/duckdb/encodings/only_utf16.csv": "in UTF-16LE; `iconv",
+    "csv/duckdb/encodings/utf16.csv": "in UTF-16LE; `iconv",
+    "csv/duckdb/encodings/utf16.csv.gz": "in UTF-16LE; `iconv",
+    "csv/duckdb/invalid_utf8.csv": "in UTF-16LE; `iconv",
+    "parquet/bad_data/ARROW-GH-41317.parquet": "'null': it is of the type null and has no value",
+    "parquet/bad_data/ARROW-GH-41321.parquet": "row group 0: Invalid or corrupted bit_width",
+    "parquet/bad_data/ARROW-GH-45185.parquet": "row group 0: The repetition level at the start",
+    "parquet/bad_data/ARROW-GH-47662.parquet": "row group 0: Unexpected end of stream",
+    "parquet/bad_data/ARROW-RS-GH-6229-DICTHEADER.parquet": "row group 0: Invalid column metadata",
+    "parquet/bad_data/ARROW-RS-GH-6229-LEVELS.parquet": "row group 0: Number of decoded rep / def",
+    "parquet/bad_data/PARQUET-1481.parquet": "its footer cannot be read",
+    "parquet/nested_lists.snappy.parquet": "'a.element.element.element': it is lists of lists of",
+    "parquet/nullable.impala.parquet": "'int_array_Array.element.element': it is lists of lists",
+    "truth/image_truth.tsv": "the row has 6 columns, the header has 1",
+}
+
+
+def sample_files() -> Iterator[str]:
+    """The files of csv, tsv, tfrecord and parquet among the samples, by their paths in it."""
+    folder = Path(os.environ.get("MILLHOPPER_TEST_DATA", "/nonexistent"))
+    for path in sorted(folder.rglob("*")):
+        if re.search(r"\.(csv|tsv|tfrecords?|parquet)(\.gz|\.zst)?$|data_tfrecord-", path.name):
+            yield path.relative_to(folder).as_posix()
+
+
+def file_of(name: str, request: pytest.FixtureRequest) -> Path:
+    """The path of a sample, with the plugin that reads it."""
+    if name.endswith(".parquet"):
+        millhopper.load_plugin(request.getfixturevalue("parquet_plugin"))
+    return Path(os.environ["MILLHOPPER_TEST_DATA"]) / name
+
+
+def values_of(reader: millhopper.Reader) -> list[list[object]]:
+    """The bytes of all elements."""
+    return [
+        [part.tobytes() if isinstance(part, np.ndarray) else part.values.tobytes() for part in row]
+        for row in (list(element.values()) for element in reader)
+    ]
+
+
+@pytest.mark.parametrize("name", sample_files())
+def test_samples_are_read_without_any_option(name: str, request: pytest.FixtureRequest) -> None:
+    path = file_of(name, request)
+    if name in PROBLEMS:
+        with pytest.raises(millhopper.Error, match=re.escape(PROBLEMS[name])):
+            list(millhopper.Reader.open_files(path))
+    else:
+        list(millhopper.Reader.open_files(path))
+
+
+@pytest.mark.parametrize("name", [name for name in sample_files() if name not in PROBLEMS])
+def test_what_peek_prints_reads_the_same(name: str, request: pytest.FixtureRequest) -> None:
+    path = file_of(name, request)
+    plugin = [f"--plugin={request.getfixturevalue('parquet_plugin')}"] * name.endswith(".parquet")
+    shown = subprocess.run(
+        [*PEEK, path, "--count=0", *plugin], capture_output=True, text=True, check=True
+    ).stdout
+    pattern = r"fields that fit the first records:\n(  \[.*?\])\nreader "
+    printed = re.match(pattern, shown, re.DOTALL)
+    reader = millhopper.Reader.open_files(path)
+    if printed is None:  # records of bytes
+        assert len(reader.slots()) == 1
+        return
+    fields = ast.literal_eval(printed[1].strip())
+    again = millhopper.Reader.open_files(path, fields=fields)
+    assert again.to_text() == reader.to_text()
+    assert values_of(again) == values_of(reader)
+
+
+def test_all_columns_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "rides.csv"
+    path.write_text("vendor id,fare,stops,ok\n7,2.5,3,true\n8,,4,false\n")
+    reader = millhopper.Reader.open_files(path)
+    (batch,) = reader.batch(2)
+    assert list(batch) == ["vendor id", "fare", "stops", "ok"]
+    np.testing.assert_array_equal(batch["fare"], [2.5, np.nan])
+    assert batch["fare"].dtype == np.float64
+    assert batch["stops"].tolist() == [3, 4]
+    assert batch["ok"].tolist() == [True, False]
+    fields = '"vendor id" int64[], fare float64[] default=nan, stops int64[], ok bool[]'
+    assert str(reader).splitlines()[-1] == f"fields of files: {fields}"
+
+
+def test_names_may_be_given(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,2\n")
+    (batch,) = millhopper.Reader.open_files(tmp_path / "a.csv", names=["x", "y"]).batch(1)
+    assert [batch["x"].tolist(), batch["y"].tolist()] == [[1], [2]]
+
+
+def test_attributes_count_for_what_is_inferred(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x;y\n1;0.5\n")
+    (batch,) = millhopper.Reader.open_files(tmp_path / "a.csv", delimiter=";").batch(1)
+    assert [batch["x"].tolist(), batch["y"].tolist()] == [[1], [0.5]]
+
+
+def test_a_state_tells_that_other_fields_are_inferred_now(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n1,2\n3,4\n")
+    reader = millhopper.Reader.open_files(path)
+    next(iter(reader))
+    state = reader.get_state()
+    again = millhopper.Reader.open_files(path)
+    again.set_state(state)
+    assert [element["x"].tolist() for element in again] == [[3]]
+    path.write_text("x,y\n1,2\n3,q\n")
+    other = millhopper.Reader.open_files(path)
+    other.set_state(state)
+    changed = r'format.fields was \["x .*", "y int64\[\]"\], now it is \[.*, "y bytes"\]'
+    with pytest.raises(millhopper.Error, match=changed):
+        list(other)
+
+
+def test_what_cannot_be_read_is_named_with_fields_for_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": 1, "boxes": [[1, 2], [3]]}\n')
+    problem = "a.jsonl: not all that is in it can be read: 'boxes': it is a list with lists or"
+    with pytest.raises(millhopper.Error, match=problem) as caught:
+        millhopper.Reader.open_files(path)
+    rest = re.search(r"the rest is read with fields: (\[.*\])", caught.value.message)
+    assert rest is not None
+    (batch,) = millhopper.Reader.open_files(path, fields=ast.literal_eval(rest[1])).batch(1)
+    assert batch["id"].tolist() == [1]
+
+
+def test_examples_are_bytes_where_that_is_declared() -> None:
+    data = os.environ.get("MILLHOPPER_TEST_DATA")
+    if data is None:
+        pytest.skip("MILLHOPPER_TEST_DATA names no folder of sample files")
+    path = f"{data}/tfrecord/pytorch_data/example.tfrecord"
+    (batch,) = millhopper.Reader.open_files(path).batch(4)
+    assert batch["x_int"][0].tolist() == list(range(0, 100, 10))
+    (batch,) = millhopper.Reader.open_files(path, slots={"record": ("uint8", [-1], 1)}).batch(4)
+    assert len(batch["record"]) == 4
