@@ -66,7 +66,8 @@ std::string DimsOf(const std::vector<int64_t>& dims) {
 // Fields for the columns of a schema.
 class Guess {
  public:
-  explicit Guess(const ArrowSchema& schema) : schema_(schema), names_(schema) {}
+  Guess(const ArrowSchema& schema, const std::set<size_t>& with_nulls)
+      : schema_(schema), with_nulls_(with_nulls), names_(schema) {}
 
   FittingFields Fields(const ArrowArray* sample) {
     AddIn(schema_, sample, {}, false);
@@ -96,7 +97,8 @@ class Guess {
   void AddIn(const ArrowSchema& schema, const ArrowArray* sample, std::vector<int64_t> dims,
              bool has_nulls) {
     if (column_.size() > kMaxNesting) return LeaveOut("its types are nested too deep");
-    has_nulls = has_nulls || HasNulls(sample);
+    has_nulls =
+        has_nulls || HasNulls(sample) || (column_.size() == 1 && with_nulls_.count(column_[0]) > 0);
     const bool dictionary = schema.dictionary != nullptr;
     const ArrowType type = ArrowTypeOf(dictionary ? *schema.dictionary : schema);
     if (type.kind == ArrowKind::kOther) return LeaveOut("values of its type cannot be read");
@@ -139,6 +141,7 @@ class Guess {
   }
 
   const ArrowSchema& schema_;
+  const std::set<size_t>& with_nulls_;
   ArrowNames names_;
   ArrowColumn column_;
   FittingFields fields_;
@@ -250,12 +253,14 @@ std::string NamesIn(const ArrowSchema& schema) {
   return names.empty() ? "none" : names;
 }
 
-FittingFields GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample) {
-  return Guess(schema).Fields(sample);
+FittingFields GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample,
+                               const std::set<size_t>& with_nulls) {
+  return Guess(schema, with_nulls).Fields(sample);
 }
 
-FittingFields GuessArrowFields(const ArrowSchema& schema, size_t column, const ArrowArray* values) {
-  return Guess(schema).FieldsOf(column, values);
+FittingFields GuessArrowFields(const ArrowSchema& schema, size_t column, const ArrowArray* values,
+                               const std::set<size_t>& with_nulls) {
+  return Guess(schema, with_nulls).FieldsOf(column, values);
 }
 
 }  // namespace millhopper

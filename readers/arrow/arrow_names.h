@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -54,11 +55,14 @@ class ArrowNames {
 // The names of the children, for errors.
 std::string NamesIn(const ArrowSchema& schema);
 
-// Fields that fit a schema and a batch of it, which tells where nulls are; without a batch there
-// are none. Each names the column that it is for.
-FittingFields GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample);
+// Fields that fit a schema and a batch of it, which tells where nulls are, as `with_nulls` does for
+// outermost columns by their numbers; without a batch there are no others. Each names the column
+// that it is for.
+FittingFields GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample,
+                               const std::set<size_t>& with_nulls = {});
 // The same for one outermost column and an array of its values.
-FittingFields GuessArrowFields(const ArrowSchema& schema, size_t column, const ArrowArray* values);
+FittingFields GuessArrowFields(const ArrowSchema& schema, size_t column, const ArrowArray* values,
+                               const std::set<size_t>& with_nulls = {});
 
 }  // namespace millhopper
 

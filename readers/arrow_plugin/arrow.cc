@@ -431,7 +431,7 @@ FittingFields Guess(const std::string& path, const AttributeMap&) {
     if (IsFile(*file)) {
       const bool empty = ReadIpcBatches(*file).empty();
       const auto schema = IpcAccess(file, std::vector<int>()).schema();
-      return GuessFieldsOf(*schema, [&](const std::vector<int>& columns, const auto& use) {
+      return GuessFieldsOf(*schema, {}, [&](const std::vector<int>& columns, const auto& use) {
         if (empty) return;
         IpcAccess access(file, columns, kMostSampleBytes);
         use_first(&access, use);
@@ -449,7 +449,7 @@ FittingFields Guess(const std::string& path, const AttributeMap&) {
       at += message->stretch.size;
       empty = message->kind != IpcMessage::Kind::kRecordBatch;
     }
-    return GuessFieldsOf(*schema, [&](const std::vector<int>& columns, const auto& use) {
+    return GuessFieldsOf(*schema, {}, [&](const std::vector<int>& columns, const auto& use) {
       if (empty) return;
       IpcAccess access(file, messages, columns, kMostSampleBytes);
       use_first(&access, use);

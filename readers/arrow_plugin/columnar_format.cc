@@ -43,7 +43,7 @@ std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::
 }
 
 FittingFields GuessFieldsOf(
-    const arrow::Schema& schema,
+    const arrow::Schema& schema, const std::set<size_t>& with_nulls,
     const std::function<void(const std::vector<int>& columns,
                              const std::function<void(const arrow::RecordBatch&)>& use)>& read) {
   ArrowOwned<ArrowSchema> exported;
@@ -68,13 +68,15 @@ FittingFields GuessFieldsOf(
   };
   std::vector<int> columns(static_cast<size_t>(schema.num_fields()));
   std::iota(columns.begin(), columns.end(), 0);
-  const auto all = [&](const ArrowArray* sample) { return GuessArrowFields(*exported, sample); };
+  const auto all = [&](const ArrowArray* sample) {
+    return GuessArrowFields(*exported, sample, with_nulls);
+  };
   if (guess(columns, all)) return fields;
   FittingFields of_all;
   for (const int column : columns) {
     const auto one = [&](const ArrowArray* sample) {
       return GuessArrowFields(*exported, static_cast<size_t>(column),
-                              sample == nullptr ? nullptr : sample->children[0]);
+                              sample == nullptr ? nullptr : sample->children[0], with_nulls);
     };
     if (!guess({column}, one)) fields = one(nullptr);
     std::move(fields.entries.begin(), fields.entries.end(), std::back_inserter(of_all.entries));

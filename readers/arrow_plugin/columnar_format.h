@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,9 +52,9 @@ std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::
 // Fields that fit a file of this schema and its first rows. read(columns, use) calls use(batch) for
 // a batch of some of them with these outermost columns, if there is one. If that is too large
 // (kMostSampleBytes), it is called column by column; of a column that is too large alone, only
-// whether it has nulls stays unknown.
+// whether it has nulls stays unknown, unless it is one of `with_nulls`.
 FittingFields GuessFieldsOf(
-    const arrow::Schema& schema,
+    const arrow::Schema& schema, const std::set<size_t>& with_nulls,
     const std::function<void(const std::vector<int>& columns,
                              const std::function<void(const arrow::RecordBatch&)>& use)>& read);
 // What Arrow may hold for that. A file of some KB can expand to gigabytes.

@@ -8,6 +8,8 @@
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
+#include <parquet/statistics.h>
+#include <parquet/statistics.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -493,26 +495,45 @@ class ParquetFormat final : public ColumnarFormat {
   }
 };
 
+// The outermost columns that have nulls in some row group, by its statistics. Of others the rows
+// that are looked at tell it.
+std::set<size_t> ColumnsWithNulls(const parquet::arrow::SchemaManifest& manifest,
+                                  const Footer& footer) {
+  std::set<size_t> columns;
+  for (size_t column = 0; column < manifest.schema_fields.size(); ++column) {
+    const parquet::arrow::SchemaField& field = manifest.schema_fields[column];
+    for (int i = 0; field.is_leaf() && i < footer->num_row_groups(); ++i) {
+      const auto group = footer->RowGroup(i);
+      const auto statistics = ChunkOf(footer, *group, field.column_index)->statistics();
+      if (statistics == nullptr || !statistics->HasNullCount()) continue;
+      if (statistics->null_count() > 0) columns.insert(column);
+    }
+  }
+  return columns;
+}
+
 FittingFields Guess(const std::string& path, const AttributeMap&) {
   return WithPlace(path, 0, "", [&] {
     const std::shared_ptr<const File> file = File::Open(path);
     const Footer footer = ReadFooter(file);
     Access access(file, footer, kSampleRows, true);
-    return GuessFieldsOf(*access.schema(), [&](const std::vector<int>& columns, const auto& use) {
-      if (footer->num_row_groups() == 0) return;
-      WithPlace(path, 0, PlaceOf(0), [&] {
-        std::set<int> leaves;
-        for (const int column : columns) {
-          AddLeaves(access.manifest().schema_fields.at(static_cast<size_t>(column)), &leaves);
-        }
-        const std::unique_ptr<parquet::RowGroupMetaData> group = footer->RowGroup(0);
-        for (const int leaf : leaves) ChunkOf(footer, *group, leaf);
-        access.Read({0}, {leaves.begin(), leaves.end()}, [&](const arrow::RecordBatch& batch) {
-          use(batch);
-          return false;
+    const std::set<size_t> with_nulls = ColumnsWithNulls(access.manifest(), footer);
+    return GuessFieldsOf(
+        *access.schema(), with_nulls, [&](const std::vector<int>& columns, const auto& use) {
+          if (footer->num_row_groups() == 0) return;
+          WithPlace(path, 0, PlaceOf(0), [&] {
+            std::set<int> leaves;
+            for (const int column : columns) {
+              AddLeaves(access.manifest().schema_fields.at(static_cast<size_t>(column)), &leaves);
+            }
+            const std::unique_ptr<parquet::RowGroupMetaData> group = footer->RowGroup(0);
+            for (const int leaf : leaves) ChunkOf(footer, *group, leaf);
+            access.Read({0}, {leaves.begin(), leaves.end()}, [&](const arrow::RecordBatch& batch) {
+              use(batch);
+              return false;
+            });
+          });
         });
-      });
-    });
   });
 }
 

@@ -144,6 +144,23 @@ class StreamedRecords final : public StreamSource {
   const ExampleParser* const skips_;
 };
 
+// zlib's two first bytes could also be those of a length, whose checksum then follows.
+bool IsZlib(const ByteStream& stream) {
+  char head[kHeaderBytes];
+  const size_t size = stream.Head(head, sizeof(head));
+  if (size < kZlib.head_bytes || !kZlib.begins(head, size)) return false;
+  return size < kHeaderBytes || !IsHeader(head);
+}
+
+// Opens a file to be read in order.
+std::unique_ptr<StreamedRecords> OpenStream(const FileEntry& file, const ExampleParser* skips) {
+  auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
+  if (!stream->compressed() && IsZlib(*stream)) {
+    stream = std::make_unique<ByteStream>(file.path, kZlib);
+  }
+  return std::make_unique<StreamedRecords>(std::move(stream), skips);
+}
+
 // Reads an index file: where the records begin. They must lie one after another, from the
 // beginning of a file of `file_size` bytes to its end.
 std::vector<uint64_t> ReadRecordIndex(const std::string& path, uint64_t file_size) {
@@ -241,22 +258,10 @@ class TFRecordFormat : public SearchedFormat {
   virtual const ExampleParser* skips() const { return nullptr; }
 
   std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
-    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
-    if (!stream->compressed() && IsZlib(*stream)) {
-      stream = std::make_unique<ByteStream>(file.path, kZlib);
-    }
-    return std::make_unique<StreamedRecords>(std::move(stream), skips());
+    return OpenStream(file, skips());
   }
   std::string Rules() const override { return "tfrecord"; }
   bool leaves_out_records() const override { return skips() != nullptr; }
-
-  // zlib's two first bytes could also be those of a length, whose checksum then follows.
-  static bool IsZlib(const ByteStream& stream) {
-    char head[kHeaderBytes];
-    const size_t size = stream.Head(head, sizeof(head));
-    if (size < kZlib.head_bytes || !kZlib.begins(head, size)) return false;
-    return size < kHeaderBytes || !IsHeader(head);
-  }
 
   const bool has_index_;
 };
@@ -289,11 +294,9 @@ class ExamplesFormat final : public TFRecordFormat {
 };
 
 // By the records of the first chunk: in many files only few of them lack a feature.
-FittingFields GuessFields(const std::string& path, const AttributeMap& attributes) {
-  FormatArguments arguments;
-  arguments.attributes = attributes;
-  BytesFormat format(arguments);
-  const std::unique_ptr<FileSource> source = format.Open({path, "", BufferType::kMemory});
+FittingFields GuessFields(const std::string& path, const AttributeMap&) {
+  const std::unique_ptr<StreamedRecords> source =
+      OpenStream({path, "", BufferType::kMemory}, nullptr);
   const Ref<Chunk> chunk = Pool<Chunk>::Take();
   if (!source->Claim(chunk.get())) return {};
   source->Fetch(chunk.get());

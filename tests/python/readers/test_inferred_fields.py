@@ -155,3 +155,15 @@ def test_examples_are_bytes_where_that_is_declared() -> None:
     assert batch["x_int"][0].tolist() == list(range(0, 100, 10))
     (batch,) = millhopper.Reader.open_files(path, slots={"record": ("uint8", [-1], 1)}).batch(4)
     assert len(batch["record"]) == 4
+
+
+def test_nulls_of_later_row_groups_are_seen(tmp_path: Path, parquet_plugin: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    millhopper.load_plugin(parquet_plugin)
+    table = pyarrow.table({"f": [1.5] * 5000 + [None], "i": [1] * 5000 + [None], "n": range(5001)})
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=1000)
+    *_, batch = millhopper.Reader.open_files(tmp_path / "a.parquet").batch(1000)
+    assert batch["n"].tolist() == [5000]
+    assert np.isnan(batch["f"]).tolist() == [True]
+    assert [row.tolist() for row in batch["i"]] == [[]]  # no value, and no 0
