@@ -9,7 +9,6 @@
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
 #include <parquet/statistics.h>
-#include <parquet/statistics.h>
 
 #include <algorithm>
 #include <cstdint>

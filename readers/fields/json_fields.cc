@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -497,7 +496,7 @@ struct SeenValues {
     switch (number.kind) {
       case JsonNumber::Kind::kInteger:
         negative = negative || number.integer < 0;
-        wide = wide || std::abs(static_cast<double>(number.integer)) > kMostExact;
+        wide = wide || number.integer > kMostExact || number.integer < -kMostExact;
         break;
       case JsonNumber::Kind::kUnsigned:
         larger = wide = true;
@@ -538,7 +537,7 @@ struct SeenValues {
   }
 
  private:
-  static constexpr double kMostExact = 0x1p53;
+  static constexpr int64_t kMostExact = int64_t{1} << 53;
 };
 
 // Looks at a value and, of an array, those in it. Returns how many these are.

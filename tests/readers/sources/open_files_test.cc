@@ -104,8 +104,7 @@ TEST(OpenFiles, OneFileIsTakenLiterally) {
 TEST(OpenFiles, ContentTellsWhatNamesDoNot) {
   const TempFile images("images", Gzipped(Idx("xyz")));
   const TempFile labels("labels", Idx("abc"));
-  ExpectError(ErrorCode::kInvalidArgument, "the slots must be declared",
-              [&] { OpenFiles({images.path()}, {}, {}, {}); });
+  EXPECT_EQ(FirstSlot(ReadAll(OpenFiles({images.path()}, {}, {}, {}).get())), "x y z ");
   FormatArguments arguments;
   arguments.declared.resize(1);
   arguments.declared[0].dtype = DataType::kUint8;
@@ -116,6 +115,8 @@ TEST(OpenFiles, ContentTellsWhatNamesDoNot) {
   const auto reader = OpenFiles({nothing.path()}, {}, arguments, {});
   ExpectError(ErrorCode::kDataLoss, nothing.path() + ": neither the name nor the first bytes tell",
               [&] { reader->HasNext(); });
+  ExpectError(ErrorCode::kDataLoss, nothing.path() + ": neither the name nor the first bytes tell",
+              [&] { OpenFiles({nothing.path()}, {}, {}, {}); });
 }
 
 // Fields that are missing are looked for in the file: what is wrong with it would be wrong with
