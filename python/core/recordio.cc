@@ -254,14 +254,19 @@ AttributeMap FormatAttributes(const FormatSchema& format, const py::dict& given)
   return attributes;
 }
 
+// What cannot be inferred is an error of the first pass, which infers again.
 std::vector<std::string> FieldsInferredFor(const std::vector<std::string>& files,
                                            const py::dict& given) {
-  FormatArguments arguments;
-  const FormatSchema* const format = FormatOf(files);
-  if (format != nullptr) arguments.attributes = FormatAttributes(*format, given);
   std::vector<std::string> fields;
   WatchInterrupts();
-  WithoutInterpreter([&] { fields = InferredFields(files, std::move(arguments)); });
+  try {
+    FormatArguments arguments;
+    const FormatSchema* const format = FormatOf(files);
+    if (format != nullptr) arguments.attributes = FormatAttributes(*format, given);
+    WithoutInterpreter([&] { fields = InferredFields(files, std::move(arguments)); });
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+  }
   return fields;
 }
 
@@ -277,11 +282,9 @@ void DefineRecordio(py::module_* module) {
   module->def("stored_slots", &SlotsStoredFor, py::arg("files"),
               "The same if the manifests of these files tell it, otherwise None. There are no "
               "errors.");
-  module->def(
-      "inferred_fields", &FieldsInferredFor, py::arg("files"), py::arg("attributes"),
-      "The fields that a reader of these files has if none are given, as entries; none if "
-      "their format does not infer any. The first file is read.\n\nRaises:\n    Error: there "
-      "is no such file, it is damaged, or something in it can be no field.");
+  module->def("inferred_fields", &FieldsInferredFor, py::arg("files"), py::arg("attributes"),
+              "The fields that a reader of these files has if none are given, as entries; none if "
+              "their format does not infer any, or cannot. The first file is read.");
   py::class_<TensorWriter> writer(*module, "RecordIOWriter",
                                   R"(Writes a RecordIO file whose records are tensors.
 

@@ -110,10 +110,9 @@ class FileSources(Chain):
         Raises:
             TypeError, ValueError: ``slots`` is no dict, a slot in it is no (dtype, dims), or
                 ``fields`` is no list of texts or dict.
-            Error: there are no files, or an attribute is unknown or has a wrong value; or fields
-                are to be inferred, and the first file is missing or damaged, or something in it can
-                be no field. For other missing files, and for slots that are needed and not given,
-                the first pass raises it.
+            Error: there are no files, or an attribute is unknown or has a wrong value. For missing
+                files, and for slots that are needed and neither given nor told by the files, the
+                first pass raises it.
         """
         given = [files] if isinstance(files, (str, os.PathLike)) else list(files)
         if not given:

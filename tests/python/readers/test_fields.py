@@ -132,7 +132,7 @@ def test_fields_that_fit_are_told(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text('{"a": 1}\n{')
     problem = (
         r"bad.jsonl: the record is no JSON: .*\n  in line 2, which begins at byte 9"
-        r"\n  while looking for fields that fit it, since none are given"
+        r"\n  while looking for fields that fit it, since none are given\n"
     )
     with pytest.raises(millhopper.Error, match=problem):
         list(millhopper.Reader.open_files(tmp_path / "bad.jsonl"))

@@ -139,7 +139,7 @@ def test_what_cannot_be_read_is_named_with_fields_for_the_rest(tmp_path: Path) -
     path.write_text('{"id": 1, "boxes": [[1, 2], [3]]}\n')
     problem = "a.jsonl: not all that is in it can be read: 'boxes': it is a list with lists or"
     with pytest.raises(millhopper.Error, match=problem) as caught:
-        millhopper.Reader.open_files(path)
+        list(millhopper.Reader.open_files(path))
     rest = re.search(r"the rest is read with fields: (\[.*\])", caught.value.message)
     assert rest is not None
     (batch,) = millhopper.Reader.open_files(path, fields=ast.literal_eval(rest[1])).batch(1)
