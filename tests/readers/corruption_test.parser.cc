@@ -23,6 +23,7 @@
 #include "readers/formats/recordio/recordio_manifest.h"
 #include "readers/formats/tar/tar_member.h"
 #include "readers/sources/open_files.h"
+#include "readers/support/byte_records.h"
 #include "tests/bytes.h"
 #include "tests/fakes/memory_files.h"
 #include "tests/files/compressed.h"
@@ -241,6 +242,7 @@ Case TFRecordCase() {
   item.name = "tfrecord";
   item.file_name = "a.tfrecord";
   item.format = "tfrecord";
+  item.arguments.declared = {BytesSlot()};  // so that nothing is looked at before it is read
   for (const std::string& record : Letters()) {
     item.whole_at.push_back(item.content.size());
     item.content += TFRecords({record});
