@@ -18,7 +18,7 @@ std::optional<uint64_t> EvenLane::PassLength() const {
   return *total / lanes_ + (even_ == ShardEven::kPad && *total % lanes_ > 0 ? 1 : 0);
 }
 
-uint64_t EvenLane::FindLength() const {
+void EvenLane::FindLength() {
   const std::optional<uint64_t> total = source_->Total();
   const std::optional<uint64_t> length = PassLength();
   const bool pads = even_ == ShardEven::kPad;
@@ -31,25 +31,33 @@ uint64_t EvenLane::FindLength() const {
           "of steps that all have");
   Require(!pads || *total == 0 || *total >= lanes_, *total, " elements are fewer than the ", lanes_,
           " lanes, so that they cannot be padded; use fewer lanes, or even: \"drop\"");
-  return *length;
+  own_ = std::min(*length, reader().PassLength().value_or(0));
+  if (own_ + (pads ? 1 : 0) < *length || (own_ == 0 && *length > 0)) {
+    Throw(ErrorCode::kInternal, "a lane of ", own_, " elements is to yield ", *length);
+  }
+  length_ = length;
 }
 
 // If memory is refused after the first element is planned, that element is not handed out yet.
 void EvenLane::PlanNext(size_t n, TicketRun* run) {
-  if (!length_) length_ = FindLength();
-  if (even_ == ShardEven::kPad && yielded_ == 0 && *length_ > 0) {
-    if (first_.tickets.empty() && reader().Plan(1, &first_) == 0) return;
-    run->Add(first_.tickets.front());
-    ++yielded_;
-    --n;
+  if (!length_) FindLength();
+  if (even_ == ShardEven::kPad && yielded_ == 0 && own_ > 0) {
+    if (first_.tickets.empty()) reader().Plan(1, &first_);
+    if (!first_.tickets.empty()) {
+      run->Add(first_.tickets.front());
+      ++yielded_;
+      --n;
+    }
   }
-  n = std::min<uint64_t>(n, *length_ - yielded_);
-  if (n == 0) return;
-  const size_t planned = reader().Plan(n, run);
-  yielded_ += planned;
-  if (planned > 0) return;
-  Require(even_ == ShardEven::kPad && yielded_ + 1 == *length_, "the lane ends after ", yielded_,
-          " elements, but has ", *length_, " by what the files tell; have they changed?");
+  const uint64_t left = own_ - std::min(yielded_, own_);
+  if (n > 0 && left > 0) {
+    const size_t planned = reader().Plan(std::min<uint64_t>(n, left), run);
+    yielded_ += planned;
+    if (planned > 0) return;
+    Throw(ErrorCode::kDataLoss, "a lane ends after ", yielded_, " elements, but has ", own_,
+          " by what the files or their indexes tell; have they changed?");
+  }
+  if (n == 0 || yielded_ >= *length_) return;
   run->Add(first_.tickets.front());
   ++yielded_;
 }

@@ -33,13 +33,14 @@ class EvenLane final : public DecoratedReader {
   void Rewind(uint64_t pass) override;
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
-  // How many elements the lane yields in this pass.
-  uint64_t FindLength() const;
+  // Finds how many elements the lane has in this pass, and how many it yields.
+  void FindLength();
 
   const std::shared_ptr<const LaneSource> source_;
   const size_t lanes_;
   const ShardEven even_;
-  std::optional<uint64_t> length_;  // of this pass, once it is found
+  std::optional<uint64_t> length_;  // of this pass, once it is found; then
+  uint64_t own_ = 0;                // how many of these are not repeated
   uint64_t yielded_ = 0;
   TicketRun first_;  // kPad: the first element
 };

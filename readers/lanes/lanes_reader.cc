@@ -47,10 +47,16 @@ LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks, ShardEven even) {
             "these lanes have no common source, which could make them even");
     lanes.source->MakeEqual();
   }
-  LaneSet own{{}, lanes.stripe, rank, ranks, std::move(lanes.source), even != ShardEven::kNone};
+  LaneSet own{{},
+              lanes.stripe,
+              rank,
+              ranks,
+              std::move(lanes.source),
+              lanes.even || even != ShardEven::kNone};
   for (size_t v = rank; v < all; v += ranks) {
     std::unique_ptr<ReaderBase> lane = std::move(lanes.lanes[v]);
-    if (own.even) lane = std::make_unique<EvenLane>(std::move(lane), own.source, all, even);
+    if (even != ShardEven::kNone)
+      lane = std::make_unique<EvenLane>(std::move(lane), own.source, all, even);
     own.lanes.push_back(std::move(lane));
   }
   return own;

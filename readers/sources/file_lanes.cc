@@ -65,7 +65,12 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
   void SaveState(ReaderState* state) const override {
     mutex_.AssertHeld();  // by LockPlanning
     LaneDealer::SaveState(state);
-    if (equal_) state->SetList("given", given_);
+    if (!equal_) return;
+    state->SetList("given", given_);
+    if (HasWhole()) {
+      state->Set("whole_in_pass", parts_.back().pass());
+      state->AddPlace(parts_.back().place());
+    }
   }
   void RestoreState(const ReaderState& state) override {
     LaneDealer::RestoreState(state);
@@ -73,15 +78,17 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     const MutexLock lock(&mutex_);
     given_ = state.List("given");
     if (given_.size() != lanes()) state.Fail(given_.size(), " lanes were given records");
+    if (state.places().empty()) return;
+    parts_ = files_.DealAgain(state.places().front(), state.Get("whole_in_pass"));
   }
 
   bool Deal() override REQUIRES(mutex_) {
     const auto need = MemoryScope::IsAhead() ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow;
-    if (parts_.empty() || parts_.back().is_part()) {
+    if (!HasWhole()) {
       std::optional<DealtChunk> chunk = files_.Deal(need);
       if (!chunk) return false;
       parts_.push_back(std::move(*chunk));
-      if (parts_.back().is_part()) return true;
+      if (!HasWhole()) return true;
     }
     const size_t turn = dealt_ % lanes();
     const std::optional<uint64_t> total = equal_ ? Total() : std::nullopt;
@@ -96,6 +103,9 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     return true;
   }
 
+  // Whether a chunk was found, with all of its parts, and not dealt yet: to cut it may have been
+  // refused.
+  bool HasWhole() const REQUIRES(mutex_) { return !parts_.empty() && !parts_.back().is_part(); }
   void GiveWhole(size_t lane) REQUIRES(mutex_) {
     if (!Gets(lane, dealt_)) return;
     for (DealtChunk& part : parts_) shares(lane).push_back(std::move(part));
@@ -115,7 +125,8 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     uint64_t given = 0;
     for (size_t i = 0; i < lanes() && given < *records; ++i) {
       const size_t lane = (turn + i) % lanes();
-      const uint64_t n = std::min(LengthOf(lane, total) - given_[lane], *records - given);
+      const uint64_t length = LengthOf(lane, total);
+      const uint64_t n = std::min(length - std::min(given_[lane], length), *records - given);
       if (n == 0) continue;
       cut.push_back({lane, n, {}});
       if (n < *records && Gets(lane, dealt_)) {
@@ -123,6 +134,13 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
         cut.back().chunk.back().CutTo(given, given + n);
       }
       given += n;
+    }
+    if (given < *records) {
+      throw Error(ErrorCode::kDataLoss,
+                  StrCat("there are more records than the ", total,
+                         " that the files or their indexes tell; have they changed?"))
+          .InFile(files_.files()[whole.place().file].path,
+                  static_cast<int64_t>(whole.place().chunk));
     }
     // From here on nothing is refused, so that a repeated call finds nothing half dealt.
     for (Part& part : cut) {

@@ -60,6 +60,7 @@ class MultiFileReader final : public FileReader {
   using FileReader::chunks_tell_records;
   using FileReader::DealAgain;
   using FileReader::DealChunks;
+  using FileReader::files;
 
  protected:
   void PlanNext(size_t n, TicketRun* run) override;

@@ -24,6 +24,16 @@ struct DataSet {
   BufferType buffer_type = BufferType::kMemory;
 };
 
+// The sizes of data that workloads of several files of source read, each made once.
+struct SharedData {
+  static constexpr uint64_t kImages = 200000;
+  static constexpr uint64_t kTinyRecords = 4000000;
+  static constexpr uint64_t kSequences = 1000000;
+  static constexpr uint64_t kRows = 300000;
+  static constexpr uint64_t kImagesInFiles = 160000;
+  static constexpr int kFiles = 64;
+};
+
 // The folder where data sets are written. Set once, before any of them is asked for.
 void SetDataFolder(const std::string& folder);
 const std::string& DataFolder();

@@ -17,10 +17,6 @@
 namespace millhopper {
 namespace {
 
-constexpr uint64_t kImages = 200000;
-constexpr uint64_t kTinyRecords = 4000000;
-constexpr uint64_t kSequences = 1000000;
-constexpr uint64_t kRows = 300000;
 // Fewer images, since compressing takes long.
 constexpr uint64_t kGzipImages = 50000;
 
@@ -113,7 +109,7 @@ void AddFileWorkloads(Workloads* workloads) {
   const auto images = [](RecordIOCompressor compressor, uint64_t records) {
     return [compressor, records] { return MnistRecords(compressor, records); };
   };
-  const auto plain = images(RecordIOCompressor::kNone, kImages);
+  const auto plain = images(RecordIOCompressor::kNone, SharedData::kImages);
   const auto mapped = [](const std::function<DataSet()>& data) {
     return [data] {
       DataSet set = data();
@@ -121,12 +117,12 @@ void AddFileWorkloads(Workloads* workloads) {
       return set;
     };
   };
-  const auto snappy = images(RecordIOCompressor::kSnappy, kImages);
+  const auto snappy = images(RecordIOCompressor::kSnappy, SharedData::kImages);
   const auto gzip = images(RecordIOCompressor::kGzip, kGzipImages);
-  const auto idx = [] { return MnistIdx(kImages); };
-  const auto tiny = [] { return Tiny64Fixed(kTinyRecords); };
-  const auto tiny_records = [] { return Tiny64Records(kTinyRecords); };
-  const auto tokens = [] { return TokenSequences(kSequences); };
+  const auto idx = [] { return MnistIdx(SharedData::kImages); };
+  const auto tiny = [] { return Tiny64Fixed(SharedData::kTinyRecords); };
+  const auto tiny_records = [] { return Tiny64Records(SharedData::kTinyRecords); };
+  const auto tokens = [] { return TokenSequences(SharedData::kSequences); };
 
   AddOneFile("rio_mnist", plain, usual, 0.30, workloads);
   AddOneFile("rio_mnist_1_thread", plain, one_thread, 0, workloads);
@@ -139,9 +135,9 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("idx", idx, usual, 0, workloads);
   AddOneFile<RandomOrderLimit>("idx_full_shuffle", idx, full_shuffle, 0, workloads);
   AddOneFile(
-      "npy", [] { return MnistNpy(kImages); }, usual, 0, workloads);
+      "npy", [] { return MnistNpy(SharedData::kImages); }, usual, 0, workloads);
   AddOneFile(
-      "tar", [] { return MnistTar(kImages); }, usual, 0, workloads);
+      "tar", [] { return MnistTar(SharedData::kImages); }, usual, 0, workloads);
   AddOneFile("tiny64", tiny, usual, 0.15, workloads);
   AddOneFile("tiny64_1_thread", tiny, one_thread, 0, workloads);
   AddOneFile("tiny64_batch_4096", tiny, large_batches, 0.15, workloads);
@@ -152,11 +148,11 @@ void AddFileWorkloads(Workloads* workloads) {
   AddOneFile("tiny64_recordio", tiny_records, usual, 0.15, workloads);
   AddOneFile("lod_tokens", tokens, usual, 0.20, workloads);
   AddOneFile<TableLimit>(
-      "criteo_tsv", [] { return CriteoTsv(kRows); }, large_batches, 0.30, workloads);
+      "criteo_tsv", [] { return CriteoTsv(SharedData::kRows); }, large_batches, 0.30, workloads);
   AddOneFile(
-      "jsonl", [] { return CriteoJsonl(kRows); }, usual, 0, workloads);
+      "jsonl", [] { return CriteoJsonl(SharedData::kRows); }, usual, 0, workloads);
   AddOneFile(
-      "tfrecord_examples", [] { return CriteoExamples(kRows); }, usual, 0, workloads);
+      "tfrecord_examples", [] { return CriteoExamples(SharedData::kRows); }, usual, 0, workloads);
   AddOneFile("filter", plain, filtered, 0, workloads);
   AddOneFile("unbatch", plain, unbatched, 0, workloads);
   // Reading alone, with checking, and with decompressing too.

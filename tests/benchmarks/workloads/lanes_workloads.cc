@@ -14,14 +14,6 @@
 namespace millhopper {
 namespace {
 
-// As in the workloads without lanes, which read the same files.
-constexpr uint64_t kImages = 200000;
-constexpr uint64_t kTinyRecords = 4000000;
-constexpr uint64_t kSequences = 1000000;
-constexpr uint64_t kRows = 300000;
-constexpr uint64_t kImagesInFiles = 160000;
-constexpr int kFiles = 64;
-
 struct Shape {
   LanedChain chain;
   // The data as a file for each process, where chunks cannot be shared out since they do not tell
@@ -93,23 +85,26 @@ void AddLanesWorkloads(Workloads* workloads) {
   one_thread.one_thread = true;
   buffered.buffered = true;
   text.chain.batch = 4096;
-  text.apart = [](int files) { return CriteoTsv(kRows, files); };
+  text.apart = [](int files) { return CriteoTsv(SharedData::kRows, files); };
   const Shape unshuffled;
 
-  const auto images = [] { return MnistRecords(RecordIOCompressor::kNone, kImages); };
+  const auto images = [] { return MnistRecords(RecordIOCompressor::kNone, SharedData::kImages); };
   AddLanes("rio_mnist_lanes", images, usual, workloads);
   AddLanes("rio_mnist_lanes_1_thread", images, one_thread, workloads);
   AddLanes("rio_mnist_lanes_double_buffer", images, buffered, workloads);
   AddLanes(
-      "tiny64_lanes", [] { return Tiny64Fixed(kTinyRecords); }, usual, workloads);
+      "tiny64_lanes", [] { return Tiny64Fixed(SharedData::kTinyRecords); }, usual, workloads);
   AddLanes(
-      "lod_tokens_lanes", [] { return TokenSequences(kSequences); }, usual, workloads);
+      "lod_tokens_lanes", [] { return TokenSequences(SharedData::kSequences); }, usual, workloads);
   AddLanes(
-      "criteo_tsv_lanes", [] { return CriteoTsv(kRows); }, text, workloads);
+      "criteo_tsv_lanes", [] { return CriteoTsv(SharedData::kRows); }, text, workloads);
   AddLanes(
       "multi_file_lanes",
-      [] { return MnistRecords(RecordIOCompressor::kNone, kImagesInFiles, kFiles); }, unshuffled,
-      workloads);
+      [] {
+        return MnistRecords(RecordIOCompressor::kNone, SharedData::kImagesInFiles,
+                            SharedData::kFiles);
+      },
+      unshuffled, workloads);
 }
 
 }  // namespace millhopper

@@ -17,8 +17,6 @@
 namespace millhopper {
 namespace {
 
-constexpr int kFiles = 64;
-constexpr uint64_t kImages = 160000;
 constexpr size_t kSlowFile = 3;
 constexpr double kSlowBytesPerSecond = 50e6;
 
@@ -82,7 +80,9 @@ std::unique_ptr<FileFormat> MakeOneSlow(const FormatArguments& arguments) {
   return std::make_unique<OneSlowFormat>(FindFileFormat("recordio")->Make(arguments));
 }
 
-DataSet Images() { return MnistRecords(RecordIOCompressor::kNone, kImages, kFiles); }
+DataSet Images() {
+  return MnistRecords(RecordIOCompressor::kNone, SharedData::kImagesInFiles, SharedData::kFiles);
+}
 
 ChainSpec FilesSpec(const DataSet& data, bool deterministic) {
   ChainSpec spec;
@@ -132,7 +132,8 @@ void AddOneSlow(const std::string& name, bool deterministic, Workloads* workload
     spec = FilesSpec(data, deterministic);
     spec.limit = [limit, slow_seconds]() mutable {
       if (!limit) limit = std::make_shared<FileLimit>(Images());
-      return std::max(limit->SecondsPerRecord(), slow_seconds * Options().threads() / kImages);
+      return std::max(limit->SecondsPerRecord(),
+                      slow_seconds * Options().threads() / SharedData::kImagesInFiles);
     };
     return MeasureChain(spec);
   };

@@ -182,6 +182,20 @@ ContractCase OfFiles(std::string name, std::function<ReaderPtr(Fault)> make,
   return contract;
 }
 
+// Batches of the records of files that are dealt equally to three lanes, of which two have 17 and
+// one 16.
+ContractCase Counted(std::string name, ShardEven even) {
+  ContractCase contract = OfFiles(
+      std::move(name),
+      [even](Fault) {
+        return Batches(LanesOfRank(Each(LanesOf(CountedPaths(), 3, 1), Shuffled), 0, 1, even), 2, 6,
+                       4);
+      },
+      {});
+  contract.files = [] { return CountedPaths(); };
+  return contract;
+}
+
 // The faulty record is number 20, the seventh of lane 2 of 3. With stripes of 2 it comes after 22
 // others, if it cannot be loaded. A source that cannot plan it ends there for all lanes, of which
 // lane 0 comes to its end first, after 19.
@@ -255,6 +269,8 @@ std::vector<ContractCase> Cases() {
       OfFiles(
           "batches_of_file_lanes",
           [](Fault) { return Batches(Each(FileLanes(3), Shuffled), 2, 6, 4); }, Values()),
+      Counted("even_file_lanes", ShardEven::kDrop),
+      Counted("padded_file_lanes", ShardEven::kPad),
       OfFiles("files_read_twice", [](Fault) { return Batches(FileLanes(4, 2), 1, 4, 4); }, {}),
   };
 }
@@ -576,6 +592,61 @@ TEST(EvenLanes, NeedToKnowHowManyElementsTheyHave) {
   expect(error_of(CountedLanes(300), 1, ShardEven::kPad), "150 elements are fewer than the 300");
   expect(ErrorOf([] { LanesOfRank(DealtRecords(4, {}), 0, 2, ShardEven::kPad); })->text,
          "no common source");
+}
+
+// What a lane is said to have, which may be wrong.
+class Told final : public DecoratedReader {
+ public:
+  Told(ReaderPtr reader, uint64_t length) : DecoratedReader(std::move(reader)), length_(length) {}
+  std::optional<uint64_t> PassLength() const override { return length_; }
+
+ private:
+  const uint64_t length_;
+};
+
+// One that has lost its last record is not taken for one that is to be padded.
+TEST(EvenLanes, ThatEndEarlyAreErrors) {
+  for (const ShardEven even : {ShardEven::kPad, ShardEven::kDrop}) {
+    for (const int64_t lost : {1, 2}) {
+      LaneSet lanes = Each(CountedRecordLanes(3), [lost](ReaderPtr lane, size_t) -> ReaderPtr {
+        const uint64_t told = *lane->PassLength();
+        return std::make_unique<Told>(
+            std::make_unique<TakeReader>(std::move(lane), static_cast<int64_t>(told) - lost), told);
+      });
+      const std::optional<Thrown> error =
+          ErrorOf([&] { NumbersOf(Merged(LanesOfRank(std::move(lanes), 0, 1, even), 1).get()); });
+      ASSERT_TRUE(error);
+      EXPECT_NE(error->text.find("a lane ends after"), std::string::npos) << *error;
+    }
+  }
+}
+
+// The records are counted when the pass begins.
+TEST(EvenLanes, SayThatAFileHasGrown) {
+  const int64_t numbers[8] = {};
+  std::vector<FileEntry> files;
+  for (int i = 0; i < 100; ++i) {
+    files.push_back({TempName(StrCat("numbers-", i, ".fixed")), "", BufferType::kMemory});
+    WriteFile(files.back().path, {reinterpret_cast<const char*>(numbers), sizeof(numbers)});
+  }
+  const std::string last = files.back().path;
+  FormatArguments arguments;
+  arguments.declared = SlotsOf(SourceSpec());
+  MultiFileOptions options;
+  options.cycle_length = 1;
+  const PoolSize pool(0);
+  const ReaderPtr reader = Merged(
+      LanesOfRank(MakeFileLanes(std::make_unique<MultiFileReader>(
+                                    FindFileFormat("fixed")->Make(arguments), files, options),
+                                4),
+                  0, 1, ShardEven::kDrop),
+      1);
+  ReadSome(reader.get(), 1);
+  WriteFile(last, std::string(10 * sizeof(numbers), '\0'));
+  const std::optional<Thrown> error = ErrorOf([&] { NumbersOf(reader.get()); });
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->text.find("there are more records than the 800"), std::string::npos) << *error;
+  EXPECT_NE(error->text.find(last), std::string::npos) << *error;
 }
 
 TEST(Lanes, OfAnyPlaceInARoundAreDividedAmongRanks) {
