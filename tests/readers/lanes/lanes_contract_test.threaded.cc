@@ -604,20 +604,18 @@ class Told final : public DecoratedReader {
   const uint64_t length_;
 };
 
-// One that has lost its last record is not taken for one that is to be padded.
+// Lanes have 17, 17 and 16 records. If the first has lost one, that is not the one which the last
+// repeats; if it is to leave one out, it has to lose two.
 TEST(EvenLanes, ThatEndEarlyAreErrors) {
-  for (const ShardEven even : {ShardEven::kPad, ShardEven::kDrop}) {
-    for (const int64_t lost : {1, 2}) {
-      LaneSet lanes = Each(CountedRecordLanes(3), [lost](ReaderPtr lane, size_t) -> ReaderPtr {
-        const uint64_t told = *lane->PassLength();
-        return std::make_unique<Told>(
-            std::make_unique<TakeReader>(std::move(lane), static_cast<int64_t>(told) - lost), told);
-      });
-      const std::optional<Thrown> error =
-          ErrorOf([&] { NumbersOf(Merged(LanesOfRank(std::move(lanes), 0, 1, even), 1).get()); });
-      ASSERT_TRUE(error);
-      EXPECT_NE(error->text.find("a lane ends after"), std::string::npos) << *error;
-    }
+  for (const auto& [even, lost] : {std::pair(ShardEven::kPad, 1), std::pair(ShardEven::kDrop, 2)}) {
+    LaneSet lanes = CountedRecordLanes(3);
+    ASSERT_EQ(lanes.lanes[0]->PassLength(), 17u);
+    lanes.lanes[0] = std::make_unique<Told>(
+        std::make_unique<TakeReader>(std::move(lanes.lanes[0]), 17 - lost), 17);
+    const ReaderPtr reader = Merged(LanesOfRank(std::move(lanes), 0, 1, even), 1);
+    const std::optional<Thrown> error = ErrorOf([&] { NumbersOf(reader.get()); });
+    ASSERT_TRUE(error);
+    EXPECT_NE(error->text.find("a lane ends after"), std::string::npos) << *error;
   }
 }
 
