@@ -43,11 +43,12 @@ bool AreConsecutive(const uint32_t* rows, size_t n) {
 // ---- ArrowFields ----
 
 ArrowFields::ArrowFields(std::vector<Field> fields)
-    : fields_(std::move(fields)), places_(fields_.size(), 0) {
+    : fields_(std::move(fields)), places_(fields_.size(), 0), mask_places_(fields_.size(), 0) {
   for (size_t i = 0; i < fields_.size(); ++i) {
     Require(fields_[i].decode != Field::Decode::kJson, "field '", Escaped(fields_[i].name),
             "': decode=json is not for columns");
     RefuseCellOptions(fields_[i]);
+    if (fields_[i].mask) mask_places_[i] = fixed_bytes_++;
     if (fields_[i].sequence) {
       variable_.push_back(i);
       continue;
@@ -78,6 +79,12 @@ void ArrowFields::Load(const Ticket* tickets, size_t n, Rows* rows) const {
 }
 
 void ArrowFields::LoadRecords(const Ticket* tickets, size_t n, FieldRows* rows) const {
+  for (size_t slot = 0; slot < fields_.size(); ++slot) {
+    char* const mask = rows->NextMask(slot);
+    for (size_t i = 0; mask != nullptr && i < n; ++i) {
+      mask[i] = tickets[i].bytes[mask_places_[slot]];
+    }
+  }
   for (size_t slot = 0; slot < fields_.size(); ++slot) {
     if (fields_[slot].sequence) continue;
     const size_t size = fields_[slot].values * fields_[slot].value_bytes();
@@ -335,6 +342,10 @@ void ArrowRows::AppendRecords(const ArrowArray& batch, int64_t begin, int64_t en
       } else {
         slice.WriteFixed(view, fields_.places_[view.slot()]);
       }
+      if (!view.field().mask) continue;
+      slice.ForEachRow(view, [&, place = fields_.mask_places_[view.slot()]](size_t i, int64_t row) {
+        slice.records[i][place] = view.HasValue(row) ? 1 : 0;
+      });
     }
     for (size_t i = 0; i < slice.rows; ++i) {
       if (slice.left_out[i] != 0) continue;

@@ -32,8 +32,8 @@
 namespace millhopper {
 
 // The fields, and the layout of a record that consists of their values: first the values of those
-// fields whose size is known, then the others, each after the number of its values. Immutable; any
-// thread.
+// fields whose size is known and the masks, then the others, each after the number of its values.
+// Immutable; any thread.
 class ArrowFields {
  public:
   explicit ArrowFields(std::vector<Field> fields);
@@ -49,9 +49,10 @@ class ArrowFields {
   void LoadRecords(const Ticket* tickets, size_t n, FieldRows* rows) const;
 
   const std::vector<Field> fields_;
-  std::vector<size_t> places_;    // in a record, of fields whose size is known
-  std::vector<size_t> variable_;  // the other fields
-  size_t fixed_bytes_ = 0;        // where the others begin
+  std::vector<size_t> places_;       // in a record, of fields whose size is known
+  std::vector<size_t> mask_places_;  // of fields with a mask
+  std::vector<size_t> variable_;     // the other fields
+  size_t fixed_bytes_ = 0;           // where the others begin
 };
 
 // A field, by its number, and its column in a schema.

@@ -267,7 +267,7 @@ void ArrowView::ForEachValue(const Spans& spans, const Function& function) const
 
 void ArrowView::WriteOne(int64_t place, char* to) const {
   if (place >= 0) return path_.write_(field_, values_, place, to);
-  if (field_.missing != Field::Missing::kDefault) field_.ThrowMissing(kHasNull);
+  if (!field_.fills_gaps()) field_.ThrowMissing(kHasNull);
   field_.WriteDefault(1, to);
 }
 
@@ -296,7 +296,7 @@ void ArrowView::WriteValues(const Spans& spans, char* to) const {
 
 std::string_view ArrowView::TextOrDefault(int64_t place) const {
   if (place >= 0) return TextAt(values_, place);
-  if (field_.missing != Field::Missing::kDefault) field_.ThrowMissing(kHasNull);
+  if (!field_.fills_gaps()) field_.ThrowMissing(kHasNull);
   return {};
 }
 
@@ -321,6 +321,10 @@ bool ArrowView::IsMissing(int64_t row) const {
   return missing;
 }
 
+bool ArrowView::HasValue(int64_t row) const {
+  return (!has_nulls_ && !path_.dictionary_) || FindSpans(row, SpansOfThread());
+}
+
 void ArrowView::WriteFixed(int64_t row, char* to) const {
   if (path_.lists_ == 0) {
     const int64_t place = PlaceOf(row);
@@ -338,6 +342,9 @@ void ArrowView::WriteFixed(int64_t row, char* to) const {
 }
 
 void ArrowView::Load(const ArrowRowList& rows, FieldRows* out) const {
+  if (char* const mask = out->NextMask(slot())) {
+    for (size_t i = 0; i < rows.size; ++i) mask[i] = HasValue(rows[i]) ? 1 : 0;
+  }
   if (field_.sequence) {
     for (size_t i = 0; i < rows.size; ++i) LoadSequence(rows[i], out);
     return;

@@ -82,6 +82,9 @@ class ArrowView {
   // Whether such a field has no value in a row.
   bool IsMissing(int64_t row) const;
 
+  // Whether the field has a value in a row, if only null ones within it.
+  bool HasValue(int64_t row) const;
+
   // Appends the values of rows, of which there is one at least, to the slot.
   void Load(const ArrowRowList& rows, FieldRows* out) const;
   // Writes the values of a field of known size.

@@ -23,6 +23,24 @@ FieldRows::FieldRows(const std::vector<Field>& fields, size_t n, Rows* rows)
   for (size_t slot = 0; slot < fields.size(); ++slot) {
     if (!fields[slot].sequence) places_[slot] = rows->Append(slot, n);
   }
+  size_t next = fields.size();  // the slots of masks come after those of the fields
+  for (size_t slot = 0; slot < fields.size(); ++slot) {
+    if (!fields[slot].mask) continue;
+    masks_.resize(fields.size());
+    char* const begin = rows->Append(next++, n);
+    std::memset(begin, 1, n);
+    masks_[slot] = {begin, places_[slot], 0};
+  }
+}
+
+char* FieldRows::NextMask(size_t slot) const {
+  if (masks_.empty() || masks_[slot].begin == nullptr) return nullptr;
+  const Mask& mask = masks_[slot];
+  const Field& field = fields_[slot];
+  const size_t record = field.sequence ? mask.records
+                                       : static_cast<size_t>(places_[slot] - mask.first) /
+                                             (field.values * field.value_bytes());
+  return mask.begin + record;
 }
 
 char* FieldRows::Take(size_t slot, size_t count) {
@@ -31,6 +49,7 @@ char* FieldRows::Take(size_t slot, size_t count) {
     if (count % field.values != 0) {
       Throw(ErrorCode::kDataLoss, "its ", count, " values are not whole steps of ", field.values);
     }
+    CountSequence(slot);
     return rows_->AppendSequence(slot, count / field.values);
   }
   if (count != field.values) {
@@ -43,7 +62,10 @@ char* FieldRows::Take(size_t slot, size_t count) {
 }
 
 void FieldRows::AppendBytes(size_t slot, std::string_view value) {
-  if (!fields_[slot].bytes_list) return millhopper::AppendBytes(value, slot, rows_);
+  if (!fields_[slot].bytes_list) {
+    CountSequence(slot);
+    return millhopper::AppendBytes(value, slot, rows_);
+  }
   AppendBytes(slot, std::vector<std::string_view>{value});
 }
 
@@ -53,8 +75,9 @@ void FieldRows::AppendBytes(size_t slot, const std::vector<std::string_view>& va
       Throw(ErrorCode::kDataLoss, "it has ", values.size(), " values, bytes takes one; bytes[-1] ",
             "takes any number");
     }
-    return millhopper::AppendBytes(values[0], slot, rows_);
+    return AppendBytes(slot, values[0]);
   }
+  CountSequence(slot);
   thread_local std::vector<uint64_t> offsets;
   offsets.assign(1, 0);
   for (const std::string_view value : values) offsets.push_back(offsets.back() + value.size());
@@ -77,6 +100,7 @@ void FieldRows::AppendDefault(size_t slot, const char* problem) {
 
 void FieldRows::AppendDefault(size_t slot) {
   const Field& field = fields_[slot];
+  if (char* const mask = NextMask(slot)) *mask = 0;
   if (field.bytes_list) return AppendBytes(slot, std::vector<std::string_view>());
   const size_t count = !field.sequence || field.has_default ? field.values : 0;
   field.WriteDefault(count, Take(slot, count));

@@ -13,8 +13,9 @@
 
 namespace millhopper {
 
-// For each record, each slot gets its values once: by Take, by one or more calls of Pass, by
-// AppendBytes or by AppendDefault. The slots come in any order. One thread.
+// For each record, the slot of each field gets its values once: by Take, by one or more calls of
+// Pass, by AppendBytes or by AppendDefault. The slots come in any order. Masks say that there is a
+// value, unless it is AppendDefault that is called, or the caller writes to NextMask. One thread.
 class FieldRows {
  public:
   // For n records. The fields, those of all slots in order, must outlive this.
@@ -35,11 +36,26 @@ class FieldRows {
   void AppendDefault(size_t slot, const char* problem);
   // The same for a field that says so.
   void AppendDefault(size_t slot);
+  // Where the mask of the field says, 1 or 0, whether the next record has a value, and those after
+  // it have; null if the field has none. The next record is the one whose last value has not been
+  // passed yet.
+  char* NextMask(size_t slot) const;
 
  private:
+  struct Mask {
+    char* begin = nullptr;        // of the first record; null if the field has none
+    const char* first = nullptr;  // value, in a slot that is no sequence
+    size_t records = 0;           // so far, in one that is
+  };
+
+  void CountSequence(size_t slot) {
+    if (!masks_.empty()) ++masks_[slot].records;
+  }
+
   const std::vector<Field>& fields_;
   Rows* const rows_;
   std::vector<char*>& places_;  // of the next record, in slots that are no sequences
+  std::vector<Mask> masks_;     // by field; empty if no field has one
 };
 
 // Calls function() and adds the name of the field to its error.

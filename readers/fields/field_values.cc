@@ -231,7 +231,7 @@ const char* ReadWord(const Field& field, const char* begin, const char* end, cha
   const int64_t line = field.vocabulary->Find(word);
   if (line >= 0) {
     Put(static_cast<T>(line), place);
-  } else if (field.missing == Field::Missing::kDefault) {
+  } else if (field.fills_gaps()) {
     field.WriteDefault(1, place);
   } else {
     Throw(ErrorCode::kDataLoss, "'", Shown(word), "' is no word of its vocabulary");
@@ -258,7 +258,7 @@ size_t ReadCellsBy(const Field& field, const char** begin, const char* end, char
     if (stop != end && *stop != delimiter) {
       stop = kRead(field, stop, end, place);
       if (stop == nullptr) return i;
-    } else if (field.missing == Field::Missing::kDefault) {
+    } else if (field.missing == Field::Missing::kDefault && !field.mask) {
       std::memcpy(place, field.default_value_, kSize);
     } else {
       return i;
@@ -387,7 +387,7 @@ void Field::SetReaders() {
 
 void Field::ReadAll(std::string_view text, char* place) const {
   if (IsNull(text)) {
-    if (missing != Missing::kDefault) ThrowNull(text);
+    if (!fills_gaps()) ThrowNull(text);
     return WriteDefault(1, place);
   }
   const std::string_view value = names_things() ? text : WithoutSpaces(text);
@@ -429,8 +429,10 @@ void Field::WriteDefault(size_t n, char* place) const {
 }
 
 void Field::ThrowMissing(const std::string& problem) const {
-  Throw(ErrorCode::kDataLoss, problem, " (",
-        bytes ? "missing=default" : "default=", " or missing=skip after the field allow that)");
+  const char* const with_default = bytes ? "missing=default" : "default=";
+  if (mask) Throw(ErrorCode::kDataLoss, problem, " (", with_default, " after the field allows it)");
+  Throw(ErrorCode::kDataLoss, problem, " (", with_default,
+        ", missing=mask or missing=skip after the field allow that)");
 }
 
 void Field::ThrowNull(std::string_view text) const {
@@ -439,7 +441,7 @@ void Field::ThrowNull(std::string_view text) const {
 
 std::string_view Field::BytesOf(std::string_view text) const {
   if (!IsNull(text)) return text;
-  if (missing != Missing::kDefault) ThrowNull(text);
+  if (!fills_gaps()) ThrowNull(text);
   return {};
 }
 

@@ -20,6 +20,8 @@
 namespace millhopper {
 namespace {
 
+constexpr char kMask[] = "mask";  // of missing=
+
 // Cuts an entry into its words. Quotes keep spaces together, and so do the brackets of dims.
 class Words {
  public:
@@ -205,8 +207,10 @@ Field ParseField(const std::string& entry) {
       OneOf<Field::Missing>(option, text,
                             {{"error", Field::Missing::kError},
                              {"default", Field::Missing::kDefault},
+                             {kMask, Field::Missing::kDefault},
                              {"skip", Field::Missing::kSkip}},
                             &field.missing);
+      field.mask = text == kMask;
     } else if (option == "base") {
       field.base = WholeNumber<int>(text, "base");
       Require(is_integer && field.base >= 2 && field.base <= 36, "base=", Escaped(text),
@@ -266,7 +270,7 @@ Field ParseField(const std::string& entry) {
   Require(is_time || field.time_format.empty(), "format= is for decode=timestamp");
   if (field.has_default) {
     Require(given.count("missing") == 0 || field.missing == Field::Missing::kDefault,
-            "default= is not used with another missing= than default");
+            "default= is not used with another missing= than default and mask");
     field.missing = Field::Missing::kDefault;
     Field plain = field;  // the default is a number, also of a field that names things
     plain.buckets = 0;
@@ -303,8 +307,16 @@ std::vector<Field> ParseFields(const std::vector<std::string>& entries) {
 }
 
 std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
-  std::vector<std::string> names(entries.size());
-  for (size_t i = 0; i < entries.size(); ++i) Words(entries[i]).Next(&names[i]);
+  const std::string mask_option = StrCat("missing=", kMask);
+  std::vector<std::string> names(entries.size()), masks;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    Words words(entries[i]);
+    words.Next(&names[i]);
+    for (std::string word; words.Next(&word);) {
+      if (word == mask_option) masks.push_back(names[i] + ".valid");
+    }
+  }
+  names.insert(names.end(), masks.begin(), masks.end());
   return names;
 }
 
@@ -330,6 +342,9 @@ std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields) {
   std::vector<SlotSpec> slots;
   slots.reserve(fields.size());
   for (const Field& field : fields) slots.push_back(field.slot);
+  for (const Field& field : fields) {
+    if (field.mask) slots.push_back({DataType::kBool, Dims{1}});
+  }
   return slots;
 }
 
@@ -360,8 +375,9 @@ AttributeSchema FieldsAttribute(const std::string& names) {
       "fields", std::vector<std::string>{},
       "the slots, each \"name dtype[dims] option=value ...\"; the names are " + names +
           ". dims: [] a scalar, [28, 28] a tensor, [-1] a sequence; bytes in place of both: as "
-          "they are, bytes[-1] a list of such. Options: default=, missing=error|default|skip "
-          "(of records, and of files, that do not have it), base=16, hash=BUCKETS (XXH64 "
+          "they are, bytes[-1] a list of such. Options: default=, missing=error|default|mask|skip "
+          "(of records, and of files, that do not have it; mask is the default and one more slot, "
+          "bool, after those of all fields: name.valid), base=16, hash=BUCKETS (XXH64 "
           "with seed 0, modulo BUCKETS), vocab=FILE (line numbers from 0 on), scale=1/255, "
           "decode=text|timestamp|json, unit=s|ms|us|ns of a timestamp, format=\"%d.%m.%Y %H:%M\" "
           "if it is written so, in the terms of strptime, null=NULL,NA (texts that are no value), "

@@ -13,6 +13,7 @@
 //   seen int64[] decode=timestamp     a date or a time as text: seconds since 1970, UTC
 //   day int64[] decode=timestamp format="%d %b %Y"  the same in a form of strptime
 //   age int64[] null=NA,NULL default=-1  these texts are no value
+//   age int64[] missing=mask          0 where there is no value, and one more slot says where
 #ifndef MILLHOPPER_READERS_FIELDS_FIELDS_H_
 #define MILLHOPPER_READERS_FIELDS_FIELDS_H_
 
@@ -49,6 +50,9 @@ struct Field {
   bool bytes_list = false;  // any number of them; then `bytes` is set, too
   size_t values = 1;        // in the tensor; of a sequence, in one step
   Missing missing = Missing::kError;
+  // Whether one more slot tells for each record if the field has a value in it: missing=mask. Then
+  // `missing` is kDefault.
+  bool mask = false;
   bool has_default = false;
   int base = 10;         // of integers in text
   uint64_t buckets = 0;  // text becomes XXH64(text, seed 0) modulo this; 0: it does not
@@ -67,6 +71,9 @@ struct Field {
   bool from_text() const {
     return names_things() || decode == Decode::kText || decode == Decode::kTimestamp;
   }
+  // Whether a null among several values, or a word that a vocabulary does not have, becomes the
+  // default. A mask cannot tell of them: it has one bool for a whole record.
+  bool fills_gaps() const { return missing == Missing::kDefault && (!mask || has_default); }
   size_t value_bytes() const { return value_bytes_; }
 
   // Reads one value of text from `begin` on and writes it to `place`. Returns the end of what was
@@ -79,7 +86,8 @@ struct Field {
   // Reads up to n values from *begin on, one after the other: a value ends at a delimiter or at
   // `end`, and is the default, if there is one, where nothing stands. Returns how many it has
   // written to `place`. *begin is then after the delimiter of the last one, null if that ended at
-  // `end`. It stops at what is no value. Only if can_read_cells().
+  // `end`. It stops at what is no value, and for a field with a mask where nothing stands. Only if
+  // can_read_cells().
   size_t ReadCells(const char** begin, const char* end, char delimiter, size_t n,
                    char* place) const {
     return read_cells_(*this, begin, end, delimiter, n, place);
@@ -87,8 +95,8 @@ struct Field {
   // False if a value depends on the whole text.
   bool can_read_cells() const { return read_cells_ != nullptr; }
   // The same as Read for text that is one value, with spaces around it or not; the default for a
-  // null. Throws kDataLoss "'abc' is no int64", and what ThrowMissing throws for a null without a
-  // default.
+  // null. Throws kDataLoss "'abc' is no int64", and what ThrowMissing throws for a null unless
+  // fills_gaps().
   void ReadAll(std::string_view text, char* place) const;
   // Writes a number as a value. Throws kDataLoss if the type cannot hold it.
   void Write(int64_t number, char* place) const;
@@ -97,7 +105,7 @@ struct Field {
   // Writes `n` values of the default.
   void WriteDefault(size_t n, char* place) const;
   // The bytes that are the value of text: none for a null. Throws what ThrowMissing throws for a
-  // null without a default.
+  // null unless fills_gaps().
   std::string_view BytesOf(std::string_view text) const;
   // Whether text is one of the nulls.
   bool IsNull(std::string_view text) const;
@@ -123,7 +131,8 @@ struct Field {
 // Reads the entries. Throws kInvalidArgument "fields[1], 'x int65[]': ..." for one that is wrong,
 // and what reading the file of a vocabulary throws.
 std::vector<Field> ParseFields(const std::vector<std::string>& entries);
-// The names of the entries, as Field::name has them. Throws kInvalidArgument for an entry with a
+// The names of the slots of the entries: those of the fields, as Field::name has them, and after
+// them "age.valid" for each field with missing=mask. Throws kInvalidArgument for an entry with a
 // quote or a bracket that is not closed.
 std::vector<std::string> NamesOf(const std::vector<std::string>& entries);
 // ParseFields for the attribute `fields` of a format that needs it: throws kInvalidArgument if it
@@ -132,6 +141,8 @@ std::vector<Field> RequiredFields(const AttributeMap& attributes);
 // Throws kInvalidArgument if the field has null= or separator=. For formats whose values are no
 // cells of text.
 void RefuseCellOptions(const Field& field);
+// One slot a field, and after them, in the order of the fields, a scalar bool for each with a mask.
+// Masks stand there so that slot i is that of field i.
 std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields);
 // The entry in quotes, to be pasted into a program and into Python.
 std::string QuotedEntry(const std::string& entry);

@@ -97,7 +97,7 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
       nulls.push_back(cell);
     }
   }
-  if (values.empty()) return "bytes";
+  if (values.empty()) return empty ? OrMissing("bytes") : "bytes";
   std::string type = ValueType(values);
   if (type.compare(0, 5, "float") == 0) {  // which has its own values for what is no number
     nulls.erase(std::remove_if(nulls.begin(), nulls.end(),
@@ -105,7 +105,8 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
                 nulls.end());
   }
   if (type.empty()) type = TimestampType(values);
-  if (type.empty()) return "bytes";
+  if (type.empty())
+    return empty ? OrMissing("bytes") : "bytes";  // null words are words among texts
   std::string null_option;
   for (const std::string_view null : nulls) {
     null_option += StrCat(null_option.empty() ? " null=" : ",", null);
@@ -119,10 +120,8 @@ std::string OrMissing(const std::string& type) {
   if (type.find("decode=timestamp") != std::string::npos) {
     return type + " default=-9223372036854775808";
   }
-  if (IsTextType(type) || type.find("[-1") != std::string::npos) return type + " missing=default";
-  if (type.compare(0, 5, "float") == 0) return type + " default=nan";
-  const size_t open = type.find('['), close = type.find(']');
-  return StrCat(type.substr(0, open), "[-1]", type.substr(close + 1), " missing=default");
+  const bool has_nan = type.compare(0, 5, "float") == 0 && type.find("[-1") == std::string::npos;
+  return type + (has_nan ? " default=nan" : " missing=mask");
 }
 
 std::string GuessedTimestampType(const std::vector<std::string>& texts) {

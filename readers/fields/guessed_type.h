@@ -13,13 +13,13 @@ namespace millhopper {
 // The type of a field, and its options, that gives back the value of every cell of a column:
 // "int64[]", "uint64[]" for larger ones, "float64[]" if it keeps all digits, "bool[]" for true and
 // false, "int64[] decode=timestamp unit=ms", and "bytes" if nothing else does. For cells without a
-// value "float64[] null=NA default=nan", "int64[-1] missing=default".
+// value "float64[] null=NA default=nan", "int64[] missing=mask".
 std::string GuessedCellType(const std::vector<std::string>& cells);
 
 // A type that is guessed, with its options, for a field that has no value in some records. It
 // yields what cannot be mistaken for a value, so that no training uses a label that is none: NaN,
-// an empty sequence or text, of a timestamp numpy's NaT. "int64[]" becomes "int64[-1]
-// missing=default".
+// of a timestamp numpy's NaT, and for all others a mask beside them. "int64[]" becomes "int64[]
+// missing=mask".
 std::string OrMissing(const std::string& type);
 
 // "int64[] decode=timestamp" with the coarsest unit that all texts fit; empty if there is none.

@@ -600,10 +600,12 @@ class TableFormat final : public SearchedFormat {
                    [&](std::string_view value) { values.push_back(field.BytesOf(value)); });
       return rows->AppendBytes(target.slot, values);
     }
+    if (field.mask && cell.empty() && !target.one_value) return rows->AppendDefault(target.slot);
     if (field.bytes) return rows->AppendBytes(target.slot, cell);
     if (target.one_value) {
       char* const place = rows->NextPlace(target.slot);
-      if (field.missing == Field::Missing::kDefault && field.IsMissing(cell)) {
+      if (field.missing == Field::Missing::kDefault && (cell.empty() || field.IsNull(cell))) {
+        if (char* const mask = rows->NextMask(target.slot)) *mask = 0;
         field.WriteDefault(1, place);
       } else if (cell.empty()) {
         field.ThrowMissing(kEmptyCell);

@@ -57,6 +57,8 @@ Members MembersOf(const std::vector<std::string>& entries) {
     }
     members.names.push_back(field.name);
     members.slots.push_back(slot);
+    Require(!field.mask, "field '", Escaped(field.name),
+            "': missing=mask is for formats in which records lack values; here whole files do");
     members.fields.push_back(std::move(field));
   }
   return members;

@@ -197,7 +197,7 @@ TEST(ArrowColumns, NullsAreMissing) {
   const ColumnPtr numbers = Numbers<int32_t>("a", "i", {1, 2, 3}, Bits({1, 0, 1}));
   EXPECT_EQ(Read(numbers, "a int32[]"),
             (Strings{"1",
-                     "row 11: column 'a': it is null (default= or missing=skip after "
+                     "row 11: column 'a': it is null (default=, missing=mask or missing=skip after "
                      "the field allow that)"}));
   EXPECT_EQ(Read(numbers, "a int32[] default=-1"), (Strings{"1", "-1", "3"}));
   EXPECT_EQ(Read(numbers, "a int32[] missing=default"), (Strings{"1", "0", "3"}));
@@ -231,10 +231,12 @@ TEST(ArrowColumns, ListsAreSequencesOrTensors) {
   EXPECT_EQ(Read(list(Bits({0, 1, 1})), "a int64[-1] missing=default"), (Strings{"", "", "3 4"}));
   const ColumnPtr with_null =
       List("a", {0, 1, 2}, Numbers<int64_t>("item", "l", {1, 2}, Bits({1, 0})));
-  EXPECT_EQ(Read(with_null, "a int64[-1]"),
-            (Strings{"1",
-                     "row 11: column 'a': a value of it is null (default= or missing=skip after "
-                     "the field allow that)"}));
+  EXPECT_EQ(
+      Read(with_null, "a int64[-1]"),
+      (Strings{
+          "1",
+          "row 11: column 'a': a value of it is null (default=, missing=mask or missing=skip after "
+          "the field allow that)"}));
   EXPECT_EQ(Read(with_null, "a int64[-1] default=5"), (Strings{"1", "5"}));
   EXPECT_EQ(Read(with_null, "a int64[-1] missing=skip"), (Strings{"1"}));
   const ColumnPtr fixed = Make("a", "+w:2", 2, {""}, {Numbers<int16_t>("item", "s", {1, 2, 3, 4})});
@@ -395,10 +397,11 @@ TEST(ArrowColumns, FieldsAreGuessed) {
             Strings{"'n': it is of the type null and has no value"});
   const Strings guessed = GuessArrowFields(batch->schema, &batch->array).entries;
   EXPECT_EQ(guessed,
-            (Strings{"a int32[]", "\"b c\" uint32[-1] missing=default", "s bytes", "l float32[-1]",
-                     "f int16[2]", "w bytes", "u.d int32[-1] missing=default", "m float64[]"}));
-  EXPECT_EQ(Read(*batch, guessed), (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' |  | 0.0",
-                                            "2 |  | 'y' | 1.0 | 3 4 | 'q' | 2 | 0.0"}));
+            (Strings{"a int32[]", "\"b c\" uint32[] missing=mask", "s bytes", "l float32[-1]",
+                     "f int16[2]", "w bytes", "u.d int32[] missing=mask", "m float64[]"}));
+  EXPECT_EQ(Read(*batch, guessed),
+            (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' | 0 | 0.0 | true | false",
+                     "2 | 0 | 'y' | 1.0 | 3 4 | 'q' | 2 | 0.0 | false | true"}));
 }
 
 // What is proposed for nulls is no number that could be a label.
@@ -408,9 +411,10 @@ TEST(ArrowColumns, FieldsThatAreGuessedMakeNoValuesOfNulls) {
              List("l", {0, 1, 2}, Numbers<int64_t>("item", "l", {1, 2}, Bits({0, 1}))),
              Make("p", "+w:2", 2, {Bits({0, 1})}, {Numbers<int16_t>("item", "s", {1, 2, 3, 4})})});
   const Strings guessed = GuessArrowFields(batch->schema, &batch->array).entries;
-  EXPECT_EQ(guessed, (Strings{"f float32[] default=nan", "s bytes missing=default",
-                              "l float64[-1] default=nan", "p int16[-1] missing=default"}));
-  EXPECT_EQ(Read(*batch, guessed), (Strings{"nan | '' | nan | ", "2.0 | 'y' | 2.0 | 3 4"}));
+  EXPECT_EQ(guessed, (Strings{"f float32[] default=nan", "s bytes missing=mask",
+                              "l float64[-1] default=nan", "p int16[2] missing=mask"}));
+  EXPECT_EQ(Read(*batch, guessed), (Strings{"nan | '' | nan | 0 0 | false | false",
+                                            "2.0 | 'y' | 2.0 | 3 4 | true | true"}));
 }
 
 TEST(ArrowColumns, AColumnThatIsNotThereIsMissing) {

@@ -78,7 +78,7 @@ TEST(Fields, AreRefusedByWhatIsWrong) {
       {"label int64[] sep=|", "there is no option 'sep'; did you mean 'separator'?"},
       {"label int64[] quux=1", "there is no option 'quux'; there are 'default', 'missing', 'null'"},
       {"label int64[] default=x", "'x' is no int64"},
-      {"label int64[] missing=never", "missing=never; it is one of error, default, skip"},
+      {"label int64[] missing=never", "missing=never; it is one of error, default, mask, skip"},
       {"label int64[] missing=skip default=1", "default= is not used with another missing="},
       {"label float32[] base=16", "base=16; it is 2 to 36, for integers"},
       {"label int64[] base=37", "it is 2 to 36"},
@@ -185,7 +185,8 @@ TEST(Fields, KnowTextsThatAreNoValue) {
   for (const char* const text : {"NULL", " NULL ", "\\N"}) {
     EXPECT_TRUE(One(entry).IsMissing(text)) << text;
     EXPECT_EQ(FromText<int64_t>(entry + " default=-7", text), -7) << text;
-    ExpectError(ErrorCode::kDataLoss, " is no value, as null= says (default= or missing=skip",
+    ExpectError(ErrorCode::kDataLoss,
+                " is no value, as null= says (default=, missing=mask or missing=skip",
                 [&] { FromText<int64_t>(entry, text); });
   }
   for (const char* const text : {"null", "N", "NULL,\\N"}) EXPECT_FALSE(One(entry).IsNull(text));
@@ -197,8 +198,34 @@ TEST(Fields, KnowTextsThatAreNoValue) {
             0);
   EXPECT_EQ(One("x bytes null=NA missing=default").BytesOf("NA"), "");
   EXPECT_EQ(One("x bytes null=NA").BytesOf(" NA"), " NA");
-  ExpectError(ErrorCode::kDataLoss, "(missing=default or missing=skip after the field",
+  ExpectError(ErrorCode::kDataLoss,
+              "(missing=default, missing=mask or missing=skip after the field",
               [&] { One("x bytes null=NA").BytesOf("NA"); });
+}
+
+TEST(Fields, HaveMasksAfterAllSlots) {
+  const std::vector<std::string> entries = {"\"user id\" int64[] missing=mask", "title bytes",
+                                            "x float32[-1, 2] missing=mask"};
+  EXPECT_EQ(NamesOf(entries),
+            (std::vector<std::string>{"user id", "title", "x", "user id.valid", "x.valid"}));
+  const std::vector<Field> fields = ParseFields(entries);
+  const std::vector<SlotSpec> slots = SlotsOf(fields);
+  ASSERT_EQ(slots.size(), 5u);
+  for (size_t i = 0; i < fields.size(); ++i) EXPECT_EQ(slots[i], fields[i].slot);
+  for (size_t i = 3; i < slots.size(); ++i) EXPECT_EQ(ToString(slots[i]), "bool [1]");
+}
+
+// A mask has one bool for a record, which cannot say which of several values is none.
+TEST(Fields, WithMasksFillNoGapsWithoutADefault) {
+  EXPECT_EQ(FromText<int64_t>("x int64[-1] null=NA missing=mask default=7", "NA"), 7);
+  ExpectError(ErrorCode::kDataLoss, "'NA' is no value, as null= says (default= after the field",
+              [] { FromText<int64_t>("x int64[-1] null=NA missing=mask", "NA"); });
+  const TempFile words("words.txt", "a\nb\n");
+  const std::string entry = "x int64[] missing=mask vocab=" + words.path();
+  EXPECT_EQ(FromText<int64_t>(entry, "b"), 1);
+  EXPECT_EQ(FromText<int64_t>(entry + " default=9", "c"), 9);
+  ExpectError(ErrorCode::kDataLoss, "'c' is no word of its vocabulary",
+              [&] { FromText<int64_t>(entry, "c"); });
 }
 
 TEST(Fields, AreQuotedForPrograms) {

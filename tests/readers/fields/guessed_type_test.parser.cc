@@ -24,9 +24,9 @@ TEST(GuessedType, IsThatOfNumbers) {
   EXPECT_EQ(TypeOf({"1", "-2"}), "int64[]");
   EXPECT_EQ(TypeOf({"1", "2.5"}), "float64[]");
   EXPECT_EQ(TypeOf({" 1", "2 "}), "int64[]");
-  EXPECT_EQ(TypeOf({"1", ""}), "int64[-1] missing=default");
+  EXPECT_EQ(TypeOf({"1", ""}), "int64[] missing=mask");
   EXPECT_EQ(TypeOf({"1.5", ""}), "float64[] default=nan");
-  EXPECT_EQ(TypeOf({"", ""}), "bytes");
+  EXPECT_EQ(TypeOf({"", ""}), "bytes missing=mask");
   EXPECT_EQ(TypeOf({"1", "x"}), "bytes");
 }
 
@@ -35,7 +35,7 @@ TEST(GuessedType, KeepsNumbersAsTheyAreWritten) {
   EXPECT_EQ(TypeOf({"18446744073709551615", "-1"}), "bytes");
   EXPECT_EQ(TypeOf({"18446744073709551616"}), "float64[]");
   EXPECT_EQ(TypeOf({"18446744073709551617"}), "bytes");
-  EXPECT_EQ(TypeOf({"18446744073709551615", ""}), "uint64[-1] missing=default");
+  EXPECT_EQ(TypeOf({"18446744073709551615", ""}), "uint64[] missing=mask");
   EXPECT_EQ(TypeOf({"inf", "-inf", "nan", "0"}), "float64[]");
   EXPECT_EQ(TypeOf({"0.000123456789012345", "-1234567890.12345e-3", "1.50000000000000000000"}),
             "float64[]");
@@ -49,19 +49,20 @@ TEST(GuessedType, KeepsNumbersAsTheyAreWritten) {
 
 TEST(GuessedType, IsThatOfTruth) {
   EXPECT_EQ(TypeOf({"true", "False", "TRUE"}), "bool[]");
-  EXPECT_EQ(TypeOf({"true", ""}), "bool[-1] missing=default");
+  EXPECT_EQ(TypeOf({"true", ""}), "bool[] missing=mask");
   EXPECT_EQ(TypeOf({"true", "1"}), "bytes");
   EXPECT_EQ(TypeOf({"0", "1"}), "int64[]");
 }
 
 TEST(GuessedType, KnowsWhatStandsForNoValue) {
-  EXPECT_EQ(TypeOf({"1", "NULL", "2"}), "int64[-1] null=NULL missing=default");
-  EXPECT_EQ(TypeOf({"1", "\\N", "", "?"}), "int64[-1] null=\\N,? missing=default");
-  EXPECT_EQ(TypeOf({"1", "nan"}), "int64[-1] null=nan missing=default");
+  EXPECT_EQ(TypeOf({"1", "NULL", "2"}), "int64[] null=NULL missing=mask");
+  EXPECT_EQ(TypeOf({"1", "\\N", "", "?"}), "int64[] null=\\N,? missing=mask");
+  EXPECT_EQ(TypeOf({"1", "nan"}), "int64[] null=nan missing=mask");
   EXPECT_EQ(TypeOf({"1.5", "nan"}), "float64[]");
   EXPECT_EQ(TypeOf({"1.5", "nan", "NA"}), "float64[] null=NA default=nan");
   EXPECT_EQ(TypeOf({"NULL", "NULL"}), "bytes");
   EXPECT_EQ(TypeOf({"x", "NULL"}), "bytes");
+  EXPECT_EQ(TypeOf({"x", ""}), "bytes missing=mask");
 }
 
 TEST(GuessedType, IsThatOfTimestamps) {
@@ -94,15 +95,14 @@ TEST(GuessedType, StandsForNoValueByNoNumber) {
     SCOPED_TRACE(type);
     const Field field = ParseFields({StrCat("x ", OrMissing(type))}).front();
     EXPECT_EQ(field.missing, Field::Missing::kDefault);
-    if (field.sequence || field.bytes) {
-      EXPECT_FALSE(field.has_default);
-    } else if (IsFloat(field.slot.dtype)) {
+    if (field.decode == Field::Decode::kTimestamp) {
+      EXPECT_EQ(OrMissing(type), StrCat(type, " default=-9223372036854775808"));  // numpy's NaT
+    } else if (IsFloat(field.slot.dtype) && !field.sequence) {
       EXPECT_EQ(OrMissing(type), StrCat(type, " default=nan"));
     } else {
-      EXPECT_EQ(OrMissing(type), StrCat(type, " default=-9223372036854775808"));  // numpy's NaT
+      EXPECT_EQ(OrMissing(type), StrCat(type, " missing=mask"));
     }
   }
-  EXPECT_EQ(OrMissing("int64[2, 2] null=NA"), "int64[-1] null=NA missing=default");
 }
 
 TEST(GuessedType, TellsText) {

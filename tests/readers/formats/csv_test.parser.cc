@@ -230,10 +230,23 @@ TEST(Csv, HasDefaultsForMissingValues) {
   EXPECT_EQ(Csv(content, {"a float32[] missing=default"}), (Texts{"1.0", "0.0", "3.0"}));
   EXPECT_EQ(Csv(content, {"a int64[] missing=skip", "b bytes"}), (Texts{"1 | 'x'", "3 | 'z'"}));
   ExpectCsvError(content, {"a int64[]"},
-                 "column #0 'a': the cell is empty (default= or missing=skip");
+                 "column #0 'a': the cell is empty (default=, missing=mask or missing=skip");
   const TempFile words("words.txt", "y\nz\n");
   EXPECT_EQ(Csv(content, {"b int64[] missing=skip vocab=" + words.path()}), (Texts{"0", "1"}));
   EXPECT_EQ(Csv(content, {"b int64[] default=9 vocab=" + words.path()}), (Texts{"9", "0", "1"}));
+}
+
+TEST(Csv, TellsByMasksWhereValuesAre) {
+  const std::string content = "a,b,c,d\n1,x,1 2,7\n,,,8\nNA,NA,3,9\n4,y,5 6,\n";
+  EXPECT_EQ(Csv(content, {"a int64[] missing=mask null=NA", "b bytes missing=mask null=NA",
+                          "c int64[-1] missing=mask"}),
+            (Texts{"1 | 'x' | 1 2 | true | true | true", "0 | '' |  | false | false | false",
+                   "0 | '' | 3 | false | false | true", "4 | 'y' | 5 6 | true | true | true"}));
+  EXPECT_EQ(Csv(content, {"d int64[]  missing=mask default=-1", "e float32[] missing=mask"}),
+            (Texts{"7 | 0.0 | true | false", "8 | 0.0 | true | false", "9 | 0.0 | true | false",
+                   "-1 | 0.0 | false | false"}));
+  EXPECT_EQ(Csv("1,2\n,4\n5,\n6,7\n", {"#0-#1 int64[2] missing=mask"}),
+            (Texts{"1 2 | true", "0 4 | false", "5 0 | false", "6 7 | true"}));
 }
 
 TEST(Csv, ReadsTimestamps) {
@@ -276,8 +289,9 @@ TEST(Csv, KnowsTextsThatAreNoValue) {
   EXPECT_EQ(Csv(content, {"c int64[-1]" + nulls + "missing=skip"}), (Texts{"1 2"}));
   EXPECT_EQ(Csv("1,nan,\"nan\"\n", {"#0-#2 float32[3] null=nan default=-1"}),
             (Texts{"1.0 -1.0 -1.0"}));
-  ExpectCsvError(content, {"a int64[] null=NULL"},
-                 "column #0 'a': 'NULL' is no value, as null= says (default= or missing=skip");
+  ExpectCsvError(
+      content, {"a int64[] null=NULL"},
+      "column #0 'a': 'NULL' is no value, as null= says (default=, missing=mask or missing=skip");
   ExpectCsvError(content, {"b bytes null=NA"}, "column #1 'b': 'NA' is no value, as null= says");
   ExpectCsvError(content, {"c int64[-1] null=NA"}, "column #2 'c': 'NA' is no value");
 }
@@ -292,10 +306,10 @@ TEST(Csv, TellsTheOptionWithWhichATextIsAValue) {
   ExpectCsvError("n\n1.0\n", {"n int64[]"},
                  "'1.0' is no int64; float64[] reads it, and cast makes integers of that");
   ExpectCsvError("t\nNULL\n", {"t int64[] decode=timestamp"}, "; null=NULL after the field");
-  ExpectCsvError(
-      "t\nNULL\n", {"t int64[] null=NULL"},
-      "'NULL' is no value, as null= says (default= or missing=skip after the field allow "
-      "that)");
+  ExpectCsvError("t\nNULL\n", {"t int64[] null=NULL"},
+                 "'NULL' is no value, as null= says (default=, missing=mask or missing=skip after "
+                 "the field allow "
+                 "that)");
 }
 
 TEST(Csv, HasASeparatorForEachField) {
@@ -314,7 +328,7 @@ TEST(Csv, GuessesFields) {
     return csv.guess_fields(file.path(), csv.WithDefaults({})).entries;
   };
   EXPECT_EQ(guess("user,genres,age,seen\n7,Action|Crime,NULL,2024-01-31 12:00:05\n8,Drama,31,\n"),
-            (Texts{"user int64[]", "genres bytes", "age int64[-1] null=NULL missing=default",
+            (Texts{"user int64[]", "genres bytes", "age int64[] null=NULL missing=mask",
                    "seen int64[] decode=timestamp default=-9223372036854775808"}));
   EXPECT_EQ(guess("a b\nc d\n"), (Texts{"\"a b\" bytes"}));
   EXPECT_EQ(guess("a,b\n"), (Texts{"a bytes", "b bytes"}));
@@ -334,7 +348,7 @@ TEST(Csv, GuessesFields) {
 
 TEST(Csv, InfersFieldsWithoutAny) {
   EXPECT_EQ(Csv("id,w,ok,t\n7,0.5,true,x\n8,,False,\n", {}),
-            (Texts{"7 | 0.5 | true | 'x'", "8 | nan | false | ''"}));
+            (Texts{"7 | 0.5 | true | 'x' | true", "8 | nan | false | '' | false"}));
   EXPECT_EQ(Csv("1,2\n3,4\n", {}), (Texts{"1 | 2", "3 | 4"}));
   EXPECT_EQ(Csv("a,b\n1,2\n", {}, {Text("header", "no")}), (Texts{"'a' | 'b'", "'1' | '2'"}));
   ExpectError(ErrorCode::kInvalidArgument,
@@ -352,7 +366,7 @@ TEST(Csv, RefusesWhatDoesNotFitInferredFields) {
   ExpectError(ErrorCode::kDataLoss, "column #1 'b': '0.5' is no int64; float64[] reads it",
               [&] { read("0.5"); });
   ExpectError(ErrorCode::kDataLoss, "'x' is no int64; bytes reads it", [&] { read("x"); });
-  ExpectError(ErrorCode::kDataLoss, "the cell is empty (default= or missing=skip",
+  ExpectError(ErrorCode::kDataLoss, "the cell is empty (default=, missing=mask or missing=skip",
               [&] { read(""); });
 }
 

@@ -136,6 +136,9 @@ TEST(Example, HasDefaultsForMissingFeatures) {
   EXPECT_EQ(Read(records, {"a int64[] missing=skip"}), (Strings{"1"}));
   EXPECT_EQ(Read({""}, {"a int64[-1] missing=default", "b bytes missing=default"}),
             (Strings{" | ''"}));
+  EXPECT_EQ(Read(records, {"a int64[] missing=mask", "b bytes missing=mask"}),
+            (Strings{"1 | '' | true | false", "0 | '' | false | false", "0 | '' | false | false",
+                     "0 | '' | false | false"}));
   // A list without values is none, whatever kind it is of, and so is a feature without a list.
   for (const std::string& list :
        {Integers({}), Floats({}), Bytes({}), std::string(), Message(2, Message(1, ""))}) {
@@ -150,17 +153,20 @@ TEST(Example, HasDefaultsForMissingFeatures) {
     for (const char* const type : {"bytes", "bytes[-1]", "int64[]", "float32[2]", "int64[-1]"}) {
       EXPECT_EQ(Read(empty, {StrCat("a ", type, " missing=skip")}), Strings{}) << type;
     }
-    ExpectExampleError(empty[0], "a bytes", "feature 'a': it has no value (missing=default or");
-    ExpectExampleError(empty[0], "a int64[]", "feature 'a': it has no value (default= or");
+    ExpectExampleError(empty[0], "a bytes",
+                       "feature 'a': it has no value (missing=default, missing=mask or");
+    ExpectExampleError(empty[0], "a int64[]",
+                       "feature 'a': it has no value (default=, missing=mask or");
     // An empty sequence is what it is without any option.
     EXPECT_EQ(Read({empty[0]}, {"a int64[-1]"}), Strings{""});
     EXPECT_EQ(Read({empty[0]}, {"a bytes[-1]"}), Strings{""});
   }
   ExpectExampleError("", "a int64[]", "feature 'a': the record does not have it; it has none (");
   const std::string two = ExampleOf({{"label", Integers({1})}, {"image", Integers({2})}});
-  ExpectExampleError(two, "lable int64[]",
-                     "feature 'lable': the record does not have it; it has 'label', 'image'; did "
-                     "you mean 'label'? (default= or missing=skip after the field allow that)");
+  ExpectExampleError(
+      two, "lable int64[]",
+      "feature 'lable': the record does not have it; it has 'label', 'image'; did "
+      "you mean 'label'? (default=, missing=mask or missing=skip after the field allow that)");
 }
 
 TEST(Example, SaysWhatDoesNotFit) {
@@ -252,19 +258,19 @@ TEST(Example, GuessesFieldsOfSeveralRecords) {
                                       {"e", Integers({})},
                                       {"s", Bytes({"late"})},
                                       {"b", Bytes({"u"})}})};
-  const Strings fields = {"b bytes[-1]", "e int64[-1]",
-                          "id int64[]",  "s bytes missing=default",
-                          "t int64[-1]", "w float32[2] default=nan"};
+  const Strings fields = {"b bytes[-1]",          "e int64[-1]", "id int64[]",
+                          "s bytes missing=mask", "t int64[-1]", "w float32[2] default=nan"};
   EXPECT_EQ(GuessExampleFields({records[0], records[1], records[2]}).entries, fields);
   EXPECT_EQ(Read(records, fields).size(), records.size());
   // Lists without values say nothing of kinds and numbers.
   const Strings empty = {
       ExampleOf({{"b", Bytes({})}, {"n", Integers({})}, {"f", Floats({})}, {"o", Floats({})}}),
       ExampleOf({{"b", Bytes({"x"})}, {"n", Integers({7})}, {"f", Floats({1})}, {"o", Bytes({})}})};
-  const Strings of_empty = {"b bytes missing=default", "f float32[] default=nan",
-                            "n int64[-1] missing=default", "o bytes[-1]"};
+  const Strings of_empty = {"b bytes missing=mask", "f float32[] default=nan",
+                            "n int64[] missing=mask", "o bytes[-1]"};
   EXPECT_EQ(GuessExampleFields({empty[0], empty[1]}).entries, of_empty);
-  EXPECT_EQ(Read(empty, of_empty), (Strings{"'' | nan |  | ", "'x' | 1.0 | 7 | "}));
+  EXPECT_EQ(Read(empty, of_empty),
+            (Strings{"'' | nan | 0 |  | false | false", "'x' | 1.0 | 7 |  | true | true"}));
   // After what is no Example nothing is looked at.
   EXPECT_EQ(GuessExampleFields({records[1], "no", records[2]}).entries,
             GuessExampleFields({records[1]}).entries);

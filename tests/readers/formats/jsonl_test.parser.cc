@@ -222,11 +222,13 @@ TEST(Jsonl, ProposesNoValueForWhatIsMissing) {
       "{\"label\": null, \"f\": null, \"s\": null, \"l\": null, \"ok\": null}\n";
   const TempFile file("a.jsonl", content);
   const Texts fields = FindFileFormat("jsonl")->guess_fields(file.path(), {}).entries;
-  EXPECT_EQ(fields, (Texts{"f float64[] default=nan", "l int64[-1] missing=default",
-                           "label int64[-1] missing=default", "ok bool[-1] missing=default",
-                           "s bytes missing=default"}));
+  EXPECT_EQ(fields, (Texts{"f float64[] default=nan", "l int64[2] missing=mask",
+                           "label int64[] missing=mask", "ok bool[] missing=mask",
+                           "s bytes missing=mask"}));
   EXPECT_EQ(Jsonl(content, fields),
-            (Texts{"0.5 | 1 2 | 3 | true | 'x'", "nan |  |  |  | ''", "nan |  |  |  | ''"}));
+            (Texts{"0.5 | 1 2 | 3 | true | 'x' | true | true | true | true",
+                   "nan | 0 0 | 0 | false | '' | false | false | false | false",
+                   "nan | 0 0 | 0 | false | '' | false | false | false | false"}));
 }
 
 TEST(Jsonl, ReadsTimestamps) {
@@ -266,20 +268,33 @@ TEST(Jsonl, HasDefaultsForMissingValues) {
   ExpectJsonlError(content, "x int64[]", "field 'x': the record has no value for it");
 }
 
+TEST(Jsonl, TellsByMasksWhereValuesAre) {
+  const std::string content =
+      "{\"x\": 1, \"t\": \"a\", \"l\": [1, 2]}\n{\"t\": null}\n{\"x\": null, \"l\": []}\n";
+  EXPECT_EQ(Jsonl(content, {"x int64[] missing=mask", "t bytes missing=mask",
+                            "l int64[-1]"
+                            " missing=mask"}),
+            (Texts{"1 | 'a' | 1 2 | true | true | true", "0 | '' |  | false | false | false",
+                   "0 | '' |  | false | false | true"}));
+}
+
 TEST(Jsonl, SaysWhichKeysThereAre) {
   const std::string content = "{\"stars\": 1, \"user\": {\"id\": 7, \"a/b\": 8}, \"n\": null}\n";
-  ExpectJsonlError(content, "star int64[]",
-                   "field 'star': the record has no value for it; its keys are 'stars', 'user', "
-                   "'n'; did you mean 'stars'? (default= or missing=skip after the field "
-                   "allow that)");
+  ExpectJsonlError(
+      content, "star int64[]",
+      "field 'star': the record has no value for it; its keys are 'stars', 'user', "
+      "'n'; did you mean 'stars'? (default=, missing=mask or missing=skip after the field "
+      "allow that)");
   for (const char* name : {"user.id", "user/id"}) {
     ExpectJsonlError(content, StrCat(name, " int64[]"), "; did you mean '/user/id'? (default=");
   }
   EXPECT_EQ(Jsonl(content, {"/user/id int64[]", "/user/a~1b int64[]"}), (Texts{"7 | 8"}));
-  ExpectJsonlError(content, "n int64[]",
-                   "field 'n': it is null (default= or missing=skip after the field allow that)");
-  ExpectJsonlError("{\"user\": {\"id\": null}}", "/user/id int64[]",
-                   "field '/user/id': it is null (default= or missing=skip after the field");
+  ExpectJsonlError(
+      content, "n int64[]",
+      "field 'n': it is null (default=, missing=mask or missing=skip after the field allow that)");
+  ExpectJsonlError(
+      "{\"user\": {\"id\": null}}", "/user/id int64[]",
+      "field '/user/id': it is null (default=, missing=mask or missing=skip after the field");
   ExpectJsonlError("7", "x int64[]", "the record has no value for it: it is a number, not an");
 }
 
@@ -300,14 +315,14 @@ TEST(Jsonl, GuessesFieldsWithinObjects) {
                   "{\"b\": 2, \"user\": {\"id\": 8, \"a/b\": {\"c\": 1.5}}}\n"),
             (Texts{"/user/a~1b/c float64[]", "/user/id int64[]", "b int64[]"}));
   // Keys and objects may be in some records only.
-  EXPECT_EQ(guess("{\"b\": 1, \"counts\": {\"x\": 7}}\n{\"b\": 1, \"counts\": {\"y\": 0.5}}\n"),
-            (Texts{"/counts/x int64[-1] missing=default", "/counts/y float64[] default=nan",
-                   "b int64[]"}));
+  EXPECT_EQ(
+      guess("{\"b\": 1, \"counts\": {\"x\": 7}}\n{\"b\": 1, \"counts\": {\"y\": 0.5}}\n"),
+      (Texts{"/counts/x int64[] missing=mask", "/counts/y float64[] default=nan", "b int64[]"}));
   EXPECT_EQ(guess("{\"user\": null, \"n\": 1}\n{\"user\": {\"id\": true}, \"n\": 2}\n"),
-            (Texts{"/user/id bool[-1] missing=default", "n int64[]"}));
+            (Texts{"/user/id bool[] missing=mask", "n int64[]"}));
   // The first line may be a long one.
   EXPECT_EQ(guess("{\"b\": \"" + std::string(2000000, 'x') + "\", \"c\": 1}\n{\"c\": 2}\n"),
-            (Texts{"b bytes missing=default", "c int64[]"}));
+            (Texts{"b bytes missing=mask", "c int64[]"}));
 }
 
 TEST(Jsonl, GuessesTypesThatKeepAllValues) {
@@ -329,7 +344,7 @@ TEST(Jsonl, GuessesTypesThatKeepAllValues) {
       "\"g\": 1, \"h\": 1, \"i\": 123456789012345678901, \"\": 1, \"ok\": 1}\n"
       "{\"a\": [], \"b\": [], \"c\": 5, \"f\": 0.5, \"g\": \"x\", \"h\": [1], \"i\": 1, "
       "\"\": 1, \"ok\": 1}\n");
-  EXPECT_EQ(none.entries, (Texts{"/c/d int64[-1] missing=default", "ok int64[]"}));
+  EXPECT_EQ(none.entries, (Texts{"/c/d int64[] missing=mask", "ok int64[]"}));
   const std::string wide = "its numbers fit neither int64 nor uint64, and float64 would round them";
   EXPECT_EQ(none.left_out,
             (Texts{"'': its name cannot be written in an entry", "'a': it is a list of objects",

@@ -284,7 +284,7 @@ TEST(Tar, GuessesFieldsByTheFirstRecords) {
                          {"2.a b", "y"}})),
             (Strings{"\"a b\" bytes", "cls int64[] decode=text", "jpg bytes"}));
   EXPECT_EQ(guess(Gzipped(TarOf({{"1.a", "x"}, {"2.cls", "5"}}))),
-            (Strings{"a bytes missing=default", "cls int64[-1] decode=text missing=default"}));
+            (Strings{"a bytes missing=mask", "cls int64[] decode=text missing=mask"}));
   EXPECT_EQ(guess(TarEnd()), Strings{});
 }
 
