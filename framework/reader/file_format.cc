@@ -219,6 +219,9 @@ FormatSchema& FormatSchema::GuessFields(FittingFields (*guess)(const std::string
 FormatSchema& FormatSchema::InferFields(FittingFields (*infer)(const std::string& path,
                                                                const AttributeMap& attributes)) {
   infers_fields = true;
+  Attr(AttributeSchema("exclude", std::vector<std::string>{},
+                       "names, and ranges of names, that a reader without fields, or with \"*\" "
+                       "among them, leaves out"));
   return GuessFields(infer);
 }
 

@@ -276,7 +276,7 @@ struct FormatSchema {
   FormatSchema& GuessFields(FittingFields (*guess)(const std::string& path,
                                                    const AttributeMap& attributes));
   // The same for formats in which that is all that a file holds: a reader without `fields` has
-  // these (readers/sources/inferred_fields.h).
+  // these, but for those that the attribute `exclude` names (readers/sources/inferred_fields.h).
   FormatSchema& InferFields(FittingFields (*infer)(const std::string& path,
                                                    const AttributeMap& attributes));
   // The attributes, with defaults for those that are not set.

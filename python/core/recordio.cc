@@ -21,6 +21,8 @@
 #include "framework/tensor/tensor_stream.h"
 #include "python/core/interpreter/interpreter_release.h"
 #include "python/core/interpreter/interrupt.h"
+#include "readers/fields/chosen_fields.h"
+#include "readers/fields/fields.h"
 #include "readers/fields/named_slots.h"
 #include "readers/formats/recordio/recordio_commit.h"
 #include "readers/formats/recordio/recordio_manifest.h"
@@ -282,9 +284,14 @@ void DefineRecordio(py::module_* module) {
   module->def("stored_slots", &SlotsStoredFor, py::arg("files"),
               "The same if the manifests of these files tell it, otherwise None. There are no "
               "errors.");
+  module->def("field_names", &NamesOf, py::arg("entries"),
+              "The names of the slots of fields, and after them those of their masks.");
+  module->def("are_chosen_by_name", &AreChosenByName, py::arg("entries"),
+              "Whether the files must tell the types of these fields, or of all.");
   module->def("inferred_fields", &FieldsInferredFor, py::arg("files"), py::arg("attributes"),
-              "The fields that a reader of these files has if none are given, as entries; none if "
-              "their format does not infer any, or cannot. The first file is read.");
+              "The fields that a reader of these files has if none are given, or names alone, as "
+              "entries; none if their format does not infer any, or cannot. The first file is "
+              "read.");
   py::class_<TensorWriter> writer(*module, "RecordIOWriter",
                                   R"(Writes a RecordIO file whose records are tensors.
 

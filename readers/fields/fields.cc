@@ -55,6 +55,43 @@ class Words {
   std::string_view rest_;
 };
 
+// Whether a word is a type, or was meant to be one.
+bool IsType(const std::string& word) {
+  return word.find('[') != std::string::npos || word == "bytes" ||
+         std::any_of(std::begin(kDataTypes), std::end(kDataTypes),
+                     [&](DataType type) { return word == ToString(type); });
+}
+
+// An entry in parts.
+struct Entry {
+  EntryHead head;
+  std::vector<std::string> options;
+};
+
+Entry CutEntry(const std::string& text) {
+  std::vector<std::string> words;
+  Words cut(text);
+  for (std::string word; cut.Next(&word);) words.push_back(word);
+  Entry entry;
+  if (words.empty()) return entry;
+  EntryHead& head = entry.head;
+  head.slot = words[0];
+  const bool renames = words.size() > 2 && words[1] == "=";
+  const size_t first = renames ? 2 : 0;
+  // Of a name without a type, all words are parts.
+  size_t type = first + 1;
+  if (renames || (type < words.size() && words[type].find('=') == std::string::npos)) {
+    while (type < words.size() && !IsType(words[type])) ++type;
+  }
+  head.name = words[first];
+  for (size_t i = first + 1; i < type; ++i) head.name += " " + words[i];
+  if (!renames) head.slot = head.name;
+  if (type >= words.size()) return entry;
+  head.type = words[type];
+  entry.options.assign(words.begin() + static_cast<std::ptrdiff_t>(type) + 1, words.end());
+  return entry;
+}
+
 DataType TypeNamed(const std::string& name) {
   std::string names;
   for (const DataType type : kDataTypes) {
@@ -184,14 +221,16 @@ Field ParseField(const std::string& entry) {
                                                     "hash",    "vocab",   "scale",    "decode",
                                                     "unit",    "format",  "separator"};
   Field field;
-  Words words(entry);
-  std::string word, default_text;
-  Require(words.Next(&field.name) && words.Next(&word),
-          "an entry is \"name dtype[dims] option=value ...\", such as \"label int64[]\"; a scalar "
+  const auto [head, options] = CutEntry(entry);
+  Require(!head.type.empty(),
+          "it has no type: an entry is \"name dtype[dims] option=value ...\", such as \"label "
+          "int64[]\"; a scalar "
           "is int64[] or float32[], text is bytes");
-  ParseType(word, &field);
+  field.name = head.name;
+  ParseType(head.type, &field);
+  std::string default_text;
   std::set<std::string> given;
-  while (words.Next(&word)) {
+  for (const std::string& word : options) {
     const size_t equal = word.find('=');
     const std::string option = word.substr(0, equal);
     const std::string text = equal == std::string::npos ? std::string() : word.substr(equal + 1);
@@ -289,6 +328,13 @@ Field ParseField(const std::string& entry) {
 
 }  // namespace
 
+EntryHead HeadOf(const std::string& entry) { return CutEntry(entry).head; }
+
+std::string NameInEntry(const std::string& name) {
+  const bool plain = name.find_first_of(" \t[]") == std::string::npos && name != "=";
+  return plain ? name : StrCat('"', name, '"');
+}
+
 std::vector<Field> ParseFields(const std::vector<std::string>& entries) {
   if (entries.size() > kMaxSlots) {
     Throw(ErrorCode::kResourceLimit, entries.size(), " fields; the limit is ", kMaxSlots);
@@ -308,12 +354,12 @@ std::vector<Field> ParseFields(const std::vector<std::string>& entries) {
 
 std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
   const std::string mask_option = StrCat("missing=", kMask);
-  std::vector<std::string> names(entries.size()), masks;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    Words words(entries[i]);
-    words.Next(&names[i]);
-    for (std::string word; words.Next(&word);) {
-      if (word == mask_option) masks.push_back(names[i] + ".valid");
+  std::vector<std::string> names, masks;
+  for (const std::string& text : entries) {
+    const auto [head, options] = CutEntry(text);
+    names.push_back(head.slot);
+    if (std::find(options.begin(), options.end(), mask_option) != options.end()) {
+      masks.push_back(head.slot + ".valid");
     }
   }
   names.insert(names.end(), masks.begin(), masks.end());

@@ -3,6 +3,7 @@
 // notation for all of them:
 //
 //   name dtype[dims] option=value ...
+//   slot = name dtype[dims] option=value ...
 //
 //   label int64[]                     a scalar; a batch of n has dims [n]
 //   image float32[28, 28] scale=1/255 a tensor; a batch has dims [n, 28, 28]
@@ -128,12 +129,23 @@ struct Field {
   char default_value_[8] = {};
 };
 
+// What an entry says before its options.
+struct EntryHead {
+  std::string
+      slot;  // the name of the slot: that of the field, unless the entry begins with "slot ="
+  std::string name;  // of the field, as Field::name has it
+  std::string type;  // "int64[]"; empty if there is none
+};
+// Throws kInvalidArgument for an entry with a quote or a bracket that is not closed.
+EntryHead HeadOf(const std::string& entry);
+// The name as an entry has it: in quotes if it needs them.
+std::string NameInEntry(const std::string& name);
+
 // Reads the entries. Throws kInvalidArgument "fields[1], 'x int65[]': ..." for one that is wrong,
 // and what reading the file of a vocabulary throws.
 std::vector<Field> ParseFields(const std::vector<std::string>& entries);
-// The names of the slots of the entries: those of the fields, as Field::name has them, and after
-// them "age.valid" for each field with missing=mask. Throws kInvalidArgument for an entry with a
-// quote or a bracket that is not closed.
+// The names of the slots of the entries: those of the fields, and after them "age.valid" for each
+// field with missing=mask. Throws what HeadOf throws.
 std::vector<std::string> NamesOf(const std::vector<std::string>& entries);
 // ParseFields for the attribute `fields` of a format that needs it: throws kInvalidArgument if it
 // is empty, too.

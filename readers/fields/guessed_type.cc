@@ -142,8 +142,7 @@ std::string OptionForText(const Field& field, const std::string& text) {
 }
 
 std::string EntryFor(const std::string& name, const std::string& type) {
-  const bool quoted = name.find_first_of(" \t[]") != std::string::npos;
-  return StrCat(quoted ? StrCat('"', name, '"') : name, " ", type);
+  return StrCat(NameInEntry(name), " ", type);
 }
 
 bool CanBeNamed(const std::string& name) {

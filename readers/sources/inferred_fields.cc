@@ -7,6 +7,7 @@
 #include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
 #include "framework/reader/file_reader.h"
+#include "readers/fields/chosen_fields.h"
 #include "readers/fields/fields.h"
 
 namespace millhopper {
@@ -24,6 +25,12 @@ FittingFields FieldsThatFit(const FormatSchema& schema, const FormatArguments& a
   }
 }
 
+std::vector<std::string> ListIn(const FormatArguments& arguments, const char* attribute) {
+  const AttributeMap& given = arguments.attributes;
+  if (!given.Has(attribute)) return {};
+  return given.Get<std::vector<std::string>>(attribute);
+}
+
 std::string ListOf(const std::vector<std::string>& entries) {
   std::string list;
   for (const std::string& entry : entries) {
@@ -35,29 +42,28 @@ std::string ListOf(const std::vector<std::string>& entries) {
 }  // namespace
 
 bool GivesNoFields(const FormatArguments& arguments) {
-  const AttributeMap& given = arguments.attributes;
-  return arguments.declared.empty() &&
-         (!given.Has("fields") || given.Get<std::vector<std::string>>("fields").empty());
+  return arguments.declared.empty() && ListIn(arguments, "fields").empty();
 }
 
 void InferFields(const FormatSchema& schema, FormatArguments* arguments) {
-  if (!schema.infers_fields || !GivesNoFields(*arguments) || arguments->files.empty()) return;
+  const std::vector<std::string> entries = ListIn(*arguments, "fields");
+  const std::vector<std::string> exclude = ListIn(*arguments, "exclude");
+  if (!schema.infers_fields || arguments->files.empty()) return;
+  if (!AreChosenByName(entries) || (entries.empty() && !arguments->declared.empty())) {
+    Require(exclude.empty(), "exclude is for readers without fields, or with \"*\" among them");
+    return;
+  }
   FileReader::CheckExist(arguments->files, schema.reads_folders);
   const std::string& path = arguments->files.front().path;
   if (CanBeReadOnceOnly(path)) return;
-  FittingFields fields = FieldsThatFit(schema, *arguments, path);
-  if (!fields.left_out.empty()) {
-    std::string what;
-    for (const std::string& problem : fields.left_out) {
-      what += StrCat(what.empty() ? "" : "; ", problem);
-    }
-    throw Error(ErrorCode::kInvalidArgument,
-                StrCat("not all that is in it can be read: ", what,
-                       fields.entries.empty() ? "" : "; the rest is read with ",
-                       fields.entries.empty() ? "" : ListOf(fields.entries)))
-        .InFile(path, 0);
+  const FittingFields found = FieldsThatFit(schema, *arguments, path);
+  if (found.entries.empty() && found.left_out.empty()) return;  // records of bytes
+  try {
+    arguments->attributes.Set("fields", ChooseFields(entries, exclude, found));
+  } catch (const Error& error) {
+    throw error.InFile(path, 0);
   }
-  arguments->attributes.Set("fields", std::move(fields.entries));
+  arguments->attributes.Set("exclude", std::vector<std::string>());
 }
 
 Error WithFittingFields(const FormatSchema& schema, const FormatArguments& arguments,

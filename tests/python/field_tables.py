@@ -34,10 +34,11 @@ def row_of(n: int) -> Row:
 
 class Field(NamedTuple):
     """An entry, and what it is of a row, as ``rows_of`` has it; a row for which it is None is left
-    out."""
+    out. Last, what its mask is of a row, if it has one."""
 
     entry: str
     value: Callable[[Row], Any]
+    mask: Callable[[Row], bool] | None = None
 
 
 def column(name: str) -> Callable[[Row], Any]:
@@ -74,12 +75,17 @@ def usual(number: str = "", default: bool = True) -> list[Field]:
         fields += [
             Field(f"maybe int64[]{number} default=-4", maybe),
             Field(f"maybe int32[]{number} missing=skip", column("maybe")),
+            Field(f"maybe int64[]{number} missing=mask", or_else("maybe", 0), has("maybe")),
         ]
     return fields
 
 
 def or_else(name: str, missing: Any) -> Callable[[Row], Any]:
     return lambda row: missing if row.get(name) is None else row[name]
+
+
+def has(name: str) -> Callable[[Row], bool]:
+    return lambda row: row.get(name) is not None
 
 
 def lacked(number: str = "", several: str = "") -> list[Field]:
@@ -89,9 +95,11 @@ def lacked(number: str = "", several: str = "") -> list[Field]:
         Field(f"half float32[] missing=skip{number}", or_else("half", None)),
         Field(f"small int32[]{number} missing=default", or_else("small", 0)),
         Field(f"small int16[]{number} missing=skip", or_else("small", None)),
+        Field(f"small uint16[]{number} missing=mask", or_else("small", 0), has("small")),
         Field(f"list int64[-1]{number} missing=default{several}", or_else("list", [])),
         Field(f"list int64[-1]{number} default=8{several}", or_else("list", [8])),
         Field(f"list int64[-1]{number} missing=skip{several}", or_else("list", None)),
+        Field(f"list int64[-1]{number} missing=mask{several}", or_else("list", []), has("list")),
         Field(f"pair float32[2]{number} default=7{several}", or_else("pair", [7.0, 7.0])),
         Field(f"pair float64[2]{number} missing=skip{several}", or_else("pair", None)),
     ]

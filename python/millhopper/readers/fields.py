@@ -6,18 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from millhopper import _core
+from millhopper.base.zipped import zip_strict
+
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-Fields: TypeAlias = "Mapping[str, str] | Iterable[str]"
-
-
-def _name_of(entry: str) -> str:
-    """The name in an entry: its first word, or what stands in quotes there."""
-    entry = entry.strip()
-    if entry.startswith('"'):
-        return entry[1:].partition('"')[0]
-    return entry.split(maxsplit=1)[0] if entry else ""
+Fields: TypeAlias = "Mapping[str, str | None] | Iterable[str]"
 
 
 def _begins_with_type(text: str) -> bool:
@@ -31,26 +26,47 @@ def _begins_with_type(text: str) -> bool:
     )
 
 
+def _in_entry(name: str) -> str:
+    """The name as an entry has it: in quotes if it needs them."""
+    return f'"{name}"' if any(c in name for c in " \t[]") or name == "=" else name
+
+
 def field_entries(fields: Fields) -> tuple[list[str], list[str]]:
-    """Entries of the attribute ``fields``, and the names of their slots.
+    """Entries of the attribute ``fields``, and the names of the slots: of fields, then of masks.
 
     Args:
         fields: entries, whose names are those of the slots; or a dict of slots to entries. An entry
-            in a dict may leave out its name, which is then that of the slot.
+            in a dict may leave out its name, which is then that of the slot, and any entry its
+            type, which the files tell then; None in a dict leaves out both.
 
     Raises:
         TypeError: an entry or a slot's name is no text, or ``fields`` is one text.
     """
     if isinstance(fields, str):
         raise TypeError(f"fields is {fields!r}; it must be a list of entries, or a dict of slots")
-    entries, names = [], []
+    entries: list[str] = []
+    slots: list[str] = []
     pairs = fields.items() if isinstance(fields, Mapping) else ((None, entry) for entry in fields)
-    for name, entry in pairs:
-        if not isinstance(entry, str) or not isinstance(name, (str, type(None))):
-            raise TypeError(f"the field {name!r}: {entry!r} is no text such as 'int64[]'")
-        if name is not None and _begins_with_type(entry):
-            quoted = f'"{name}"' if any(c in name for c in " \t") else name
-            entry = f"{quoted} {entry}"
+    for slot, given in pairs:
+        entry = _in_entry(slot) if given is None and isinstance(slot, str) else given
+        if not isinstance(entry, str) or not isinstance(slot, (str, type(None))):
+            raise TypeError(f"the field {slot!r}: {given!r} is no text such as 'int64[]'")
+        if slot is not None and _begins_with_type(entry):
+            entry = f"{_in_entry(slot)} {entry}"
         entries.append(entry)
-        names.append(_name_of(entry) if name is None else name)
-    return entries, names
+        slots.append(_core.field_names([entry])[0] if slot is None else slot)
+    masks = [
+        f"{slot}.valid"
+        for entry, slot in zip_strict(entries, slots)
+        if len(_core.field_names([entry])) > 1
+    ]
+    return entries, slots + masks
+
+
+def with_slots(entries: list[str], slots: list[str]) -> list[str]:
+    """The entries with the names of their slots in them; others after these do not count."""
+    own = [_core.field_names([entry])[0] for entry in entries]
+    return [
+        entry if name == slot else f"{_in_entry(slot)} = {entry}"
+        for entry, name, slot in zip_strict(entries, own, slots[: len(entries)])
+    ]

@@ -12,7 +12,7 @@ from millhopper.base.paths import Path
 from millhopper.errors import Error
 from millhopper.programs.extras import load_extras
 from millhopper.readers.chain import Chain
-from millhopper.readers.fields import Fields, field_entries
+from millhopper.readers.fields import Fields, field_entries, with_slots
 from millhopper.readers.other_names import other_keywords
 from millhopper.readers.slots import Slot, named
 
@@ -86,7 +86,9 @@ class FileSources(Chain):
                 which the name may be left out. ``peek FILE`` prints some that fit a file, and
                 ``readers/formats/README.md`` tells the notation. Without them, csv, tsv, jsonl,
                 tfrecord, parquet, arrow and feather are read as a whole: the first file is opened
-                at once, and its schema, or a sample of it, tells the fields.
+                at once, and its schema, or a sample of it, tells the fields. So it does for names
+                alone: ``["fare", "I1-I13"]``, ``["label", "*"]`` (all others), ``{"age": None,
+                "fare": "total amount"}``. ``exclude=["id"]`` leaves columns out.
             names: names of the slots if neither ``slots`` nor ``fields`` is given, or the slots
                 are inferred; by default those that the files tell.
             seed: seed of all random choices in this chain. What is drawn for a record depends on it
@@ -125,11 +127,19 @@ class FileSources(Chain):
         elif slots is names is fields is None and attributes.get("content") != "bytes":
             stored = _core.stored_slots(paths)
             names = stored and stored[1]
-        if slots is None and fields is None:
+        entries, names_of_fields = field_entries([] if fields is None else fields)
+        if slots is None and _core.are_chosen_by_name(entries):
             load_extras("\n".join(paths))
-            fields = _core.inferred_fields(paths, attributes) or None
-        if fields is not None:
-            attributes["fields"], names_of_fields = field_entries(fields)
+            entries = with_slots(entries, names_of_fields)
+            found = _core.inferred_fields(paths, {**attributes, "fields": entries})
+            if found:
+                attributes.pop("exclude", None)
+                named_by_caller = fields is None and names is not None and len(names) == len(found)
+                entries = with_slots(found, list(names)) if named_by_caller else found
+                names = names if fields is None and not named_by_caller else None
+                names_of_fields = _core.field_names(entries)
+        if entries:
+            attributes["fields"] = entries
             names = names_of_fields if names is None and slots is None else names
         attributes["file_names"] = paths
         return cls.create(

@@ -108,7 +108,11 @@ class Trial:
             self.decorate()
 
     def values(self, rows: list[Any]) -> Rows:
-        every = [tuple(field.value(row) for field in self.fields) for row in rows]
+        masks = [field.mask for field in self.fields if field.mask is not None]
+        every = [
+            (*(field.value(row) for field in self.fields), *(mask(row) for mask in masks))
+            for row in rows
+        ]
         return [row for row in every if None not in row]
 
     def source(self) -> tuple[millhopper.Reader, Expected]:
@@ -186,7 +190,8 @@ class Trial:
             expected.rows, expected.count = expected.rows * 2, expected.count * 2
             expected.ordered = expected.ordered and kind == "concat"
         elif kind == "zip" and expected.ordered and len(self.fields) < 10:
-            slots = [f"z{len(self.fields)}_{i}" for i in range(2 * len(self.fields))]
+            count = len(self.fields) + sum(field.mask is not None for field in self.fields)
+            slots = [f"z{count}_{i}" for i in range(2 * count)]
             self.reader = reader.zip(reader, names=slots)
             self.fields = self.fields * 2
             expected.rows = [row * 2 for row in expected.rows]

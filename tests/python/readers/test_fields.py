@@ -119,7 +119,7 @@ def test_keywords_of_other_libraries_are_answered(rides: Path, keyword: str, mea
 def test_an_unknown_attribute_is_answered_with_those_of_the_format(rides: Path) -> None:
     with pytest.raises(
         millhopper.Error,
-        match=r"no attribute 'skiprows'; .*; here they are comment, delimiter, fields, header, ",
+        match=r"no attribute 'skiprows'; .*; here they are comment, .*fields, header, ",
     ):
         millhopper.Reader.open_files(rides, fields=["fare float32[]"], skiprows=1)
 
@@ -303,6 +303,10 @@ def test_entries() -> None:
         ["a", "b c", "d"],
     )
     assert field_entries({"a": "int64 default=1", "b": "c"})[0] == ["a int64 default=1", "c"]
+    assert field_entries({"a": "int64[] missing=mask", "b c": None, "d": "x missing"}) == (
+        ["a int64[] missing=mask", '"b c"', "x missing"],
+        ["a", "b c", "d", "a.valid"],
+    )
     assert field_entries(['"b c" bytes', "jpg;png bytes"]) == (
         ['"b c" bytes', "jpg;png bytes"],
         ["b c", "jpg;png"],

@@ -105,10 +105,37 @@ def test_all_columns_are_read(tmp_path: Path) -> None:
     assert str(reader).splitlines()[-1] == f"fields of files: {fields}"
 
 
+def test_names_alone_are_enough(tmp_path: Path) -> None:
+    path = tmp_path / "rides.csv"
+    path.write_text("vendor id,I1,I2,I3,t\n7,1,2,3,x\n8,,5,6,y\n")
+    open_files = millhopper.Reader.open_files
+    (batch,) = open_files(path, fields=["t", "I1-I2"]).batch(2)
+    assert list(batch) == ["t", "I1", "I2", "I1.valid"]
+    assert [batch["I1"].tolist(), batch["I1.valid"].tolist()] == [[1, 0], [True, False]]
+    fields = {"vendor": "vendor id", "I2": None, "x": "I3 float32[]", "gap": "I1"}
+    reader = open_files(path, fields=fields)
+    (batch,) = reader.batch(2)
+    assert list(batch) == ["vendor", "I2", "x", "gap", "gap.valid"]
+    assert [batch["vendor"].tolist(), batch["x"].tolist()] == [[7, 8], [3.0, 6.0]]
+    shown = 'vendor = "vendor id" int64[], I2 int64[], x = I3 float32[], gap = I1 int64[]'
+    assert str(reader).splitlines()[-1] == f"fields of files: {shown} missing=mask"
+    (batch,) = open_files(path, fields=["t", "*"], exclude=["I1-I3"]).batch(2)
+    assert list(batch) == ["t", "vendor id"]
+    (batch,) = open_files(path, exclude=["I1-I3", "t"]).batch(2)
+    assert list(batch) == ["vendor id"]
+    with pytest.raises(millhopper.Error, match=r"rides.csv: there is no 'I4', of 'I1-I4'"):
+        list(open_files(path, fields=["I1-I4"]))
+    with pytest.raises(millhopper.Error, match="exclude is for readers without fields"):
+        list(open_files(path, fields=["t bytes"], exclude=["I1"]))
+
+
 def test_names_may_be_given(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1,2\n")
     (batch,) = millhopper.Reader.open_files(tmp_path / "a.csv", names=["x", "y"]).batch(1)
     assert [batch["x"].tolist(), batch["y"].tolist()] == [[1], [2]]
+    (tmp_path / "b.csv").write_text("1,2\n,3\n")
+    (batch,) = millhopper.Reader.open_files(tmp_path / "b.csv", names=["x", "y"]).batch(2)
+    assert list(batch) == ["x", "y", "x.valid"]
 
 
 def test_attributes_count_for_what_is_inferred(tmp_path: Path) -> None:
@@ -166,4 +193,4 @@ def test_nulls_of_later_row_groups_are_seen(tmp_path: Path, parquet_plugin: Path
     *_, batch = millhopper.Reader.open_files(tmp_path / "a.parquet").batch(1000)
     assert batch["n"].tolist() == [5000]
     assert np.isnan(batch["f"]).tolist() == [True]
-    assert [row.tolist() for row in batch["i"]] == [[]]  # no value, and no 0
+    assert [batch["i"].tolist(), batch["i.valid"].tolist()] == [[0], [False]]

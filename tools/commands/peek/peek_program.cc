@@ -10,6 +10,7 @@
 #include "framework/reader/file_format.h"
 #include "operators/readers/support/slot_declaration.h"
 #include "proto/framework.pb.h"
+#include "readers/fields/chosen_fields.h"
 #include "readers/fields/fields.h"
 #include "readers/formats/recordio/recordio_manifest.h"
 #include "readers/formats/recordio/recordio_slots.h"
@@ -32,6 +33,18 @@ void PrintFields(const FittingFields& fields, std::ostream* out) {
          << (i + 1 == entries.size() ? "]\n" : ",\n");
   }
   for (const std::string& problem : fields.left_out) *out << "cannot be read: " << problem << "\n";
+}
+
+// What names alone, and the attribute `exclude`, choose of the fields that fit a file.
+Strings ChosenFields(const std::string& path, const Strings& names, const AttributeMap& attributes,
+                     const FittingFields& fitting) {
+  const Strings excluded =
+      attributes.Has("exclude") ? attributes.Get<Strings>("exclude") : Strings();
+  try {
+    return ChooseFields(names, excluded, fitting);
+  } catch (const Error& error) {
+    throw error.InFile(path, 0);
+  }
 }
 
 // Whether the name is that of a program in text.
@@ -72,12 +85,17 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   };
   Require(given_fields.empty() || has_attribute("fields"), "--field: the format ", format.tag,
           " takes no fields");
-  const AttributeMap attributes = AttributesOfFlags(format, given_attributes);
+  AttributeMap attributes = AttributesOfFlags(format, given_attributes);
   Strings fields = given_fields;
-  if (given_slots.slots.empty() && fields.empty() && format.guess_fields != nullptr) {
-    const FittingFields fitting =
-        format.guess_fields(SplitFormatPrefix(files.front()).path, format.WithDefaults(attributes));
-    PrintFields(fitting, hints);
+  if (given_slots.slots.empty() && format.guess_fields != nullptr &&
+      (fields.empty() || (format.infers_fields && AreChosenByName(fields)))) {
+    const std::string path = SplitFormatPrefix(files.front()).path;
+    FittingFields fitting = format.guess_fields(path, format.WithDefaults(attributes));
+    if (!fields.empty() || attributes.Has("exclude")) {
+      fitting = {ChosenFields(path, fields, attributes, fitting), {}};
+      attributes.Set("exclude", Strings());  // they are left out now
+    }
+    if (given_fields.empty()) PrintFields(fitting, hints);
     fields = fitting.entries;
   }
   proto::ProgramDesc program;

@@ -33,6 +33,7 @@
 #include "readers/formats/recordio/recordio_slots.h"
 #include "readers/formats/recordio/recordio_writer.h"
 #include "readers/sources/file_list.h"
+#include "readers/sources/inferred_fields.h"
 #include "tools/commands/help/shared_flags.h"
 #include "tools/commands/recordio/recordio_command.h"
 #include "tools/commands/shared/amounts.h"
@@ -104,11 +105,12 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 // One file that records are taken from.
 class Input {
  public:
-  // `patterns` are the wildcards by which the inputs were found. It looks at a file that can be
-  // read once only as one of `once`.
+  // `patterns` are the wildcards by which the inputs were found. Fields that are not given, or by
+  // name alone, are those of the first input, if it has the same format. It looks at a file that
+  // can be read once only as one of `once`.
   Input(const std::string& name, const std::string& labels, const NamedSlots& slots,
         const std::vector<std::string>& fields, const std::vector<std::string>& attributes,
-        const std::vector<std::string>& patterns, OnePassFiles* once)
+        const std::vector<std::string>& patterns, const Input* first, OnePassFiles* once)
       : names_(slots.names) {
     const FormatChoice choice = ChooseFormat(name);
     const FormatSchema* schema = choice.schema;
@@ -128,9 +130,18 @@ class Input {
     Require(!verbatim_ || !arguments.attributes.Has("content"), Escaped(name),
             ": --attribute=content is of no use here, because records of RecordIO files are copied "
             "as they are; with --slots they are read as elements");
-    if (!fields.empty()) {
-      arguments.attributes.Set("fields", fields);
-      if (names_.empty()) names_ = NamesOf(fields);
+    format_ = schema;
+    if (!fields.empty()) arguments.attributes.Set("fields", fields);
+    if (first != nullptr && first->format_ == schema && !first->fields_.empty()) {
+      arguments.attributes.Set("fields", first->fields_);
+    } else if (schema != nullptr) {
+      arguments.files = {FileEntry{choice.path, labels}};
+      InferFields(*schema, &arguments);
+      arguments.files.clear();
+    }
+    if (arguments.attributes.Has("fields")) {
+      fields_ = arguments.attributes.Get<std::vector<std::string>>("fields");
+      if (names_.empty()) names_ = NamesOf(fields_);
     }
     if (names_.empty() && schema != nullptr && schema->tag == "recordio") {
       if (const std::optional<NamedSlots> stored = StoredSlots({choice.path})) {
@@ -144,7 +155,6 @@ class Input {
           FileEntry{choice.path, labels});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidArgument) throw;
-      if (schema != nullptr) CheckFieldsGiven(choice.path, *schema, arguments);
       const std::string where = StrCat("for ", Escaped(name), " (--slots declares them here)");
       throw InWordsOfFlags(error.WithContext(where), name);
     }
@@ -167,25 +177,6 @@ class Input {
   }
 
  private:
-  // Throws, with the flags to type, if the format could be made with fields that fit the file, and
-  // has none.
-  static void CheckFieldsGiven(const std::string& path, const FormatSchema& schema,
-                               FormatArguments arguments) {
-    if (schema.guess_fields == nullptr || arguments.attributes.Has("fields")) return;
-    if (CanBeReadOnceOnly(path)) return;
-    std::vector<std::string> fields;
-    try {
-      fields = schema.guess_fields(path, schema.WithDefaults(arguments.attributes)).entries;
-      if (fields.empty()) return;
-      arguments.attributes.Set("fields", fields);
-      schema.Make(arguments);
-    } catch (const Error& error) {
-      throw error.WithContext("for " + Escaped(path));
-    }
-    Throw(ErrorCode::kInvalidArgument, Escaped(path), ": ", schema.tag,
-          " needs --field for each slot; the first records fit", FieldFlags(fields));
-  }
-
   static bool IsRecordIO(const std::string& path) {
     const ByteStream stream(path);
     char head[kRecordIOHeaderBytes];
@@ -193,6 +184,8 @@ class Input {
   }
 
   bool verbatim_ = false;
+  const FormatSchema* format_ = nullptr;  // null if the first bytes of the file tell it
+  std::vector<std::string> fields_;
   std::vector<std::string> names_;
   std::unique_ptr<FileReader> reader_;
   std::vector<LoDTensor> element_;
@@ -418,8 +411,9 @@ int WriteRecordIO(const std::vector<std::string>& patterns, const std::vector<st
   OnePassLook look;
   std::vector<std::unique_ptr<Input>> inputs;
   for (size_t i = 0; i < names.size(); ++i) {
-    inputs.push_back(std::make_unique<Input>(names[i], labels.empty() ? std::string() : labels[i],
-                                             slots, fields, attributes, wildcards, look.files()));
+    inputs.push_back(std::make_unique<Input>(
+        names[i], labels.empty() ? std::string() : labels[i], slots, fields, attributes, wildcards,
+        i == 0 ? nullptr : inputs.front().get(), look.files()));
   }
   OutputRules rules = RulesOfFlags();
   rules.stream = outputs.size() == 1;

@@ -32,7 +32,7 @@ int32_t NumberOf(const std::string& text) {
   return number;
 }
 
-// The text as a value of the type of `like`.
+// The text as a value of the type of `like`, a list after those that it has.
 Attribute ValueOf(const Attribute& like, const std::string& text) {
   return std::visit(
       [&](const auto& value) -> Attribute {
@@ -44,9 +44,13 @@ Attribute ValueOf(const Attribute& like, const std::string& text) {
         } else if constexpr (std::is_same_v<T, bool>) {
           Require(text == "true" || text == "false", "'", Escaped(text), "' is not true or false");
           return text == "true";
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          T list = value;
+          list.push_back(text);
+          return list;
         } else {
           Throw(ErrorCode::kInvalidArgument,
-                "it is no text, int or bool, so that only programs can have it");
+                "it is no text, int, bool or list of texts, so that only programs can have it");
         }
       },
       like);
@@ -62,8 +66,10 @@ AttributeMap AttributesOfFlags(const FormatSchema& format, const std::vector<std
       Require(equals != std::string::npos && equals > 0,
               "an attribute is NAME=VALUE, such as delimiter=';'");
       const AttributeSchema& schema = SchemaOf(format, text.substr(0, equals));
-      const Attribute value = ValueOf(schema.default_value, text.substr(equals + 1));
-      attributes.Set(schema.name, schema.Check(value));
+      const bool repeated = attributes.Has(schema.name);
+      const Attribute& before =
+          repeated ? attributes.values().at(schema.name) : schema.default_value;
+      attributes.Set(schema.name, schema.Check(ValueOf(before, text.substr(equals + 1))));
     } catch (const Error& error) {
       throw error.WithMessage(StrCat("--attribute=", Escaped(text), ": ", error.message()));
     }
@@ -87,6 +93,9 @@ void SetAttributes(const AttributeMap& attributes, proto::OpDesc* op) {
           } else if constexpr (std::is_same_v<T, bool>) {
             attribute->set_type(proto::BOOLEAN);
             attribute->set_b(value);
+          } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+            attribute->set_type(proto::STRINGS);
+            for (const std::string& text : value) attribute->add_strings(text);
           }
         },
         given);

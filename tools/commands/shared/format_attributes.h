@@ -13,7 +13,8 @@
 namespace millhopper {
 
 // The attributes of a format that texts such as "delimiter=;" name: texts ("\t" is a tab), ints,
-// true and false. Throws kInvalidArgument, naming the flag, for what is none.
+// true and false, and lists of texts, to which each such text adds one. Throws kInvalidArgument,
+// naming the flag, for what is none.
 AttributeMap AttributesOfFlags(const FormatSchema& format, const std::vector<std::string>& texts);
 
 // Gives such attributes to the operator that reads the files.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/shared/missing_slots.h"
 
+#include <vector>
+
 #include "framework/reader/file_format.h"
 
 namespace millhopper {
@@ -13,13 +15,14 @@ std::string ShellQuoted(const std::string& word) {
   return Escaped(quoted + "'");
 }
 
-}  // namespace
-
+// " --field='label int64[]'" for each entry.
 std::string FieldFlags(const std::vector<std::string>& entries) {
   std::string flags;
   for (const std::string& entry : entries) flags += " --field=" + ShellQuoted(entry);
   return flags;
 }
+
+}  // namespace
 
 Error InWordsOfFlags(const Error& error, const std::string& name) {
   const auto* const missing = dynamic_cast<const MissingSlots*>(error.cause().get());

@@ -4,14 +4,10 @@
 #define MILLHOPPER_TOOLS_COMMANDS_SHARED_MISSING_SLOTS_H_
 
 #include <string>
-#include <vector>
 
 #include "framework/base/error.h"
 
 namespace millhopper {
-
-// " --field='label int64[]'" for each entry, as a shell reads it.
-std::string FieldFlags(const std::vector<std::string>& entries);
 
 // An error about slots that are missing (MissingSlots) in the words of the command line, which says
 // nothing of programs; any other error as it is. `name` is what was typed for the files.

@@ -91,16 +91,36 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
   EXPECT_EQ(result.output,
             "fields that fit the first records:\n"
             "  [\"id int64[]\",\n"
-            "   '\"user name\" bytes']\n"
+            "   '\"user name\" bytes missing=mask']\n"
             "reader 'files' (open_files, peek: operator 0 of block 0)\n"
             "  slot 0 (id) is declared int64 [1]\n"
             "  slot 1 (user name) is declared uint8 [-1] with 1 level of detail\n"
+            "  slot 2 (user name.valid) is declared bool [1]\n"
             "element 0\n"
             "  slot 0 (id): int64 [1]\n"
             "    7\n"
             "  slot 1 (user name): uint8 [2], lod [[0, 2]]\n"
             "    \"ab\"\n"
+            "  slot 2 (user name.valid): bool [1]\n"
+            "    true\n"
             "and more elements\n");
+  result = RunChild({"tools/peek", file.path(), "--field=name = user name", "--count=0"});
+  EXPECT_EQ(result.output,
+            "reader 'files' (open_files, peek: operator 0 of block 0)\n"
+            "  slot 0 (name) is declared uint8 [-1] with 1 level of detail\n"
+            "  slot 1 (name.valid) is declared bool [1]\n"
+            "and more elements\n");
+  result = RunChild({"tools/peek", file.path(), "--attribute=exclude=user name", "--count=0"});
+  EXPECT_EQ(result.output,
+            "fields that fit the first records:\n"
+            "  [\"id int64[]\"]\n"
+            "reader 'files' (open_files, peek: operator 0 of block 0)\n"
+            "  slot 0 (id) is declared int64 [1]\n"
+            "and more elements\n");
+  result = RunChild({"tools/peek", file.path(), "--field=ids"});
+  EXPECT_EQ(result.errors,
+            StrCat("error: ", file.path(), ": there is no 'ids'; did you mean 'id'?; ",
+                   "there are 'id', 'user name'\n"));
   result = RunChild({"tools/peek", file.path(), "--field=id int32[]", "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(result.errors, "");
