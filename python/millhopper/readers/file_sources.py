@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from millhopper import _core
 from millhopper.base.paths import Path
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 _NULLS = "null=NA,NULL after a field names the texts that are no value there"
 _FORMAT = 'decode=timestamp format="%d.%m.%Y" after a field of int64[] tells how dates are written'
-_FIELDS = 'fields={"slot": "column int64[]", ...} names the columns, and their types'
+_FIELDS = (
+    'fields=["column", ...] names the columns, {"slot": "column int64[]", ...} their types, too'
+)
 
 # What pandas, polars and DuckDB call what fields and formats have.
 _TABLE_KEYWORDS = {
@@ -40,6 +42,26 @@ _TABLE_KEYWORDS = {
     "try_parse_dates": "decode=timestamp after a field of int64[] reads dates and times",
     "usecols": _FIELDS,
 }
+
+
+def _with_types(
+    paths: list[str], fields: Fields | None, names: list[str] | None, attributes: dict[str, Any]
+) -> tuple[list[str], list[str]]:
+    """The entries of fields, with types where the files tell these, and the names of all slots.
+
+    Without fields, ``names`` are those of the slots if they are as many as the fields.
+    """
+    entries, names_of_slots = field_entries([] if fields is None else fields)
+    if _core.are_chosen_by_name(entries):
+        load_extras("\n".join(paths))
+        entries = with_slots(entries, names_of_slots)
+        found = _core.inferred_fields(paths, {**attributes, "fields": entries})
+        if found:
+            attributes.pop("exclude", None)
+            are_named = fields is None and names is not None and len(names) == len(found)
+            entries = with_slots(found, names) if are_named and names else found
+            names_of_slots = _core.field_names(entries)
+    return entries, names_of_slots
 
 
 class FileSources(Chain):
@@ -127,20 +149,15 @@ class FileSources(Chain):
         elif slots is names is fields is None and attributes.get("content") != "bytes":
             stored = _core.stored_slots(paths)
             names = stored and stored[1]
-        entries, names_of_fields = field_entries([] if fields is None else fields)
-        if slots is None and _core.are_chosen_by_name(entries):
-            load_extras("\n".join(paths))
-            entries = with_slots(entries, names_of_fields)
-            found = _core.inferred_fields(paths, {**attributes, "fields": entries})
-            if found:
-                attributes.pop("exclude", None)
-                named_by_caller = fields is None and names is not None and len(names) == len(found)
-                entries = with_slots(found, list(names)) if named_by_caller else found
-                names = names if fields is None and not named_by_caller else None
-                names_of_fields = _core.field_names(entries)
+        if slots is None:
+            names = None if names is None else list(names)
+            entries, names_of_fields = _with_types(paths, fields, names, attributes)
+            if entries and (names is None or names == names_of_fields[: len(names)]):
+                names = names_of_fields
+        else:
+            entries = [] if fields is None else field_entries(fields)[0]
         if entries:
             attributes["fields"] = entries
-            names = names_of_fields if names is None and slots is None else names
         attributes["file_names"] = paths
         return cls.create(
             "open_files", slots=slots, names=names, seed=seed, name=name, **attributes
