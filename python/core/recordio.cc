@@ -180,6 +180,19 @@ class TensorWriter {
   CommonSlots common_;                                        // of all records
 };
 
+// What the first records of a file tell. Nothing if it can be read once only, or is no RecordIO
+// file, by its name or its first bytes.
+std::optional<NamedSlots> Inferred(const std::vector<std::string>& names) {
+  const FormatSchema* format = FormatOf(names);
+  const std::string path = ChooseFormat(ExpandFileNames(names).front()).path;
+  if (CanBeReadOnceOnly(path)) return std::nullopt;
+  if (format == nullptr) format = &FormatByContent(path);
+  if (format->tag != "recordio") return std::nullopt;
+  const std::optional<std::vector<SlotSpec>> found = SlotsOfFirstRecords(path);
+  if (!found) return std::nullopt;
+  return NamedSlots{*found, {}};
+}
+
 // Slots as (dtype, dims, levels) each, and their names, if they have any.
 using ToldSlots = std::pair<std::vector<std::tuple<std::string, std::vector<int64_t>, int>>,
                             std::optional<std::vector<std::string>>>;
@@ -205,17 +218,27 @@ std::optional<NamedSlots> Stored(const std::vector<std::string>& names) {
 }
 
 // A file that is missing or damaged is an error of the first pass.
-std::optional<ToldSlots> SlotsStoredFor(const std::vector<std::string>& names) {
+std::optional<ToldSlots> SlotsToldBy(
+    std::optional<NamedSlots> (*look)(const std::vector<std::string>& names),
+    const std::vector<std::string>& names) {
   std::optional<ToldSlots> told;
   WatchInterrupts();
   WithoutInterpreter([&] {
     try {
-      if (const std::optional<NamedSlots> stored = Stored(names)) told = ToldAs(*stored);
+      if (const std::optional<NamedSlots> found = look(names)) told = ToldAs(*found);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCancelled) throw;
     }
   });
   return told;
+}
+
+std::optional<ToldSlots> SlotsStoredFor(const std::vector<std::string>& names) {
+  return SlotsToldBy(&Stored, names);
+}
+
+std::optional<ToldSlots> SlotsInferredFor(const std::vector<std::string>& names) {
+  return SlotsToldBy(&Inferred, names);
 }
 
 ToldSlots SlotsIn(const std::vector<std::string>& names) {
@@ -288,6 +311,8 @@ void DefineRecordio(py::module_* module) {
               "The names of the slots of fields, and after them those of their masks.");
   module->def("are_chosen_by_name", &AreChosenByName, py::arg("entries"),
               "Whether the files must tell the types of these fields, or of all.");
+  module->def("inferred_slots", &SlotsInferredFor, py::arg("files"),
+              "The same if the first records of the first file tell it. There are no errors.");
   module->def("inferred_fields", &FieldsInferredFor, py::arg("files"), py::arg("attributes"),
               "The fields that a reader of these files has if none are given, or names alone, as "
               "entries; none if their format does not infer any, or cannot. The first file is "

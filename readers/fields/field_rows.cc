@@ -54,7 +54,8 @@ char* FieldRows::Take(size_t slot, size_t count) {
   }
   if (count != field.values) {
     Throw(ErrorCode::kDataLoss, "it has ", count, count == 1 ? " value, " : " values, ",
-          field.values, field.values == 1 ? " is declared" : " are declared");
+          field.values, field.values == 1 ? " is declared" : " are declared", "; ",
+          ToString(field.slot.dtype), "[-1] takes any number");
   }
   char* const place = places_[slot];
   places_[slot] += count * field.value_bytes();

@@ -99,18 +99,18 @@ class FileSources(Chain):
                 offsets). Dims include the leading axis of one instance: an image is
                 ``("uint8", [1, 28, 28])``. Formats that define their slots (idx, text) need none,
                 and RecordIO files none if their manifest stores slots, as ``recordio write`` and
-                ``create_recordio_writer`` have it do; it may tell their names, too. Of files
-                without, ``"infer"`` takes those that the first records have: the first file is
-                opened at once, and records after its first chunk that do not fit are an error,
-                which says what they have.
+                ``create_recordio_writer`` have it do; it may tell their names, too. Files without
+                have those of their first records, and so they have with ``"infer"``, which is an
+                error at once if these tell none: the first file is opened at once, and records
+                after its first chunk that do not fit are an error, which says what they have.
             fields: what structured formats (tables, JSON, Examples ...) cut from a record: entries
                 ``"name dtype[dims] option=value ..."``, or a dict of slots to such entries, in
                 which the name may be left out. ``peek FILE`` prints some that fit a file, and
-                ``readers/formats/README.md`` tells the notation. Without them, csv, tsv, jsonl,
-                tfrecord, parquet, arrow and feather are read as a whole: the first file is opened
-                at once, and its schema, or a sample of it, tells the fields. So it does for names
-                alone: ``["fare", "I1-I13"]``, ``["label", "*"]`` (all others), ``{"age": None,
-                "fare": "total amount"}``. ``exclude=["id"]`` leaves columns out.
+                ``readers/formats/README.md`` tells the notation. Without them, files are read as
+                a whole: the first one is opened at once, and its schema, or a sample of it, tells
+                the fields. So it does for names alone: ``["fare", "I1-I13"]``, ``["label", "*"]``
+                (all others), ``{"age": None, "fare": "total amount"}``. ``exclude=["id"]`` leaves
+                columns out.
             names: names of the slots if neither ``slots`` nor ``fields`` is given, or the slots
                 are inferred; by default those that the files tell.
             seed: seed of all random choices in this chain. What is drawn for a record depends on it
@@ -146,9 +146,12 @@ class FileSources(Chain):
             found, stored_names = _core.recordio_slots(paths)
             slots = named(stored_names if names is None else names, found)
             names = None
-        elif slots is names is fields is None and attributes.get("content") != "bytes":
-            stored = _core.stored_slots(paths)
-            names = stored and stored[1]
+        elif slots is fields is None and attributes.get("content") != "bytes":
+            if stored := _core.stored_slots(paths):
+                names = stored[1] if names is None else names
+            elif inferred := _core.inferred_slots(paths):
+                slots = named(names, inferred[0])
+                names = None
         if slots is None:
             names = None if names is None else list(names)
             entries, names_of_fields = _with_types(paths, fields, names, attributes)

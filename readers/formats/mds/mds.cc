@@ -420,14 +420,14 @@ FittingFields GuessFields(const std::string& path, const AttributeMap& attribute
   const MdsIndex index = ReadMdsIndex(path);
   MdsSource source({path, "", BufferType::kMemory}, index);
   const Ref<Chunk> chunk = Pool<Chunk>::Take();
-  if (!source.Claim(chunk.get())) return {GuessMdsFields(index.columns, {}), {}};
+  if (!source.Claim(chunk.get())) return GuessMdsFields(index.columns, {});
   source.Fetch(chunk.get());
   constexpr size_t kLookedAt = 1000;
   std::vector<std::string_view> samples;
   for (size_t i = 0; i < std::min(chunk->pieces.size(), kLookedAt); ++i) {
     samples.emplace_back(chunk->bytes->data() + chunk->pieces[i].offset, chunk->pieces[i].size);
   }
-  return {GuessMdsFields(index.columns, samples), {}};
+  return GuessMdsFields(index.columns, samples);
 }
 
 // Writers sort the keys, so that the shards come first and their columns come first in them.
@@ -446,7 +446,7 @@ FormatSchema Schema() {
   return std::move(
       schema.Magic(&Matches)
           .NamesFilesBeside("index.json")
-          .GuessFields(&GuessFields)
+          .InferFields(&GuessFields)
           .Attr(FieldsAttribute(
               "columns; an array has the dims that are declared, pickles are refused")));
 }

@@ -389,8 +389,8 @@ std::string TypeThatFits(const std::vector<Array>& arrays) {
 
 }  // namespace
 
-std::vector<std::string> GuessMdsFields(const std::vector<MdsColumn>& columns,
-                                        const std::vector<std::string_view>& samples) {
+FittingFields GuessMdsFields(const std::vector<MdsColumn>& columns,
+                             const std::vector<std::string_view>& samples) {
   std::vector<std::vector<Array>> arrays(columns.size());
   for (const std::string_view sample : samples) {
     try {
@@ -400,33 +400,47 @@ std::vector<std::string> GuessMdsFields(const std::vector<MdsColumn>& columns,
       break;
     }
   }
-  std::vector<std::string> fields;
+  FittingFields fields;
   for (size_t i = 0; i < columns.size(); ++i) {
     const MdsEncoding encoding = MdsEncoding::Of(columns[i]);
+    const std::string& name = columns[i].name;
+    const auto leave_out = [&](const char* why) {
+      fields.left_out.push_back(StrCat("'", Escaped(name), "': ", why));
+    };
+    if (!CanBeNamed(name)) {
+      leave_out("it cannot be the name of a field");
+      continue;
+    }
     std::string type;
     switch (encoding.kind) {
       case Kind::kPickle:
+        leave_out("it is a pickle, which is a program to be run; pickles are never read");
         continue;
       case Kind::kImages:
         type = "bytes[-1]";
         break;
-      case Kind::kNumber:
-        type = columns[i].encoding == "str_int" ? "int64[]" : "float64[]";
+      case Kind::kNumber:  // a decimal may have more digits than a float64
+        type = columns[i].encoding == "str_int"     ? "int64[]"
+               : columns[i].encoding == "str_float" ? "float64[]"
+                                                    : "bytes";
         break;
       case Kind::kScalar:
         type = StrCat(TypeOf(*encoding.type)->field, "[]");
         break;
       case Kind::kArray: {
         type = TypeThatFits(arrays[i]);
-        if (type.empty()) continue;
+        if (type.empty()) {
+          leave_out(arrays[i].empty() ? "no sample tells the type of its arrays"
+                                      : "its arrays differ in type, or in more than their first "
+                                        "axis");
+          continue;
+        }
         break;
       }
       default:
         type = "bytes";
     }
-    const std::string& name = columns[i].name;
-    if (name.empty() || name.find('"') != std::string::npos) continue;
-    fields.push_back(EntryFor(name, type));
+    fields.entries.push_back(EntryFor(name, type));
   }
   return fields;
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "framework/reader/file_format.h"
 #include "framework/reader/ticket.h"
 #include "framework/tensor/rows.h"
 #include "readers/fields/field_rows.h"
@@ -73,11 +74,11 @@ class MdsParser {
 void CutMdsSample(std::string_view sample, const std::vector<MdsColumn>& columns,
                   std::vector<std::string_view>* values);
 
-// Fields that fit the columns; pickles have none. Samples tell the shapes and types that the
-// columns do not tell; arrays that fit no one field have none. Throws what CutMdsSample throws for
-// the first one; another that is wrong, and those after it, are not looked at.
-std::vector<std::string> GuessMdsFields(const std::vector<MdsColumn>& columns,
-                                        const std::vector<std::string_view>& samples);
+// Fields that fit the columns; pickles have none, and neither have arrays that fit no one field.
+// Samples tell the shapes and types that the columns do not tell. Throws what CutMdsSample throws
+// for the first one; another that is wrong, and those after it, are not looked at.
+FittingFields GuessMdsFields(const std::vector<MdsColumn>& columns,
+                             const std::vector<std::string_view>& samples);
 
 }  // namespace millhopper
 

@@ -460,7 +460,7 @@ FittingFields GuessFields(const std::string& path, const AttributeMap& attribute
   const std::string dims = labels.size() > 1      ? "-1"
                            : *labels.begin() == 1 ? ""
                                                   : StrCat(*labels.begin());
-  return {{StrCat("label float32[", dims, "]"), "image bytes"}, {}};
+  return {{StrCat("label float32[", dims, "]"), "id uint64[]", "id2 uint64[]", "image bytes"}, {}};
 }
 
 bool Matches(const char* head, size_t size) { return HasMagic(head, size, kMagic); }
@@ -474,8 +474,8 @@ FormatSchema Schema() {
           .Magic(&Matches)
           .Attr(FieldsAttribute(StrCat(kNames,
                                        " of records that begin with MXNet's image header; "
-                                       "without fields a record is its bytes")))
-          .GuessFields(&GuessFields)
+                                       "other records are their bytes")))
+          .InferFields(&GuessFields)
           .Companion(kIndexAttribute, kIndexListAttribute,
                      "index of the records, as MXIndexedRecordIO writes it: a line "
                      "\"key\\toffset\" for each; or as recordio index makes it. With it "

@@ -14,6 +14,7 @@
 #include "framework/io/file.h"
 #include "framework/reader/file_format.h"
 #include "readers/fields/fields.h"
+#include "readers/fields/guessed_type.h"
 #include "readers/formats/numpy/npy_arrays.h"
 #include "readers/formats/numpy/npy_header.h"
 #include "readers/formats/numpy/zip_file.h"
@@ -45,14 +46,14 @@ Members MembersOf(const std::vector<std::string>& entries) {
     Field field;
     field.name = entry;
     if (entry.find_first_of(" \t\"") != std::string::npos) {
-      field = ParseFields({entry})[0];
+      field = ParseFields({entry}, Others::kSeen)[0];
       Require(!field.sequence && !field.names_things() && field.decode == Field::Decode::kNone &&
                   field.base == 10 && field.scale == 1 && field.nulls.empty() &&
                   field.separator == 0,
               "the field '", Escaped(entry),
               "' is of npz: an array has rows of one size and no options but default= and "
-              "missing=, which are for files without it, so write it as \"name\" or \"name "
-              "dtype[dims]\"");
+              "missing=, which are for files without it, and others=error, so write it as "
+              "\"name\" or \"name dtype[dims]\"");
       slot = field.slot;
     }
     members.names.push_back(field.name);
@@ -130,6 +131,7 @@ class NpzFormat final : public NpyArrays {
                           " slots are declared; name in fields what is to be read"));
       }
     }
+    if (AnyRefusesOthers(fields())) CheckOthers(zip, path);
     bool any = names_.empty();
     for (size_t i = 0; i < names_.size(); ++i) {
       const bool must_be = fields()[i].missing == Field::Missing::kError;
@@ -139,6 +141,21 @@ class NpzFormat final : public NpyArrays {
     // Only an array tells how many records there are.
     if (!any && !IsLeftOut(entries)) EntryOf(zip, path, names_[0], true);
     return entries;
+  }
+
+  // Throws if there is a member that no field names.
+  void CheckOthers(const ZipFile& zip, const std::string& path) const {
+    for (const ZipEntry& entry : zip.entries()) {
+      const bool named = std::any_of(names_.begin(), names_.end(), [&](const std::string& name) {
+        return entry.name == name || entry.name == name + kExtension;
+      });
+      if (named) continue;
+      try {
+        RefuseOther(StrCat("it has the member '", Escaped(entry.name), "'"), "");
+      } catch (const Error& error) {
+        throw error.InFile(path, 0);
+      }
+    }
   }
 
   // Null if there is none, which may be unless `must_be`.
@@ -168,22 +185,69 @@ class NpzFormat final : public NpyArrays {
   const std::vector<std::string> names_;
 };
 
-FittingFields Guess(const std::string& path, const AttributeMap& attributes) {
-  (void)attributes;
+// An array in a file that is looked at.
+struct SeenArray {
+  std::string name;
+  std::string entry;  // of a field that is all of it
+  uint64_t records;
+};
+
+// Those that fields can be; `left_out` gets the others.
+std::vector<SeenArray> ArraysIn(const std::string& path, std::vector<std::string>* left_out) {
   const ZipFile zip(File::Open(path));
-  std::vector<std::string> fields;
+  std::vector<SeenArray> arrays;
   for (const ZipEntry& entry : zip.entries()) {
-    if (!IsArrayName(entry.name)) continue;
-    const NpyHeader header = ReadNpyHeader(zip.OpenMember(entry).get());
-    std::string dims;
-    for (size_t i = 1; i < header.spec.dims.size(); ++i) {
-      dims += StrCat(i > 1 ? ", " : "", header.spec.dims[i]);
+    const std::string member = StrCat("'", Escaped(entry.name), "': ");
+    if (!IsArrayName(entry.name)) {
+      left_out->push_back(member + "it is no .npy array");
+      continue;
     }
-    std::string name = entry.name.substr(0, entry.name.size() - sizeof(kExtension) + 1);
-    if (name.find(' ') != std::string::npos) name = StrCat("\"", name, "\"");
-    fields.push_back(StrCat(name, " ", ToString(header.spec.dtype), "[", dims, "]"));
+    const std::string name = entry.name.substr(0, entry.name.size() - sizeof(kExtension) + 1);
+    if (!CanBeNamed(name)) {
+      left_out->push_back(member + "it cannot be the name of a field");
+      continue;
+    }
+    try {
+      const NpyHeader header = ReadNpyHeader(zip.OpenMember(entry).get());
+      std::string dims;
+      for (size_t i = 1; i < header.spec.dims.size(); ++i) {
+        dims += StrCat(i > 1 ? ", " : "", header.spec.dims[i]);
+      }
+      arrays.push_back({name, EntryFor(name, StrCat(ToString(header.spec.dtype), "[", dims, "]")),
+                        header.records});
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+      const std::string place = Escaped(path) + ": ";
+      const bool has_place = error.message().compare(0, place.size(), place) == 0;
+      left_out->push_back(member + error.message().substr(has_place ? place.size() : 0));
+    }
   }
-  return {std::move(fields), {}};
+  return arrays;
+}
+
+// The arrays that have as many rows as most have; of two such numbers, the one that comes first.
+FittingFields Guess(const std::string& path, const AttributeMap&) {
+  FittingFields fields;
+  const std::vector<SeenArray> arrays = ArraysIn(path, &fields.left_out);
+  const auto as_long = [&](const SeenArray& array) {
+    return std::count_if(arrays.begin(), arrays.end(),
+                         [&](const SeenArray& other) { return other.records == array.records; });
+  };
+  const auto chosen = std::max_element(
+      arrays.begin(), arrays.end(),
+      [&](const SeenArray& a, const SeenArray& b) { return as_long(a) < as_long(b); });
+  for (const SeenArray& array : arrays) {
+    if (array.records == chosen->records) {
+      fields.entries.push_back(array.entry);
+    } else {
+      fields.left_out.push_back(StrCat("'", Escaped(array.name), "': it has ", array.records,
+                                       array.records == 1 ? " row, '" : " rows, '",
+                                       Escaped(chosen->name), "' has ", chosen->records, "; ",
+                                       QuotedEntry(array.entry), " reads it by itself"));
+    }
+  }
+  RefuseOthers(&fields);
+  return fields;
 }
 
 bool Matches(const char* head, size_t size) {
@@ -192,11 +256,11 @@ bool Matches(const char* head, size_t size) {
 
 FormatSchema Schema() {
   FormatSchema schema("numpy arrays in a zip file, stored or deflated: a slot a member");
-  return std::move(schema.Extension(".npz").Magic(Matches).GuessFields(Guess).Attr(
+  return std::move(schema.Extension(".npz").Magic(Matches).InferFields(Guess).Attr(
       FieldsAttribute("members, with or without .npy; a name alone is enough, and of the options "
-                      "only default= and missing= are for arrays, of files that lack them. Without "
-                      "fields, slots must be declared, one for each member in the order of the "
-                      "file")));
+                      "only default= and missing= are for arrays, of files that lack them, and "
+                      "others=error. With slots in place of fields they are the members in the "
+                      "order of the file")));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -303,7 +303,8 @@ FormatSchema RecordIOSchema() {
                     .OneOf({"tensors", "bytes"})));
 }
 
-// The slots that are declared, or else those that the manifests of all files tell.
+// The slots that are declared, or else those that the manifests of all files tell, or else those of
+// the first records.
 std::vector<SlotSpec> SlotsFor(const FormatArguments& arguments) {
   std::vector<std::string> paths;
   for (const FileEntry& file : arguments.files) paths.push_back(file.path);
@@ -314,11 +315,11 @@ std::vector<SlotSpec> SlotsFor(const FormatArguments& arguments) {
     return AgreeOnSlots(arguments.declared, {});
   } catch (const Error& error) {
     if (paths.empty() || CanBeReadOnceOnly(paths.front())) throw;
-    const auto found = SlotsOfFirstRecords(paths.front());
-    if (!found) throw;
-    throw error.WithMessage(
-        StrCat(error.message(), "; no manifest tells them; the first records of ",
-               Escaped(paths.front()), " have ", Declared(arguments.declaration, {*found, {}})));
+    if (const auto found = SlotsOfFirstRecords(paths.front())) return *found;
+    throw error.WithMessage(StrCat(
+        error.message(), "; no manifest tells them, and the first records of ",
+        Escaped(paths.front()),
+        " are no lists of tensors of the same types; content \"bytes\" reads them as bytes"));
   }
 }
 

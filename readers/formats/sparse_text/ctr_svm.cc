@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "readers/fields/guessed_type.h"
 #include "readers/formats/sparse_text/sparse_text.h"
 
 namespace millhopper {
@@ -19,7 +20,8 @@ namespace {
 class CtrSvmFormat final : public SparseTextFormat {
  public:
   CtrSvmFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : SparseTextFormat(arguments, std::move(fields)) {
+      : SparseTextFormat(arguments, std::move(fields)),
+        refuses_others_(AnyRefusesOthers(this->fields())) {
     for (size_t slot = 0; slot < this->fields().size(); ++slot) {
       const Field& field = this->fields()[slot];
       const std::string where = StrCat("field '", Escaped(field.name), "': ");
@@ -43,8 +45,14 @@ class CtrSvmFormat final : public SparseTextFormat {
         Throw(ErrorCode::kDataLoss, "'", Escaped(std::string(token.substr(0, 60))),
               "' is no feasign:slot");
       }
-      const auto found = slots_.find(token.substr(colon + 1));
-      if (found != slots_.end()) sign(token.substr(0, colon), found->second);
+      const std::string_view slot = token.substr(colon + 1);
+      const auto found = slots_.find(slot);
+      if (found != slots_.end()) {
+        sign(token.substr(0, colon), found->second);
+      } else if (refuses_others_) {
+        RefuseOther(StrCat("the line has the slot '", Escaped(std::string(slot)), "'"),
+                    StrCat(slot, " int64[-1] missing=default"));
+      }
     }
   }
 
@@ -95,6 +103,7 @@ class CtrSvmFormat final : public SparseTextFormat {
     return false;
   }
 
+  const bool refuses_others_;
   std::unordered_map<std::string_view, size_t> slots_;  // by the name in fields()
 };
 
@@ -115,28 +124,34 @@ FittingFields Guess(const std::string& path, const AttributeMap&) {
       slots[{slot.size(), std::string(slot)}].Add(of_slot);
     }
   }
-  std::vector<std::string> fields = {"label int64[]"};
+  FittingFields fields = {{"label int64[]"}, {}};
   for (const auto& [key, slot] : slots) {
     const std::string& name = key.second;
-    if (name.empty() || name == "label" || name.find('"') != std::string::npos) continue;
+    if (name == "label" || !CanBeNamed(name)) {
+      fields.left_out.push_back(
+          StrCat("'", Escaped(name), "': the slot cannot be the name of a field"));
+      continue;
+    }
     const char* const missing = slot.records() < records.size() ? " missing=default" : "";
-    fields.push_back(StrCat(name, " ", slot.type(), "[-1]", missing));
+    fields.entries.push_back(EntryFor(name, StrCat(slot.type(), "[-1]", missing)));
   }
-  return {std::move(fields), {}};
+  RefuseOthers(&fields);
+  return fields;
 }
 
 FormatSchema Schema() {
   return std::move(
       FormatSchema("lines \"label feasign:slot ...\" of Paddle's CTR reader; plain, gzip, zstd, "
                    "lz4, bzip2, xz")
-          .GuessFields(Guess)
+          .InferFields(Guess)
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Attr(FieldsAttribute("label, which is 1 for numbers above 0 and else 0, and slots such "
                                 "as \"101 int64[-1] default=0\"; other slots are passed over")));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
-  return std::make_unique<CtrSvmFormat>(arguments, RequiredFields(arguments.attributes));
+  return std::make_unique<CtrSvmFormat>(arguments,
+                                        RequiredFields(arguments.attributes, Others::kSeen));
 }
 
 REGISTER_FILE_FORMAT(ctr_svm, Schema, Make);

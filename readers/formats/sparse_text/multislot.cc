@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "readers/fields/guessed_type.h"
 #include "readers/formats/sparse_text/sparse_text.h"
 
 namespace millhopper {
@@ -16,7 +17,8 @@ namespace {
 class MultiSlotFormat final : public SparseTextFormat {
  public:
   MultiSlotFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : SparseTextFormat(arguments, std::move(fields)) {
+      : SparseTextFormat(arguments, std::move(fields)),
+        refuses_others_(AnyRefusesOthers(this->fields())) {
     for (size_t slot = 0; slot < this->fields().size(); ++slot) {
       const Field& field = this->fields()[slot];
       const std::string where = StrCat("field '", Escaped(field.name), "': ");
@@ -63,6 +65,7 @@ class MultiSlotFormat final : public SparseTextFormat {
       };
       const auto fail_short = [] { Throw(ErrorCode::kDataLoss, "the line ends in its values"); };
       if (!order_[number]) {
+        if (refuses_others_) RefuseSlot(number);
         values();
         for (; count > 0; --count) {
           if (!tokens.Next(&token)) fail_short();
@@ -80,10 +83,16 @@ class MultiSlotFormat final : public SparseTextFormat {
         }
       });
     }
+    if (refuses_others_ && tokens.Next(&token)) RefuseSlot(order_.size());
+  }
+
+  [[noreturn]] static void RefuseSlot(size_t number) {
+    RefuseOther(StrCat("the line has a slot #", number), StrCat("#", number, " float64[-1]"));
   }
 
   bool IsLeftOut(std::string_view) const override { return false; }
 
+  const bool refuses_others_;
   // The slot of the reader for each slot of the file; nothing if it is not read.
   std::vector<std::optional<size_t>> order_;
 };
@@ -105,27 +114,29 @@ FittingFields Guess(const std::string& path, const AttributeMap&) {
       slots[number].Add(values);
     }
   }
-  std::vector<std::string> fields;
+  FittingFields fields;
   for (size_t number = 0; number < slots.size(); ++number) {
     const SeenNumbers& slot = slots[number];
     const std::string dims = slot.ragged() ? "-1" : slot.values() == 1 ? "" : StrCat(slot.values());
-    fields.push_back(StrCat("#", number, " ", slot.type(), "[", dims, "]"));
+    fields.entries.push_back(StrCat("#", number, " ", slot.type(), "[", dims, "]"));
   }
-  return {std::move(fields), {}};
+  RefuseOthers(&fields);
+  return fields;
 }
 
 FormatSchema Schema() {
   return std::move(
       FormatSchema("lines \"n v1 ... vn\" for each slot, as Paddle's MultiSlotDataFeed reads them; "
                    "plain, gzip, zstd, lz4, bzip2, xz")
-          .GuessFields(Guess)
+          .InferFields(Guess)
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Attr(FieldsAttribute("any, in the order of the file, or #3 for a slot of the file, by "
                                 "its number from 0 on; other slots are passed over")));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
-  return std::make_unique<MultiSlotFormat>(arguments, RequiredFields(arguments.attributes));
+  return std::make_unique<MultiSlotFormat>(arguments,
+                                           RequiredFields(arguments.attributes, Others::kSeen));
 }
 
 REGISTER_FILE_FORMAT(multislot, Schema, Make);

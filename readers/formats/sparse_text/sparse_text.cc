@@ -37,7 +37,7 @@ void SeenNumbers::Add(const std::vector<std::string_view>& values) {
   ++records_;
 }
 
-const char* SeenNumbers::type() const { return int64_ ? "int64" : uint64_ ? "uint64" : "float32"; }
+const char* SeenNumbers::type() const { return int64_ ? "int64" : uint64_ ? "uint64" : "float64"; }
 
 SparseTextFormat::SparseTextFormat(const FormatArguments& arguments, std::vector<Field> fields)
     : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),

@@ -60,7 +60,7 @@ class SeenNumbers {
   size_t records() const { return records_; }
   bool ragged() const { return least_ != most_; }
   size_t values() const { return most_; }
-  // The type that holds all of them: int64, uint64 or float32.
+  // The type that holds all of them: int64, uint64 or float64.
   const char* type() const;
 
  private:

@@ -66,10 +66,17 @@ bool NextValue(std::string_view* text, std::string_view* value) {
   return !value->empty();
 }
 
+// Whether a field can have this name and means the extension by it.
+bool IsExtensionOfField(const std::string& extension) {
+  return CanBeNamed(extension) && extension.find_first_of(";:") == std::string::npos &&
+         extension != kKey;
+}
+
 // Makes slots of records. Immutable; any thread.
 class MemberParser {
  public:
-  explicit MemberParser(std::vector<Field> fields) : fields_(std::move(fields)) {
+  explicit MemberParser(std::vector<Field> fields)
+      : fields_(std::move(fields)), refuses_others_(AnyRefusesOthers(fields_)) {
     std::map<std::string, size_t> parts;  // by their names as written
     for (size_t slot = 0; slot < fields_.size(); ++slot) AddField(slot, &parts);
     for (Part& part : parts_) {
@@ -200,7 +207,10 @@ class MemberParser {
       if (!member.in_record) continue;
       if (record->key.empty()) record->key.assign(member.key());
       const auto wanted = by_extension_.find(member.extension);
-      if (wanted == by_extension_.end()) continue;
+      if (wanted == by_extension_.end()) {
+        if (refuses_others_) RefuseFile(member);
+        continue;
+      }
       record->contents[wanted->second] = rest.substr(member.header_bytes, member.size);
       record->found[wanted->second] = true;
     }
@@ -208,6 +218,13 @@ class MemberParser {
     if (key == by_extension_.end()) return;
     record->contents[key->second] = record->key;
     record->found[key->second] = true;
+  }
+
+  [[noreturn]] static void RefuseFile(const TarMember& member) {
+    RefuseOther(
+        StrCat("the record '", Escaped(std::string(member.key())), "' has the file '",
+               Escaped(member.name), "'"),
+        IsExtensionOfField(member.extension) ? EntryFor(member.extension, OrMissing("bytes")) : "");
   }
 
   // Null if the record has no such member.
@@ -281,6 +298,7 @@ class MemberParser {
   }
 
   const std::vector<Field> fields_;
+  const bool refuses_others_;
   std::vector<Part> parts_;
   std::vector<std::string> extensions_;                        // all that fields name
   std::unordered_map<std::string_view, size_t> by_extension_;  // their indices
@@ -724,6 +742,10 @@ class TarFormat final : public CountedFormat {
 
 // --- Guessing ---
 
+// The extensions of files that hold an integer as text, as WebDataset decodes them without being
+// told to (Source: webdataset 1.0, webdataset/autodecode.py).
+constexpr std::string_view kIntegerExtensions[] = {"cls", "cls2", "count", "id", "index", "inx"};
+
 bool IsInteger(std::string_view content) {
   const std::string_view text = Trimmed(content);
   int64_t number;
@@ -731,12 +753,13 @@ bool IsInteger(std::string_view content) {
   return read.ec == std::errc() && read.ptr == text.data() + text.size();
 }
 
-// Looks at the first records of the first chunk that has some.
+// By the first records of the first chunk that has some. Only what names an integer becomes one:
+// other texts that look so may be texts.
 FittingFields Guess(const std::string& path, const AttributeMap&) {
-  constexpr size_t kLookedAt = 20;
+  constexpr size_t kLookedAt = 1000;
   struct Seen {
     size_t times = 0;
-    bool integers = true;
+    bool integers;
   };
   std::map<std::string, Seen> extensions;
   size_t records = 0;
@@ -754,19 +777,28 @@ FittingFields Guess(const std::string& path, const AttributeMap&) {
         const std::string_view rest = record.substr(at);
         if (ReadTarHeaders(rest.data(), rest.size(), &member) != TarHeaders::kMember) break;
         if (!member.in_record) continue;
-        Seen& seen = extensions[member.extension];
+        const bool may_be = std::find(std::begin(kIntegerExtensions), std::end(kIntegerExtensions),
+                                      member.extension) != std::end(kIntegerExtensions);
+        Seen& seen = extensions.emplace(member.extension, Seen{0, may_be}).first->second;
         ++seen.times;
         seen.integers = seen.integers && IsInteger(rest.substr(member.header_bytes, member.size));
       }
     }
   }
-  std::vector<std::string> fields;
+  FittingFields fields;
+  if (records == 0) return fields;
+  fields.entries.push_back(StrCat(kKey, " bytes"));
   for (const auto& [extension, seen] : extensions) {
-    if (extension.empty() || extension.find_first_of("\";:") != std::string::npos) continue;
+    if (!IsExtensionOfField(extension)) {
+      fields.left_out.push_back(
+          StrCat("'", Escaped(extension), "': the extension cannot be the name of a field"));
+      continue;
+    }
     const std::string type = seen.integers ? "int64[] decode=text" : "bytes";
-    fields.push_back(EntryFor(extension, seen.times < records ? OrMissing(type) : type));
+    fields.entries.push_back(EntryFor(extension, seen.times < records ? OrMissing(type) : type));
   }
-  return {std::move(fields), {}};
+  RefuseOthers(&fields);
+  return fields;
 }
 
 FormatSchema Schema() {
@@ -779,12 +811,12 @@ FormatSchema Schema() {
           .Attr(FieldsAttribute("extensions of the files of a record, such as jpg;jpeg;png (the "
                                 "first that is there), json:key or json:/pointer for a value in a "
                                 "JSON file, and __key__ for what their names have in common"))
-          .GuessFields(&Guess));
+          .InferFields(&Guess));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
   std::vector<Field> fields =
-      ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"));
+      ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"), Others::kSeen);
   if (fields.empty()) {
     throw MissingSlots::ErrorOf(
         "tar needs the attribute fields, the extensions of a record's files, such as fields: "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -281,8 +282,12 @@ void CheckKind(const Field& field, Kind kind) {
         field.bytes ? "bytes" : ToString(field.slot.dtype), " is declared",
         kind == Kind::kBytes ? " (decode=text reads numbers from text, decode=timestamp dates and "
                                "times, hash= and vocab= number it)"
-                             : "");
+        : kind == Kind::kFloats ? "; float32[] or float32[-1] takes them"
+                                : "; int64[] or int64[-1] takes them");
 }
+
+// Throws that no field names a feature, with one that reads it.
+[[noreturn]] void RefuseFeature(std::string_view name, std::string_view value, bool is_list);
 
 }  // namespace
 
@@ -307,6 +312,24 @@ struct ExampleParser::Found {
     Writer writer(field, place);
     ForEachFeature(bytes, is_list, [&](std::string_view feature) {
       ForEachList(feature, [&](Kind kind, std::string_view list) { writer.WriteList(kind, list); });
+    });
+  }
+
+  // Throws unless each step of a list has as many values as one of the field.
+  void CheckSteps(const Field& field) const {
+    const size_t in_step = field.bytes ? 1 : field.values;
+    size_t step = 0;
+    ForEachFeature(bytes, is_list, [&](std::string_view feature) {
+      size_t count = 0;
+      ForEachList(feature,
+                  [&](Kind kind, std::string_view list) { count += CountValues(kind, list); });
+      if (count != in_step) {
+        Throw(ErrorCode::kDataLoss, "step ", step, " of its list has ", count,
+              count == 1 ? " value" : " values", ", others have ", in_step,
+              ", which a slot cannot tell apart; without others=error it yields the values one "
+              "after another");
+      }
+      ++step;
     });
   }
 
@@ -339,7 +362,8 @@ struct ExampleParser::Found {
   }
 };
 
-ExampleParser::ExampleParser(std::vector<Field> fields) : fields_(std::move(fields)) {
+ExampleParser::ExampleParser(std::vector<Field> fields)
+    : fields_(std::move(fields)), refuses_others_(AnyRefusesOthers(fields_)) {
   for (size_t i = 0; i < fields_.size(); ++i) {
     Require(by_name_.emplace(fields_[i].name, i).second, "two fields are named '",
             Escaped(fields_[i].name), "'");
@@ -356,8 +380,15 @@ void ExampleParser::FindAmong(std::string_view features, bool lists, size_t* nex
     size_t field = *next < fields_.size() && fields_[*next].name == key ? *next : fields_.size();
     if (field == fields_.size()) {
       const auto named = by_name_.find(key);
-      if (named == by_name_.end()) return;
+      if (named == by_name_.end()) {
+        if (refuses_others_) RefuseFeature(key, value, lists);
+        return;
+      }
       field = named->second;
+    }
+    if (refuses_others_ && (*found)[field].present && (*found)[field].is_list != lists) {
+      Throw(ErrorCode::kDataLoss, "the record has the feature '", Escaped(std::string(key)),
+            "' in its context and as a list; without others=error the list is read");
     }
     (*found)[field] = {value, true, lists};
     *next = field + 1;
@@ -368,9 +399,12 @@ void ExampleParser::Find(std::string_view record, std::vector<Found>* found) con
   found->assign(fields_.size(), Found());
   size_t next = 0;
   for (Message message(record); message.Next();) {
-    if (!message.is_bytes()) continue;
-    if (message.number() == kFeatures) FindAmong(message.bytes(), false, &next, found);
-    if (message.number() == kFeatureLists) FindAmong(message.bytes(), true, &next, found);
+    const bool lists = message.number() == kFeatureLists;
+    if (message.is_bytes() && (lists || message.number() == kFeatures)) {
+      FindAmong(message.bytes(), lists, &next, found);
+    } else if (refuses_others_) {
+      Malformed();
+    }
   }
 }
 
@@ -418,6 +452,7 @@ void ExampleParser::LoadFeature(size_t slot, const Found& found, std::string_vie
     if (field.missing != Field::Missing::kDefault) NoFeature(field, record);
     return rows->AppendDefault(slot);
   }
+  if (refuses_others_ && found.is_list && field.sequence) found.CheckSteps(field);
   const auto [kind, values] = found.SimpleValues();
   if (kind != Kind::kNone && !values.empty()) {
     CheckKind(field, kind);
@@ -469,10 +504,12 @@ struct SeenFeature {
   bool sequence = false;  // of a list, or of different numbers of values
   bool empty = false;     // has no value in some record
   bool kinds_differ = false;
+  bool twice = false;  // in the context and as a list
 
   void Add(const SeenFeature& more) {
     ++records;
     empty = empty || more.values == 0;
+    twice = twice || more.twice;
     sequence = sequence || more.sequence;
     steps_differ = steps_differ || more.steps_differ ||
                    (in_step > 0 && more.in_step > 0 && in_step != more.in_step);
@@ -488,6 +525,7 @@ struct SeenFeature {
   // Why no field can be these values; "" if one can.
   const char* problem() const {
     if (kinds_differ) return "its values are bytes, floats or integers by turns";
+    if (twice) return "a record has it in its context and as a list";
     if (steps_differ || (kind == Kind::kBytes && in_step > 1)) {
       return "its steps are lists of several values, of different lengths or of bytes";
     }
@@ -510,35 +548,61 @@ struct SeenFeature {
   }
 };
 
+// Throws unless the fields of a message are bytes and have the numbers from 1 to this one.
+void CheckNumbers(std::string_view message, uint32_t most) {
+  for (Message fields(message); fields.Next();) {
+    if (!fields.is_bytes() || fields.number() < 1 || fields.number() > most) Malformed();
+  }
+}
+
+SeenFeature FeatureOf(std::string_view value, bool is_list) {
+  SeenFeature feature;
+  feature.records = 1;
+  feature.sequence = is_list;
+  size_t step = 0;
+  if (is_list) CheckNumbers(value, kFeatureOfList);
+  ForEachFeature(value, is_list, [&](std::string_view of_list) {
+    CheckNumbers(of_list, static_cast<uint32_t>(Kind::kIntegers));
+    const size_t before = feature.values;
+    ForEachList(of_list, [&](Kind kind, std::string_view list) {
+      feature.kind = kind;
+      feature.values += CountValues(kind, list);
+    });
+    const size_t here = feature.values - before;
+    if (!is_list) return;
+    feature.steps_differ = feature.steps_differ || (step > 0 && here != feature.in_step);
+    feature.in_step = here;
+    ++step;
+  });
+  return feature;
+}
+
+// Throws for a record that only looks like an Example up to a point: what another message has
+// besides would be left out.
 std::map<std::string, SeenFeature> FeaturesOf(std::string_view record) {
   std::map<std::string, SeenFeature> seen;
-  const auto look = [&](std::string_view features, bool lists) {
-    ForEachEntry(features, [&](std::string_view key, std::string_view value) {
-      SeenFeature feature;
-      feature.records = 1;
-      feature.sequence = lists;
-      size_t step = 0;
-      ForEachFeature(value, lists, [&](std::string_view of_list) {
-        const size_t before = feature.values;
-        ForEachList(of_list, [&](Kind kind, std::string_view list) {
-          feature.kind = kind;
-          feature.values += CountValues(kind, list);
-        });
-        const size_t here = feature.values - before;
-        if (!lists) return;
-        feature.steps_differ = feature.steps_differ || (step > 0 && here != feature.in_step);
-        feature.in_step = here;
-        ++step;
-      });
-      seen[std::string(key)] = feature;
-    });
-  };
+  CheckNumbers(record, kFeatureLists);
+  std::set<std::string> in_context;
   for (Message message(record); message.Next();) {
-    if (!message.is_bytes()) continue;
-    if (message.number() == kFeatures) look(message.bytes(), false);
-    if (message.number() == kFeatureLists) look(message.bytes(), true);
+    const bool lists = message.number() == kFeatureLists;
+    CheckNumbers(message.bytes(), kEntry);
+    ForEachEntry(message.bytes(), [&](std::string_view key, std::string_view value) {
+      std::string name(key);
+      SeenFeature feature = FeatureOf(value, lists);
+      feature.twice = lists && in_context.count(name) > 0;
+      if (!lists) in_context.insert(name);
+      seen[std::move(name)] = feature;
+    });
   }
   return seen;
+}
+
+void RefuseFeature(std::string_view name, std::string_view value, bool is_list) {
+  const SeenFeature feature = FeatureOf(value, is_list);
+  const std::string named(name);
+  const bool can_be_read = CanBeNamed(named) && *feature.problem() == '\0';
+  RefuseOther(StrCat("the record has the feature '", Escaped(named), "'"),
+              can_be_read ? EntryFor(named, feature.type(true)) : "");
 }
 
 }  // namespace
@@ -564,6 +628,7 @@ FittingFields GuessExampleFields(const std::vector<std::string_view>& records) {
       fields.entries.push_back(EntryFor(name, feature.type(feature.records < read)));
     }
   }
+  RefuseOthers(&fields);
   return fields;
 }
 

@@ -330,7 +330,7 @@ FormatSchema Schema() {
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
   std::vector<Field> fields =
-      ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"));
+      ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"), Others::kSeen);
   if (fields.empty()) return std::make_unique<BytesFormat>(arguments);
   return std::make_unique<ExamplesFormat>(arguments, std::move(fields));
 }

@@ -125,8 +125,9 @@ def test_an_unknown_attribute_is_answered_with_those_of_the_format(rides: Path) 
 
 
 def test_fields_that_fit_are_told(tmp_path: Path) -> None:
-    np.savez(tmp_path / "two.npz", x=np.zeros((4, 3), np.float32), y=np.arange(4))
-    with pytest.raises(millhopper.Error, match=r'fields: \["x float32\[3\]", "y int64\[\]"\]'):
+    np.savez(tmp_path / "two.npz", x=np.zeros((4, 3), np.float32), y=np.arange(4), z=np.arange(3))
+    problem = r"'z': it has 3 rows, 'x' has 4.*fields: \[\"x float32\[3\]\", \"y int64\[\]\"\]"
+    with pytest.raises(millhopper.Error, match=problem):
         list(millhopper.Reader.open_files(tmp_path / "two.npz"))
     # What is wrong with the file would be wrong with any fields.
     (tmp_path / "bad.jsonl").write_text('{"a": 1}\n{')

@@ -26,6 +26,10 @@ PROBLEMS = {
     "csv/duckdb/encodings/utf16.csv": "in UTF-16LE; `iconv",
     "csv/duckdb/encodings/utf16.csv.gz": "in UTF-16LE; `iconv",
     "csv/duckdb/invalid_utf8.csv": "in UTF-16LE; `iconv",
+    "npy/npyz/compressed.npz": "'floats': it has 2 rows, 'ints' has 4; \"floats float64",
+    "npy/npyz/pickle.npy": "object arrays are pickles, which are never loaded",
+    "npy/npyz/structured.npy": "save each of its fields as an array",
+    "npy/npyz/uncompressed.npz": "'floats': it has 2 rows, 'ints' has 4; \"floats float64",
     "parquet/bad_data/ARROW-GH-41317.parquet": "'null': it is of the type null and has no value",
     "parquet/bad_data/ARROW-GH-41321.parquet": "row group 0: Invalid or corrupted bit_width",
     "parquet/bad_data/ARROW-GH-45185.parquet": "row group 0: The repetition level at the start",
@@ -35,15 +39,22 @@ PROBLEMS = {
     "parquet/bad_data/PARQUET-1481.parquet": "its footer cannot be read",
     "parquet/nested_lists.snappy.parquet": "'a.element.element.element': it is lists of lists of",
     "parquet/nullable.impala.parquet": "'int_array_Array.element.element': it is lists of lists",
+    "recordio_paddle/test_reader_recordio.dat": 'content "bytes" reads them as bytes',
+    "recordio_paddle/test_recordio_creator.dat": 'content "bytes" reads them as bytes',
     "truth/image_truth.tsv": "the row has 6 columns, the header has 1",
 }
 
 
-def sample_files() -> Iterator[str]:
-    """The files of csv, tsv, tfrecord and parquet among the samples, by their paths in it."""
+# The names of files of formats that have fields, and of others.
+FIELDS = r"\.(csv|tsv|tfrecords?|parquet|npz|tar|rec)(\.gz|\.zst)?$|data_tfrecord-"
+SLOTS = r"\.(npy|recordio|dat)$|-ubyte\.gz$"
+
+
+def sample_files(pattern: str = f"{FIELDS}|{SLOTS}") -> Iterator[str]:
+    """The files with such names among the samples, by their paths in it."""
     folder = Path(os.environ.get("MILLHOPPER_TEST_DATA", "/nonexistent"))
     for path in sorted(folder.rglob("*")):
-        if re.search(r"\.(csv|tsv|tfrecords?|parquet)(\.gz|\.zst)?$|data_tfrecord-", path.name):
+        if path.is_file() and re.search(pattern, path.name):
             yield path.relative_to(folder).as_posix()
 
 
@@ -72,7 +83,7 @@ def test_samples_are_read_without_any_option(name: str, request: pytest.FixtureR
         list(millhopper.Reader.open_files(path))
 
 
-@pytest.mark.parametrize("name", [name for name in sample_files() if name not in PROBLEMS])
+@pytest.mark.parametrize("name", [name for name in sample_files(FIELDS) if name not in PROBLEMS])
 def test_what_peek_prints_reads_the_same(name: str, request: pytest.FixtureRequest) -> None:
     path = file_of(name, request)
     plugin = [f"--plugin={request.getfixturevalue('parquet_plugin')}"] * name.endswith(".parquet")

@@ -73,11 +73,13 @@ def test_wrong_slots_are_answered_with_the_right_ones(tmp_path: Path) -> None:
     )
 
 
-def test_undeclared_slots_are_answered_with_those_of_the_first_records(tmp_path: Path) -> None:
+def test_undeclared_slots_are_those_of_the_first_records(tmp_path: Path) -> None:
     path = write(tmp_path / "numbers.recordio", element(1), element(2))
-    with pytest.raises(millhopper.Error, match="the slots of a record are not known") as caught:
-        list(millhopper.Reader.open_files(path))
-    assert caught.value.message.endswith(
-        f"no manifest tells them; the first records of {path} have "
-        'slots={"slot0": ("float32", [1, 3]), "slot1": ("int64", [1, 1])}'
-    )
+    inferred = millhopper.Reader.open_files(path)
+    assert inferred.to_text() == millhopper.Reader.open_files(path, slots="infer").to_text()
+    assert [int(batch["slot1"][0, 0]) for batch in inferred] == [1, 2]
+    named = millhopper.Reader.open_files(path, names=["x", "label"])
+    assert list(next(iter(named))) == ["x", "label"]
+    by_content = tmp_path / "numbers.dat"
+    path.rename(by_content)
+    assert len(list(millhopper.Reader.open_files(by_content))) == 2

@@ -89,12 +89,11 @@ def test_records_of_several_kinds_store_none(tmp_path: Path) -> None:
 def test_a_file_that_is_copied_without_its_manifest_has_types_and_no_names(path: Path) -> None:
     copy = path.parent / "copy.recordio"
     copy.write_bytes(path.read_bytes())
-    with pytest.raises(millhopper.Error, match=r'have slots=\{"slot0": \("float32", \[1, 3\]\)'):
-        list(millhopper.Reader.open_files(copy))
+    (element, *_) = millhopper.Reader.open_files(copy)
+    assert list(element) == ["slot0", "slot1"]
     assert millhopper.Reader.open_files(copy, slots="infer").slots() == SLOTS
-    # With one file of a set that does not tell, nothing is known of the set.
-    with pytest.raises(millhopper.Error, match="no manifest tells them"):
-        list(millhopper.Reader.open_files([path, copy]))
+    # With one file of a set that does not tell, the first records do.
+    assert millhopper.Reader.open_files([path, copy]).slots() == SLOTS
 
 
 def test_wrong_slots_are_answered_with_the_right_ones(path: Path) -> None:
@@ -169,19 +168,17 @@ def test_layers_need_no_declaration(path: Path) -> None:
 
 @pytest.mark.usefixtures("fresh_programs")
 def test_layers_say_what_is_missing(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.recordio", 1)
+    with create_recordio_writer(tmp_path / "a.recordio"):
+        pass  # no records
     (tmp_path / "a.recordio.manifest.json").unlink()
-    layers.open_files(str(path))
-    with pytest.raises(
-        millhopper.Error, match="the slots of a record are not known: give shapes"
-    ) as caught:
+    layers.open_files(str(tmp_path / "a.recordio"))
+    with pytest.raises(millhopper.Error, match="the slots of a record are not known: give shapes"):
         millhopper.Executor().run(millhopper.default_startup_program())
-    assert caught.value.message.endswith(f"the first records of {path} have {ARGUMENTS}")
     # The same program as text is answered as texts declare slots.
     text = millhopper.default_startup_program().to_text()
     parsed = millhopper.Program.parse_from_string(text)
     for program in (parsed, parsed.clone()):
-        with pytest.raises(millhopper.Error, match="have type { type: READER reader { lod_tensor"):
+        with pytest.raises(millhopper.Error, match="type { type: READER reader { lod_tensor"):
             millhopper.Executor().run(program)
 
 

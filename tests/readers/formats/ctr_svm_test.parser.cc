@@ -45,20 +45,29 @@ TEST(CtrSvm, GuessesFields) {
     return FindFileFormat("ctr_svm")->guess_fields(file.path(), {}).entries;
   };
   const std::string content = "1 11:101 12:7 9:101 18446744073709551615:8\n\n0 14:101 0.5:a\n";
-  const Texts fields = {"label int64[]", "7 int64[-1] missing=default",
-                        "8 uint64[-1] missing=default", "a float32[-1] missing=default",
+  const Texts fields = {"label int64[] others=error", "7 int64[-1] missing=default",
+                        "8 uint64[-1] missing=default", "a float64[-1] missing=default",
                         "101 int64[-1]"};
   EXPECT_EQ(guess(content), fields);
   EXPECT_EQ(CtrSvm(content, fields),
             (Texts{"1 | 12 | 18446744073709551615 |  | 11 9", "0 |  |  | 0.5 | 14"}));
   // What is wrong is no slot; reading tells of it.
   EXPECT_EQ(guess("1 11 :7 7: 8:label 9:x\n"), (Texts{"label int64[]", "x int64[-1]"}));
-  EXPECT_EQ(guess(""), Texts{"label int64[]"});
+  EXPECT_EQ(guess(""), Texts{"label int64[] others=error"});
+}
+
+TEST(CtrSvm, RefusesSlotsThatNoFieldNames) {
+  const std::string content = "1 11:101\n1 12:101 13:102\n";
+  EXPECT_EQ(CtrSvm(content, {"101 int64[-1]"}), (Texts{"11", "12"}));
+  ExpectError(ErrorCode::kDataLoss,
+              "the line has the slot '102', which no field names: add the field \"102 int64[-1] "
+              "missing=default\", or leave out others=error",
+              [&] { CtrSvm(content, {"101 int64[-1] others=error"}); });
 }
 
 TEST(CtrSvm, RefusesWrongFields) {
   const ErrorCode code = ErrorCode::kInvalidArgument;
-  ExpectError(code, "this format needs the attribute fields", [] { CtrSvm("1", {}); });
+  EXPECT_EQ(CtrSvm("1 11:101\n", {}), Texts{"1 | 11"});
   ExpectError(code, "its dims are [-1]", [] { CtrSvm("1", {"101 int64[]"}); });
   ExpectError(code, "it is one number", [] { CtrSvm("1", {"label int64[-1]"}); });
   ExpectError(code, "it is named twice", [] { CtrSvm("1", {"7 int64[-1]", "7 int64[-1]"}); });

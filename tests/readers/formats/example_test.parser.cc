@@ -217,9 +217,62 @@ TEST(Example, GuessesFields) {
       Message(1, MapOf({{"b", Bytes({"x"})}, {"a b", Floats({1, 2})}, {"c", Integers({1})}})) +
       Message(2, MapOf({{"d", Message(1, Integers({1}))}}));
   EXPECT_EQ(GuessExampleFields({record}).entries,
-            (Strings{"\"a b\" float32[2]", "b bytes", "c int64[]", "d int64[-1]"}));
+            (Strings{"\"a b\" float32[2] others=error", "b bytes", "c int64[]", "d int64[-1]"}));
   EXPECT_EQ(GuessExampleFields({}).entries, Strings{});
   EXPECT_EQ(GuessExampleFields({"no", record}).entries, Strings{});
+  // Other messages, which look like an Example as far as its numbers go.
+  const std::string feature = Integers({1});
+  for (const std::string& other :
+       {record + Message(3, "x"), record + "\x08\x01", Message(1, Message(2, "x")),
+        ExampleOf({{"a", Message(4, "x")}}), Message(2, MapOf({{"d", Message(2, feature)}}))}) {
+    EXPECT_EQ(GuessExampleFields({other}).entries, Strings{}) << Escaped(other);
+  }
+}
+
+// What the fields do not tell is an error where they are all that a record has.
+TEST(Example, RefusesWhatNoFieldNames) {
+  const std::string field = "a int64[] others=error";
+  const std::string first = ExampleOf({{"a", Integers({1})}});
+  EXPECT_EQ(Read({first}, {field}), Strings{"1"});
+  const auto expect = [&](const std::string& record, const std::string& words) {
+    ExpectError(ErrorCode::kDataLoss, words, [&] { Read({first, record}, {field}); });
+  };
+  const auto with = [](const std::string& feature) {
+    return ExampleOf({{"a", Integers({2})}, {"late one", feature}});
+  };
+  expect(with(Floats({1, 2})),
+         "the record has the feature 'late one', which no field names: add the field '\"late "
+         "one\" float32[2] default=nan', or leave out others=error");
+  expect(with(Bytes({"x"})), "'\"late one\" bytes missing=mask'");
+  expect(with(Integers({1})), "'\"late one\" int64[] missing=mask'");
+  expect(with(""), "'\"late one\" bytes[-1] missing=default'");
+  expect(first + Message(2, MapOf({{"s", Message(1, Integers({1}))}})),
+         "the feature 's', which no field names: add the field \"s int64[-1] missing=default\"");
+  expect(first + Message(2, MapOf({{"s", Message(1, Bytes({"x", "y"}))}})),
+         "the feature 's', which no field names: leave out others=error");
+  expect(first + Message(2, MapOf({{"a", Message(1, Integers({1}))}})),
+         "the record has the feature 'a' in its context and as a list");
+  expect(first + Message(3, "x"), "the record is no Example");
+  EXPECT_EQ(Read({with(Floats({1}))}, {"a int64[]"}), Strings{"2"});
+}
+
+TEST(Example, RefusesStepsOfOtherLengthsThanTheField) {
+  const auto list = [](const Strings& steps) {
+    std::string bytes;
+    for (const std::string& step : steps) bytes += Message(1, step);
+    return Message(2, MapOf({{"a", bytes}}));
+  };
+  const auto expect = [&](const std::string& record, const std::string& field) {
+    EXPECT_NO_THROW(Read({record}, {field}));
+    ExpectError(ErrorCode::kDataLoss, "a slot cannot tell apart",
+                [&] { Read({record}, {field + " others=error"}); });
+  };
+  expect(list({Integers({1}), Integers({2, 3})}), "a int64[-1]");
+  expect(list({Integers({1, 2, 3}), Integers({4})}), "a int64[-1, 2]");
+  expect(list({Integers({})}), "a int64[-1]");
+  expect(list({Bytes({"x", "y"})}), "a bytes[-1]");
+  EXPECT_EQ(Read({list({Integers({1}), Integers({2})}), list({})}, {"a int64[-1] others=error"}),
+            (Strings{"1 2", ""}));
 }
 
 // A step of a list has as many values in each record, or no field can be the list.
@@ -234,7 +287,7 @@ TEST(Example, GuessesListsOfSteps) {
                         {"b", list({Integers({1, 2}), Integers({3})})},
                         {"c", list({Bytes({"x", "y"})})}}));
   const FittingFields fields = GuessExampleFields({record});
-  EXPECT_EQ(fields.entries, (Strings{"a int64[-1, 2]"}));
+  EXPECT_EQ(fields.entries, (Strings{"a int64[-1, 2]"}));  // others are left out on purpose
   const std::string problem =
       "its steps are lists of several values, of different lengths or of bytes";
   EXPECT_EQ(fields.left_out, (Strings{"'b': " + problem, "'c': " + problem}));
@@ -266,7 +319,7 @@ TEST(Example, GuessesFieldsOfSeveralRecords) {
   const Strings empty = {
       ExampleOf({{"b", Bytes({})}, {"n", Integers({})}, {"f", Floats({})}, {"o", Floats({})}}),
       ExampleOf({{"b", Bytes({"x"})}, {"n", Integers({7})}, {"f", Floats({1})}, {"o", Bytes({})}})};
-  const Strings of_empty = {"b bytes missing=mask", "f float32[] default=nan",
+  const Strings of_empty = {"b bytes missing=mask others=error", "f float32[] default=nan",
                             "n int64[] missing=mask", "o bytes[-1]"};
   EXPECT_EQ(GuessExampleFields({empty[0], empty[1]}).entries, of_empty);
   EXPECT_EQ(Read(empty, of_empty),

@@ -197,6 +197,8 @@ TEST(Mds, GuessesFieldsAndKnowsItsFirstBytes) {
                      1);
   EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder.index(), {}).entries,
             (Strings{"\"a b\" uint8[1, 2]", "c uint16[]", "e bytes", "f int64[]"}));
+  EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder.index(), {}).left_out,
+            Strings{"'d': it is a pickle, which is a program to be run; pickles are never read"});
   EXPECT_EQ(FormatByContent(folder.index()).tag, "mds");
 }
 
@@ -214,6 +216,8 @@ TEST(Mds, GuessesFieldsOfSeveralSamples) {
                      2);
   const Strings fields = {"n uint8[]", "first uint8[-1, 2]", "same uint8[2]"};
   EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder.index(), {}).entries, fields);
+  EXPECT_EQ(FindFileFormat("mds")->guess_fields(folder.index(), {}).left_out,
+            Strings{"'other': its arrays differ in type, or in more than their first axis"});
   EXPECT_EQ(TextsOf(Reader(folder, fields).get()),
             (Strings{"97 | '\x01\x02' | 3 4", "98 | '\x01\x02\x03\x04' | 5 6"}));
 }

@@ -194,12 +194,13 @@ TEST(Mxnet, GuessesTheFieldsOfImages) {
     const TempFile file("a.rec", MxnetRecords(records));
     return FindFileFormat("mxnet")->guess_fields(file.path(), {}).entries;
   };
-  EXPECT_EQ(guess(Images()), (Strings{"label float32[]", "image bytes"}));
+  EXPECT_EQ(guess(Images()),
+            (Strings{"label float32[]", "id uint64[]", "id2 uint64[]", "image bytes"}));
   EXPECT_EQ(guess({MxnetImage({1, 2}, 0, "\x89PNG\r\n\x1a\n")}),
-            (Strings{"label float32[2]", "image bytes"}));
+            (Strings{"label float32[2]", "id uint64[]", "id2 uint64[]", "image bytes"}));
   // As in files for detection, which have several labels for each object.
   EXPECT_EQ(guess({MxnetImage({1, 2}, 0, "\xff\xd8\xff"), MxnetImage({1}, 0, "\xff\xd8\xff")}),
-            (Strings{"label float32[-1]", "image bytes"}));
+            (Strings{"label float32[-1]", "id uint64[]", "id2 uint64[]", "image bytes"}));
   EXPECT_EQ(guess({"bytes of another kind, which have no header"}), Strings{});
   EXPECT_EQ(guess({"short"}), Strings{});
   EXPECT_EQ(guess({}), Strings{});

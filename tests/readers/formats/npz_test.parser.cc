@@ -90,8 +90,12 @@ TEST(Npz, TakesMembersInTheOrderOfTheFileWithoutFields) {
   arguments.declared.pop_back();
   ExpectError(ErrorCode::kDataLoss, "it has 2 members, but 1 slots are declared",
               [&] { ReadAll(OpenFile(*FindFileFormat("npz"), file.path(), "", arguments).get()); });
+  arguments.declared.clear();  // all members that are arrays
+  EXPECT_TRUE(ReadAll(OpenFile(*FindFileFormat("npz"), file.path(), "", arguments).get()) ==
+              Model());
+  const TempFile empty("a.npz", Zip({}));
   ExpectError(ErrorCode::kInvalidArgument, "name its members in fields",
-              [&] { Reader(file.path(), {}); });
+              [&] { Reader(empty.path(), {}); });
 }
 
 TEST(Npz, ShardsLeaveChunksOut) {
@@ -175,7 +179,34 @@ TEST(Npz, TakesAnArrayThatAFileLacksAsMissing) {
 TEST(Npz, ProposesItsFields) {
   const TempFile file("a.npz", Images(true));
   EXPECT_EQ(FindFileFormat("npz")->guess_fields(file.path(), {}).entries,
-            (Names{"images uint8[20, 30]", "labels int64[]"}));
+            (Names{"images uint8[20, 30] others=error", "labels int64[]"}));
+}
+
+// What has other numbers of rows, or cannot be read, is named.
+TEST(Npz, ProposesTheArraysThatAreAsLong) {
+  const TempFile file("a.npz", Zip({{"names.npy", Npy("|u1", "(2,)", "ab")},
+                                    {"x y.npy", Npy("|u1", "(3, 2)", "abcdef")},
+                                    {"notes.txt", "x"},
+                                    {"z.npy", Npy("<i2", "(3,)", "abcdef")},
+                                    {"one.npy", Npy("|u1", "()", "a")},
+                                    {"o.npy", Npy("|O", "(3,)", "")}}));
+  const FittingFields fields = FindFileFormat("npz")->guess_fields(file.path(), {});
+  EXPECT_EQ(fields.entries, (Names{"\"x y\" uint8[2]", "z int16[]"}));
+  EXPECT_EQ(fields.left_out,
+            (Names{"'notes.txt': it is no .npy array",
+                   "'o.npy': its dtype is '|O': object arrays are pickles, which are never loaded",
+                   "'names': it has 2 rows, 'x y' has 3; \"names uint8[]\" reads it by itself",
+                   "'one': it has 1 row, 'x y' has 3; \"one uint8[]\" reads it by itself"}));
+  EXPECT_EQ(ReadAll(Reader(file.path(), fields.entries).get()).size(), 3u);
+}
+
+TEST(Npz, RefusesMembersThatNoFieldNames) {
+  const std::string content =
+      Zip({{"a.npy", Npy("|u1", "(1,)", "a")}, {"b.npy", Npy("|u1", "(2,)", "ab")}});
+  EXPECT_EQ(ElementsIn(content, {"a uint8[]"}).size(), 1u);
+  ExpectError(ErrorCode::kDataLoss,
+              "it has the member 'b.npy', which no field names: leave out others=error",
+              [&] { ElementsIn(content, {"a uint8[] others=error"}); });
 }
 
 // ---- Errors. ----

@@ -282,10 +282,31 @@ TEST(Tar, GuessesFieldsByTheFirstRecords) {
                          {"2.jpg", "x"},
                          {"2.cls", "5"},
                          {"2.a b", "y"}})),
-            (Strings{"\"a b\" bytes", "cls int64[] decode=text", "jpg bytes"}));
+            (Strings{"__key__ bytes others=error", "\"a b\" bytes", "cls int64[] decode=text",
+                     "jpg bytes"}));
   EXPECT_EQ(guess(Gzipped(TarOf({{"1.a", "x"}, {"2.cls", "5"}}))),
-            (Strings{"a bytes missing=mask", "cls int64[] decode=text missing=mask"}));
+            (Strings{"__key__ bytes others=error", "a bytes missing=mask",
+                     "cls int64[] decode=text missing=mask"}));
+  // A text is no integer because it looks so, and a label may be a text.
+  EXPECT_EQ(guess(TarOf({{"1.cls", "1"}, {"1.txt", "1"}, {"2.cls", "dog"}, {"2.txt", "2"}})),
+            (Strings{"__key__ bytes others=error", "cls bytes", "txt bytes"}));
   EXPECT_EQ(guess(TarEnd()), Strings{});
+  const TempFile odd("a.tar", TarOf({{"1.a", "x"}, {"1.b:c", "y"}, {"1.", "z"}}));
+  const FittingFields fields = FindFileFormat("tar")->guess_fields(odd.path(), {});
+  EXPECT_EQ(fields.entries, (Strings{"__key__ bytes", "a bytes"}));
+  EXPECT_EQ(fields.left_out, (Strings{"'': the extension cannot be the name of a field",
+                                      "'b:c': the extension cannot be the name of a field"}));
+}
+
+TEST(Tar, RefusesFilesThatNoFieldNames) {
+  const Strings fields = {"__key__ bytes others=error", "a bytes"};
+  const std::string archive = TarOf({{"1.a", "x"}, {"2.a", "x"}, {"2.later", "y"}});
+  EXPECT_EQ(RecordsIn(archive, {"__key__ bytes", "a bytes"}), (Strings{"1|x", "2|x"}));
+  ExpectError(ErrorCode::kDataLoss,
+              "the record '2' has the file '2.later', which no field names: add the field \"later "
+              "bytes missing=mask\", or leave out others=error",
+              [&] { RecordsIn(archive, fields); });
+  EXPECT_EQ(RecordsIn(TarOf({{"1.a", "x"}}), fields), Strings{"1|x"});
 }
 
 // ---- Errors. ----
@@ -507,7 +528,9 @@ TEST(Tar, ReadsTheFilesOfOthersAsTheTruthSays) {
   for (const auto& file : kFiles) {
     const std::string path = StrCat(folder, "/webdataset/", file.name);
     const std::string field = StrCat(file.extension, " bytes");
-    EXPECT_EQ(FindFileFormat("tar")->guess_fields(path, {}).entries, Strings{field}) << file.name;
+    EXPECT_EQ(FindFileFormat("tar")->guess_fields(path, {}).entries,
+              (Strings{"__key__ bytes others=error", field}))
+        << file.name;
     Sha256 digest;
     size_t bytes = 0;
     const auto elements = ReadAll(Reader(path, {"__key__ bytes", field}).get());
