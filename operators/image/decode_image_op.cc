@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// decode_image: JPEG, PNG and WebP images become pixels.
+// decode_image: JPEG, PNG, WebP, TIFF, GIF, BMP and PNM images become pixels.
 #include <cstdint>
 #include <vector>
 
@@ -43,9 +43,11 @@ void Infer(InferContext& context) {
 OpSchema Schema() {
   OpSchema schema(
       "Decodes images: JPEG (baseline, progressive and arithmetic; gray, colours and CMYK), "
-      "PNG (every depth and type) and WebP (no animations), told apart by their bytes. JPEG "
+      "PNG (every depth and type), WebP (no animations), TIFF (the first page: gray, colours, "
+      "CMYK and palettes of up to 16 bits), GIF (the first frame), BMP and PBM, PGM and PPM, told "
+      "apart by their bytes. JPEG "
       "has the pixels of libjpeg-turbo's default (accurate integer DCT, smooth chroma), "
-      "CMYK becomes colours as with Pillow (ink times black / 255). PNG: 16 bits become the "
+      "CMYK becomes colours as with Pillow (ink times black / 255). 16 bits become the "
       "upper 8, a palette its colours, a transparent colour (tRNS) an alpha of 0; gamma and "
       "colour profiles are ignored. For the numbers of a palette, and for values of 16 bits, see "
       "mode.");

@@ -8,9 +8,13 @@
 #include "framework/memory/buffer.h"
 #include "framework/memory/memory.h"
 #include "framework/memory/place.h"
+#include "operators/image/codecs/bmp_decoder.h"
+#include "operators/image/codecs/gif_decoder.h"
 #include "operators/image/codecs/jpeg_decoder.h"
 #include "operators/image/codecs/other_format.h"
 #include "operators/image/codecs/png_decoder.h"
+#include "operators/image/codecs/pnm_decoder.h"
+#include "operators/image/codecs/tiff_decoder.h"
 #include "operators/image/codecs/webp_decoder.h"
 #include "operators/image/pixels/channels.h"
 
@@ -24,6 +28,14 @@ const char* ToString(ImageFormat format) {
       return "PNG";
     case ImageFormat::kWebp:
       return "WebP";
+    case ImageFormat::kTiff:
+      return "TIFF";
+    case ImageFormat::kGif:
+      return "GIF";
+    case ImageFormat::kBmp:
+      return "BMP";
+    case ImageFormat::kPnm:
+      return "PNM";
   }
   return "";
 }
@@ -41,11 +53,24 @@ namespace {
   if (!other.empty()) {
     Throw(
         ErrorCode::kDataLoss, other, " image of ", size,
-        " bytes: only JPEG, PNG and WebP can be decoded. Convert it to one of these (ImageMagick: "
-        "magick OLD NEW.png), or decode it by Pillow in a function of Python that `map` calls");
+        " bytes: only JPEG, PNG, WebP, TIFF, GIF, BMP and PNM can be decoded. Convert it to one of "
+        "these (ImageMagick: magick OLD NEW.png), or decode it by Pillow in a function of Python "
+        "that `map` calls");
   }
   Throw(ErrorCode::kDataLoss, size,
-        " bytes that are no image: they do not begin like JPEG, PNG or WebP");
+        " bytes that are no image: they do not begin like JPEG, PNG, WebP, TIFF, GIF, BMP or PNM");
+}
+
+// Decodes by a codec that throws what is lost; false if `partial` lets it be.
+template <typename Decoder>
+bool DecodeBy(Decoder* decoder, bool partial, const PixelsOf<uint8_t>& out) {
+  try {
+    decoder->Decode(out);
+    return true;
+  } catch (const Error& error) {
+    if (!partial || error.code() != ErrorCode::kDataLoss) throw;
+    return false;
+  }
 }
 
 // The codecs leave what they do not come to as it was.
@@ -63,6 +88,10 @@ class ImageDecoder::Codecs {
   JpegDecoder jpeg;
   PngDecoder png;
   WebpDecoder webp;
+  TiffDecoder tiff;
+  GifDecoder gif;
+  BmpDecoder bmp;
+  PnmDecoder pnm;
 };
 
 ImageDecoder::ImageDecoder() : codecs_(std::make_unique<Codecs>()) {}
@@ -73,6 +102,10 @@ void ImageDecoder::Close() {
   codecs_->jpeg.Close();
   codecs_->png.Close();
   codecs_->webp.Close();
+  codecs_->tiff.Close();
+  codecs_->gif.Close();
+  codecs_->bmp.Close();
+  codecs_->pnm.Close();
 }
 
 void ImageDecoder::Dispose() {
@@ -90,6 +123,14 @@ const ImageHeader& ImageDecoder::Open(const void* bytes, size_t size, int64_t ma
     header_ = codecs_->png.Open(begin, size, mode);
   } else if (WebpDecoder::Knows(begin, size)) {
     header_ = codecs_->webp.Open(begin, size);
+  } else if (TiffDecoder::Knows(begin, size)) {
+    header_ = codecs_->tiff.Open(begin, size);
+  } else if (GifDecoder::Knows(begin, size)) {
+    header_ = codecs_->gif.Open(begin, size);
+  } else if (BmpDecoder::Knows(begin, size)) {
+    header_ = codecs_->bmp.Open(begin, size);
+  } else if (PnmDecoder::Knows(begin, size)) {
+    header_ = codecs_->pnm.Open(begin, size);
   } else {
     ThrowNoImage(begin, size);
   }
@@ -135,8 +176,20 @@ bool ImageDecoder::Decode16(bool partial, const PixelsOf<uint16_t>& out) {
 
 bool ImageDecoder::DecodeWhole(bool partial, const PixelsOf<uint8_t>& out) {
   if (partial) FillWithZeros(out);
-  return header_.format == ImageFormat::kPng ? codecs_->png.Decode(partial, out)
-                                             : codecs_->webp.Decode(partial, out);
+  switch (header_.format) {
+    case ImageFormat::kPng:
+      return codecs_->png.Decode(partial, out);
+    case ImageFormat::kTiff:
+      return DecodeBy(&codecs_->tiff, partial, out);
+    case ImageFormat::kGif:
+      return DecodeBy(&codecs_->gif, partial, out);
+    case ImageFormat::kBmp:
+      return DecodeBy(&codecs_->bmp, partial, out);
+    case ImageFormat::kPnm:
+      return DecodeBy(&codecs_->pnm, partial, out);
+    default:
+      return codecs_->webp.Decode(partial, out);
+  }
 }
 
 ImageHeader ReadImageHeader(const void* bytes, size_t size, int64_t max_pixels) {

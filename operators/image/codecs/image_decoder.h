@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads encoded images: JPEG, PNG and WebP, told apart by their first bytes.
+// Reads encoded images: JPEG, PNG, WebP, TIFF, GIF, BMP and PNM (PBM, PGM, PPM), told apart by
+// their first bytes.
 #ifndef MILLHOPPER_OPERATORS_IMAGE_CODECS_IMAGE_DECODER_H_
 #define MILLHOPPER_OPERATORS_IMAGE_CODECS_IMAGE_DECODER_H_
 
@@ -12,9 +13,9 @@
 
 namespace millhopper {
 
-enum class ImageFormat { kJpeg, kPng, kWebp };
+enum class ImageFormat { kJpeg, kPng, kWebp, kTiff, kGif, kBmp, kPnm };
 
-// "JPEG", "PNG" or "WebP".
+// "JPEG", "PNG" ...
 const char* ToString(ImageFormat format);
 
 // Which numbers an image is decoded to.
@@ -78,6 +79,8 @@ class ImageDecoder final : public RefCounted {
   //     luminance; CMYK becomes colours as with Pillow: c * k / 255 of the stored values, rounded.
   //   PNG: 16 bits a value become the upper 8, as Pillow does of colours; gamma and colour profiles
   //     are ignored. With kIndices the values are numbers, and `out` has one channel.
+  //   TIFF: the first page; gray, colours and palettes of up to 16 bits, of which the upper 8 are
+  //     taken. GIF: the first frame. BMP and PNM as Pillow has them.
   //   All others: gray is (19595 r + 38470 g + 7471 b + 32768) / 65536, Pillow's L; new alpha is
   //     255; alpha that is not asked for is dropped.
   //

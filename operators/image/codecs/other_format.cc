@@ -14,17 +14,12 @@ struct Beginning {
 
 // Sources: the formats' specifications, and the media types registered for them.
 constexpr Beginning kBeginnings[] = {
-    {"GIF87a"sv, "GIF"sv},
-    {"GIF89a"sv, "GIF"sv},
-    {"II*\0"sv, "TIFF"sv},
-    {"MM\0*"sv, "TIFF"sv},
-    {"II+\0"sv, "TIFF"sv},  // BigTIFF
-    {"MM\0+"sv, "TIFF"sv},
     {"\xFF\x0A"sv, "JPEG XL"sv},
     {"\0\0\0\x0CJXL \r\n\x87\n"sv, "JPEG XL"sv},
     {"\xFF\x4F\xFF\x51"sv, "JPEG 2000"sv},
     {"\0\0\0\x0CjP  \r\n\x87\n"sv, "JPEG 2000"sv},
     {"II\xBC"sv, "JPEG XR"sv},
+    {"P7\n"sv, "PAM"sv},
     {"PF\n"sv, "PFM"sv},
     {"Pf\n"sv, "PFM"sv},
     {"qoif"sv, "QOI"sv},
@@ -44,16 +39,6 @@ bool BeginsWith(std::string_view text, std::string_view beginning) {
   return text.substr(0, beginning.size()) == beginning;
 }
 
-// "BM", then the size of a header at byte 14, of which there have been eight.
-bool IsBmp(std::string_view image) {
-  constexpr uint8_t kHeaderBytes[] = {12, 16, 40, 52, 56, 64, 108, 124};
-  constexpr size_t kHeaderAt = 14;
-  if (!BeginsWith(image, "BM") || image.size() < kHeaderAt + 4) return false;
-  const auto size = static_cast<uint8_t>(image[kHeaderAt]);
-  return image.substr(kHeaderAt + 1, 3) == "\0\0\0"sv &&
-         std::count(std::begin(kHeaderBytes), std::end(kHeaderBytes), size) > 0;
-}
-
 // "<svg" may come after a byte order mark, a declaration of XML, comments and white space. Of a
 // document that begins so, the first 1,024 bytes are looked through for it.
 bool IsSvg(std::string_view image) {
@@ -63,12 +48,6 @@ bool IsSvg(std::string_view image) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   return BeginsWith(text, "<svg") || ((BeginsWith(text, "<?xml") || BeginsWith(text, "<!")) &&
                                       text.find("<svg") != std::string_view::npos);
-}
-
-// PBM, PGM, PPM and PAM: "P", a number from 1 to 7, and white space.
-bool IsNetpbm(std::string_view image) {
-  return image.size() > 2 && image[0] == 'P' && image[1] >= '1' && image[1] <= '7' &&
-         " \t\r\n"sv.find(image[2]) != std::string_view::npos;
 }
 
 // What the brands of a file of ISO's base media format say. Its first box begins with a length, of
@@ -101,9 +80,7 @@ std::string_view OtherFormatOf(const uint8_t* bytes, size_t size) {
   for (const Beginning& one : kBeginnings) {
     if (BeginsWith(image, one.bytes)) return one.format;
   }
-  if (IsBmp(image)) return "BMP";
   if (IsSvg(image)) return "SVG";
-  if (IsNetpbm(image)) return "PNM (PBM, PGM, PPM)";
   return FormatOfBrands(image);
 }
 

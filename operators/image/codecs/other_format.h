@@ -10,8 +10,8 @@
 
 namespace millhopper {
 
-// "GIF", "HEIC" ...: the format that these bytes begin like; empty if it is none of those known.
-// The bytes are not trusted.
+// "JPEG XL", "HEIC" ...: the format that these bytes begin like; empty if it is none of those
+// known. The bytes are not trusted.
 std::string_view OtherFormatOf(const uint8_t* bytes, size_t size);
 
 }  // namespace millhopper

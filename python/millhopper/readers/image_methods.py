@@ -60,10 +60,11 @@ class ImageMethods(OperatorMethods):
         output: str | None = None,
         name: str = "",
     ) -> Self:
-        """Decodes JPEG, PNG and WebP images, uint8 ``[n]``, to uint8 ``[1, h, w, channels]``.
+        """Decodes encoded images, uint8 ``[n]``, to uint8 ``[1, h, w, channels]``.
 
-        Images in other formats are errors that name the format; ``map`` with a function that calls
-        Pillow decodes them. A mask whose palette numbers the classes, and depths of 16 bits::
+        These are JPEG, PNG, WebP, TIFF (the first page), GIF (the first frame), BMP and PNM. Images
+        in other formats are errors that name the format; ``map`` with a function that calls Pillow
+        decodes them. A mask whose palette numbers the classes, and depths of 16 bits::
 
             masks.decode_image("mask", mode="P").resize(256, interpolation="nearest")
             depths.decode_image("depth", mode="I;16", channels=1).cast("float32")

@@ -26,16 +26,12 @@ constexpr Kind kKinds[] = {
     {kJpegImage, "\xff\xd8\xff"sv},
     {kPngImage, "\x89PNG\r\n\x1a\n"sv},
     {kWebpImage, "RIFF????WEBP"sv},
-    {"a GIF image", "GIF8"sv},
-    {"a BMP image", "BM????\0\0\0\0"sv},
-    {"a TIFF image", "II*\0"sv},
-    {"a TIFF image", "MM\0*"sv},
-    {"a PBM image", "P1\n"sv},
-    {"a PGM image", "P2\n"sv},
-    {"a PPM image", "P3\n"sv},
-    {"a PBM image", "P4\n"sv},
-    {"a PGM image", "P5\n"sv},
-    {"a PPM image", "P6\n"sv},
+    {kGifImage, "GIF8"sv},
+    {kBmpImage, "BM????\0\0\0\0"sv},
+    {kTiffImage, "II*\0"sv},
+    {kTiffImage, "MM\0*"sv},
+    {kTiffImage, "II+\0"sv},  // of 64 bits
+    {kTiffImage, "MM\0+"sv},
     {"a HEIF or AVIF image", "????ftyp"sv},
     {"a file compressed by gzip", "\x1f\x8b"sv},
     {"a file compressed by zstd", "\x28\xb5\x2f\xfd"sv},
@@ -50,6 +46,12 @@ bool Begins(std::string_view head, std::string_view begin) {
   return head.size() >= begin.size() &&
          std::equal(begin.begin(), begin.end(), head.begin(),
                     [](char wanted, char found) { return wanted == '?' || wanted == found; });
+}
+
+// PBM, PGM and PPM: "P", a number from 1 to 6, and white space.
+bool IsPnm(std::string_view head) {
+  return head.size() > 2 && head[0] == 'P' && head[1] >= '1' && head[1] <= '6' &&
+         (head[2] == ' ' || (head[2] >= '\t' && head[2] <= '\r'));
 }
 
 // What the file is instead of what it should be.
@@ -133,7 +135,7 @@ std::string_view KindOfFile(std::string_view head) {
   for (const Kind& kind : kKinds) {
     if (Begins(head, kind.begin)) return kind.name;
   }
-  return "";
+  return IsPnm(head) ? kPnmImage : "";
 }
 
 std::unique_ptr<FileFormat> MakeWholeFileFormat(const FormatArguments& arguments,

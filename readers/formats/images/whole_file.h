@@ -14,6 +14,10 @@ namespace millhopper {
 inline constexpr std::string_view kJpegImage = "a JPEG image";
 inline constexpr std::string_view kPngImage = "a PNG image";
 inline constexpr std::string_view kWebpImage = "a WebP image";
+inline constexpr std::string_view kBmpImage = "a BMP image";
+inline constexpr std::string_view kGifImage = "a GIF image";
+inline constexpr std::string_view kPnmImage = "a PNM image";
+inline constexpr std::string_view kTiffImage = "a TIFF image";
 
 // What a file is by its first bytes: one of the above, or another name of this kind; "" if it is
 // nothing that is known.

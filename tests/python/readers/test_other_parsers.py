@@ -88,7 +88,8 @@ def test_archives_are_those_of_tarfile(name: str) -> None:
 
 def test_labels_of_archives_are_integers(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
-    for kind, content in {"jpg": b"\xff", "cls": b"7\n", "txt": b"007", "json": b'{"a": 1}'}.items():
+    files = {"jpg": b"\xff", "cls": b"7\n", "txt": b"007", "json": b'{"a": 1}'}
+    for kind, content in files.items():
         (tmp_path / f"1.{kind}").write_bytes(content)
         with tarfile.open(path, "a") as archive:
             archive.add(tmp_path / f"1.{kind}", f"1.{kind}")

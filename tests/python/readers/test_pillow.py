@@ -318,13 +318,13 @@ def test_images_are_turned_as_by_pillow(form: str) -> None:
         np.testing.assert_array_equal(element["x"][0], image)
 
 
-@pytest.mark.parametrize("form", ["BMP", "GIF", "TIFF", "PPM", "AVIF", "JPEG2000", "ICO", "DDS"])
+@pytest.mark.parametrize("form", ["AVIF", "JPEG2000", "ICO", "DDS"])
 def test_other_formats_are_named(form: str) -> None:
     try:
         image = encoded(Image.new("RGB", (32, 32)), form)
     except (KeyError, OSError):
         pytest.skip(f"this Pillow writes no {form}")
-    name = {"PPM": "PNM", "JPEG2000": "JPEG 2000"}.get(form, form)
+    name = {"JPEG2000": "JPEG 2000"}.get(form, form)
     for size in (len(image), len(image) // 2, 32):  # also cut
         wanted = f"^{name} .*image of {size} bytes: only JPEG"
         with pytest.raises(millhopper.Error, match=wanted):

@@ -75,6 +75,26 @@ std::string ProblemOf(const std::string& tag, const std::string& content) {
   return "";
 }
 
+TEST(WholeFile, ReadsImagesOfOtherFormats) {
+  const std::pair<std::string, std::string> files[] = {
+      {"a.bmp", "BM" + FromHex("8a000000 00000000 36000000")},
+      {"a.gif", "GIF89a"},
+      {"a.tiff", FromHex("4d4d002a 00000008")},
+      {"a.pgm", "P5 1 1 255 x"},
+  };
+  for (const auto& [name, head] : files) {
+    const TempFile file(name, head);
+    const FormatSchema* const schema = ChooseFormat(file.path()).schema;
+    ASSERT_NE(schema, nullptr) << name;
+    EXPECT_EQ(RecordsOf(Reader(schema->tag, file.path()).get()), Strings{head});
+    const TempFile unnamed("a.dat", head);
+    EXPECT_EQ(FormatByContent(unnamed.path()).tag, schema->tag);
+    const TempFile other(name, "no image");
+    ExpectError(ErrorCode::kDataLoss, "the file is not a ",
+                [&] { RecordsOf(Reader(schema->tag, other.path()).get()); });
+  }
+}
+
 TEST(WholeFile, IsOneRecordOfTheBytesThatItHas) {
   for (const auto& [tag, kind, head] : Samples()) {
     const std::string content = head + std::string(3 * kReadBlockBytes + 1, 'x');
@@ -146,7 +166,7 @@ TEST(WholeFile, OfAnotherKindIsAnErrorThatSaysWhatItIs) {
       {"BM" + FromHex("8a000000 00000000"), "begins as a BMP image does"},
       {FromHex("49492a00 08000000"), "begins as a TIFF image does"},
       {FromHex("4d4d002a 00000008"), "begins as a TIFF image does"},
-      {"P5\n640 480\n255\n", "begins as a PGM image does"},
+      {"P5\n640 480\n255\n", "begins as a PNM image does"},
       {FromHex("0000001c") + "ftypavif", "begins as a HEIF or AVIF image does"},
       {Gzipped(Samples()[0].head), "begins as a file compressed by gzip does"},
       {"<!DOCTYPE html>404", "begins as a web page does"},

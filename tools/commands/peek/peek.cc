@@ -70,8 +70,8 @@ DEFINE_bool(
     "bytes, seconds) and what it holds");
 DEFINE_string(
     png, "",
-    "a file for a contact sheet of the slots that look like images, or hold JPEG, PNG or "
-    "WebP images (reduced to 256 pixels a side; damaged ones and those of more than 64 Mi "
+    "a file for a contact sheet of the slots that look like images, or hold encoded ones, such as "
+    "JPEG and PNG (reduced to 256 pixels a side; damaged ones and those of more than 64 Mi "
     "pixels are passed over), or, with --all, for histograms of the values. An existing file is "
     "replaced only with --force; pipes and devices are possible");
 DEFINE_int32(

@@ -11,7 +11,7 @@
 
 namespace millhopper {
 
-// Adds the JPEG, PNG and WebP images in the slots of an element, in order, until a slot has `most`
+// Adds the encoded images in the slots of an element, in order, until a slot has `most`
 // of them in all. An image with a side of more than 256 pixels is reduced by a whole number, so
 // that a full sheet takes little memory. Passed over are bytes that are no whole image, images of
 // more than 64 Mi pixels, and those that are too narrow for a sheet.
