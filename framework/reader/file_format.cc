@@ -279,6 +279,12 @@ FormatChoice ChooseFormat(const std::string& file_name) {
   FormatChoice choice = SplitFormatPrefix(file_name);
   if (choice.schema != nullptr || IsCommand(file_name)) return choice;
   const std::string name = WithoutCompression(file_name);
+  // Such as index.json: what is in it tells whether it names other files.
+  const bool may_name_others =
+      std::any_of(Registry().begin(), Registry().end(), [&](const auto& entry) {
+        return !entry.second.name_part.empty() && EndsWith(name, entry.second.name_part);
+      });
+  if (may_name_others) return choice;
   for (const auto& [tag, schema] : Registry()) {
     const bool fits = std::any_of(schema.extensions.begin(), schema.extensions.end(),
                                   [&](const std::string& end) { return EndsWith(name, end); });

@@ -246,6 +246,8 @@ struct FittingFields {
   std::vector<std::string> entries;
   // What is in the file and no field can read, with the reason: "'m' is a map of maps".
   std::vector<std::string> left_out;
+  // Other attributes of the format that they go with, such as the delimiter that was found.
+  AttributeMap attributes = {};
 };
 
 // How a format presents itself. Built fluently by the function given to REGISTER_FILE_FORMAT.

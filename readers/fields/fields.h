@@ -16,6 +16,7 @@
 //   age int64[] null=NA,NULL default=-1  these texts are no value
 //   age int64[] missing=mask          0 where there is no value, and one more slot says where
 //   id int64[] others=error           a record has nothing that no field names
+//   tags bytes decode=json            any value of JSON, as the text that it is
 #ifndef MILLHOPPER_READERS_FIELDS_FIELDS_H_
 #define MILLHOPPER_READERS_FIELDS_FIELDS_H_
 

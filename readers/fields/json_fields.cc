@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -31,9 +33,8 @@ void InRecord(const JsonText& text, const Function& function) {
     if (error.interrupts()) throw;
     throw error.WithMessage(
         StrCat("the record is no JSON: ", error.message(),
-               text.IsArray(text.root())
-                   ? "; each line is one value, and `jq -c .[] FILE` makes such lines of "
-                     "a list"
+               text.IsArray(text.root()) || text.IsObject(text.root())
+                   ? "; json: before the name of a file reads a list, or values of several lines"
                    : ""));
   }
 }
@@ -99,7 +100,9 @@ std::string KeyOf(std::string_view written) {
 
 // Whether a field has no value: none, null, or a text that it takes for that.
 bool IsMissing(const JsonText& text, const Texts& texts, const Field& field, const char* value) {
-  if (value == nullptr || text.IsNull(value)) return true;
+  if (value == nullptr) return true;
+  if (field.decode == Field::Decode::kJson) return false;
+  if (text.IsNull(value)) return true;
   return !field.nulls.empty() && text.KindOf(value) == JsonKind::kText &&
          field.IsNull(texts.Decode(text.TextAt(value)));
 }
@@ -159,6 +162,10 @@ class ValueLoader {
   }
 
   void LoadBytes(const Field& field, size_t slot, const char* value, bool is_array) {
+    if (field.decode == Field::Decode::kJson) {
+      const char* const end = text_.Check(value);
+      return rows_->AppendBytes(slot, std::string_view(value, static_cast<size_t>(end - value)));
+    }
     if (!is_array || !field.bytes_list) return rows_->AppendBytes(slot, TextOf(field, value));
     thread_local std::vector<std::string_view> list;
     list.clear();
@@ -205,6 +212,15 @@ class ValueLoader {
 
   const char* ReadValue(const Field& field, const char* value, char* place) const {
     const JsonKind kind = text_.KindOf(value);
+    if (kind == JsonKind::kNull && IsFloat(field.slot.dtype) &&
+        field.missing == Field::Missing::kDefault && text_.IsNull(value)) {
+      if (field.has_default) {
+        field.WriteDefault(1, place);
+      } else {
+        field.Write(std::numeric_limits<double>::quiet_NaN(), place);
+      }
+      return text_.Skip(value);
+    }
     if (field.from_text() != (kind == JsonKind::kText)) WrongType(field, value);
     if (kind == JsonKind::kNumber) return ReadNumber(field, value, place);
     if (kind == JsonKind::kText) {
@@ -333,156 +349,12 @@ void RequireNullsAreTexts(const Field& field) {
   }
 }
 
-std::vector<const char*>& ValuesOfThread() {
-  thread_local std::vector<const char*> values;
-  return values;
-}
-
-}  // namespace
-
-JsonParser::JsonParser(std::vector<Field> fields)
-    : fields_(std::move(fields)), steps_(1), own_slots_(fields_.size()) {
-  std::iota(own_slots_.begin(), own_slots_.end(), size_t{0});
-  for (const Field& field : fields_) {
-    Require(!field.name.empty(), "a field without a name");
-    Require(field.decode != Field::Decode::kJson, "field '", Escaped(field.name),
-            "': decode=json is not for what is JSON already");
-    Require(field.separator == 0, "field '", Escaped(field.name),
-            "': separator= is for cells of tables; several values are an array in JSON");
-    RequireNullsAreTexts(field);
-    AddField(field.name);
-  }
-}
-
-void JsonParser::AddField(const std::string& name) {
-  size_t step = 0;
-  for (const std::string& key : KeysOf(name)) {
-    const size_t last = steps_[step].next.size();
-    const auto [known, is_new] = steps_[step].by_key.emplace(key, last);
-    const size_t place = known->second;
-    if (is_new) {
-      steps_[step].next.push_back(steps_.size());
-      steps_.emplace_back();
-      steps_.back().key = key;
-      steps_.back().has_backslash = HasEscape(key);
-    }
-    const std::optional<size_t> item = ItemNumber(key);
-    if (item && name[0] == '/') steps_[step].by_item.emplace(*item, place);
-    step = steps_[step].next[place];
-  }
-  field_steps_.push_back(step);
-}
-
-void JsonParser::Find(const JsonText& text, std::vector<const char*>* values) const {
-  values->assign(steps_.size(), nullptr);
-  InRecord(text, [&] {
-    text.CheckEnd(FindWithin(text, steps_[0], text.root(), values));
-    NameOf(text, text.root());
-  });
-}
-
-// Goes through a value, and finds those of the steps from here. Returns where it ends.
-const char* JsonParser::FindWithin(const JsonText& text, const Step& step, const char* value,
-                                   std::vector<const char*>* values) const {
-  if (step.next.empty()) return text.Skip(value);
-  if (text.IsObject(value)) {
-    size_t expected = 0;  // writers keep an order, so that the next field mostly comes next
-    return text.ForEachMember(value, [&](std::string_view written, const char* member) {
-      if (expected == step.next.size() || !steps_[step.next[expected]].IsWritten(written)) {
-        const auto found =
-            HasEscape(written) ? step.by_key.find(KeyOf(written)) : step.by_key.find(written);
-        if (found == step.by_key.end()) return text.Skip(member);
-        expected = found->second;
-      }
-      return FindAt(text, step.next[expected++], member, values);
-    });
-  }
-  if (!text.IsArray(value) || step.by_item.empty()) return text.Skip(value);
-  size_t number = 0;
-  return text.ForEachItem(value, [&](const char* item) {
-    const auto found = step.by_item.find(number++);
-    if (found == step.by_item.end()) return text.Skip(item);
-    return FindAt(text, step.next[found->second], item, values);
-  });
-}
-
-const char* JsonParser::FindAt(const JsonText& text, size_t step, const char* value,
-                               std::vector<const char*>* values) const {
-  if ((*values)[step] != nullptr) Forget(step, values);  // the key stands here a second time
-  (*values)[step] = value;
-  return FindWithin(text, steps_[step], value, values);
-}
-
-void JsonParser::Forget(size_t step, std::vector<const char*>* values) const {
-  (*values)[step] = nullptr;
-  for (const size_t next : steps_[step].next) {
-    if ((*values)[next] != nullptr) Forget(next, values);
-  }
-}
-
-void JsonParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
-  FieldRows field_rows(fields_, n, rows);
-  for (const Ticket& ticket : Prefetched(tickets, n)) {
-    LoadPart({ticket.bytes, ticket.size}, own_slots_.data(), &field_rows);
-  }
-}
-
-void JsonParser::LoadPart(std::string_view record, const size_t* slots, FieldRows* rows) const {
-  const JsonText text(record);
-  std::vector<const char*>& values = ValuesOfThread();
-  Find(text, &values);
-  const Texts texts(record.size());
-  for (size_t i = 0; i < fields_.size(); ++i) {
-    const Field& field = fields_[i];
-    const char* const value = values[field_steps_[i]];
-    ValueLoader loader(text, texts, rows);
-    texts.Clear();
-    try {
-      if (!IsMissing(text, texts, field, value)) {
-        loader.Load(field, slots[i], value);
-      } else {
-        if (field.missing != Field::Missing::kDefault) NoValue(text, texts, field, value);
-        rows->AppendDefault(slots[i]);
-      }
-    } catch (const Error& error) {
-      if (error.interrupts()) throw;
-      const char* const here = loader.here() == nullptr ? value : loader.here();
-      throw error.WithMessage(StrCat(
-          "field '", Escaped(field.name), "': ", error.message(),
-          here == nullptr ? "" : StrCat(" (at byte ", text.OffsetOf(here), " of the JSON)")));
-    }
-  }
-}
-
-bool JsonParser::IsLeftOut(std::string_view record) const {
-  const JsonText text(record);
-  std::vector<const char*>& values = ValuesOfThread();
-  try {
-    Find(text, &values);
-    const Texts texts(record.size());
-    for (size_t i = 0; i < fields_.size(); ++i) {
-      const Field& field = fields_[i];
-      const char* const value = values[field_steps_[i]];
-      if (field.missing != Field::Missing::kSkip) continue;
-      if (IsMissing(text, texts, field, value)) return true;
-      if (field.vocabulary != nullptr && text.KindOf(value) == JsonKind::kText &&
-          field.IsMissing(texts.Decode(text.TextAt(value)))) {
-        return true;
-      }
-    }
-  } catch (const Error& error) {
-    if (error.interrupts()) throw;
-  }
-  return false;
-}
-
-namespace {
-
 // What the values of a key are.
 struct SeenValues {
   bool texts = false, numbers = false, bools = false;  // as values, or within arrays
   bool objects = false, arrays = false, scalars = false;
-  bool nested = false, objects_within = false;  // in arrays: arrays or null, and objects
+  bool members = false;                            // in objects
+  bool arrays_within = false, objects_within = false, null_within = false;  // in arrays
   bool null = false;
   bool sequence = false;                                  // arrays of different lengths
   bool floats = false, negative = false, larger = false;  // the latter are integers beyond int64
@@ -490,6 +362,7 @@ struct SeenValues {
   size_t values = 0, arrays_seen = 0;  // of the last array, and how many there were
   size_t times = 0;
   std::vector<std::string> strings;
+  std::string pointer;
 
   void Add(const JsonNumber& number) {
     numbers = true;
@@ -509,31 +382,30 @@ struct SeenValues {
     }
   }
 
-  // Why no field can be these values; "" if one can.
-  const char* problem() const {
-    if (objects_within) return "it is a list of objects";
-    if (nested) return "it is a list with lists or null in it";
-    if (objects && (arrays || scalars)) return "it is an object, but not in every record";
-    if (arrays && scalars) return "it is a list in some records and one value in others";
-    if (texts + numbers + bools > 1) return "it is text, a number, true or false by turns";
-    if (numbers && wide && (floats || (larger && negative))) {
-      return "its numbers fit neither int64 nor uint64, and float64 would round them";
-    }
-    return "";
+  // Whether no type of field gives back these values, or there is none yet to tell it: it is to be
+  // JSON as text.
+  bool is_any() const {
+    if (objects) return arrays || scalars || !members;
+    if (objects_within || arrays_within || (arrays && scalars)) return true;
+    if (texts + numbers + bools != 1 || (null_within && !numbers)) return true;
+    // float64 would round them.
+    return numbers && wide && (floats || null_within || (larger && negative));
   }
 
   std::string type(bool missing) const {
-    const std::string dims = !arrays                   ? "[]"
-                             : sequence || values == 0 ? "[-1]"
-                                                       : StrCat("[", values, "]");
-    std::string type = bools     ? "bool" + dims
-                       : floats  ? "float64" + dims
-                       : larger  ? "uint64" + dims
-                       : numbers ? "int64" + dims
-                       : arrays  ? "bytes[-1]"
-                                 : GuessedTimestampType(strings);
+    if (is_any()) return missing ? OrMissing("bytes decode=json") : "bytes decode=json";
+    // Where floats have no value they are NaN, so that only a sequence has a mask.
+    const bool any_length =
+        sequence || values == 0 || null_within || (floats && (missing || null));
+    const std::string dims = !arrays ? "[]" : any_length ? "[-1]" : StrCat("[", values, "]");
+    std::string type = bools                   ? "bool" + dims
+                       : floats || null_within ? "float64" + dims
+                       : larger                ? "uint64" + dims
+                       : numbers               ? "int64" + dims
+                       : arrays                ? "bytes[-1]"
+                                               : GuessedTimestampType(strings);
     if (type.empty()) type = "bytes";
-    return missing ? OrMissing(type) : type;
+    return missing || null || null_within ? OrMissing(type) : type;
   }
 
  private:
@@ -554,8 +426,7 @@ size_t Look(const JsonText& text, const char* value, bool within, SeenValues* se
     case JsonKind::kArray: {
       size_t count = 0;
       text.ForEachItem(value, [&](const char* item) {
-        const JsonKind inner = text.KindOf(item);
-        seen->nested = seen->nested || inner == JsonKind::kArray || inner == JsonKind::kNull;
+        seen->arrays_within = seen->arrays_within || text.IsArray(item);
         count += Look(text, item, true, seen);
         return text.Skip(item);
       });
@@ -572,9 +443,11 @@ size_t Look(const JsonText& text, const char* value, bool within, SeenValues* se
     case JsonKind::kObject:  // which is no value itself
       seen->objects_within = seen->objects_within || within;
       return 1;
-    case JsonKind::kNull:
-      seen->null = seen->null || text.IsNull(value);
+    case JsonKind::kNull: {
+      bool* const seen_null = within ? &seen->null_within : &seen->null;
+      *seen_null = text.IsNull(value) || *seen_null;
       return 1;
+    }
     case JsonKind::kBool:
       text.BoolAt(value);
       seen->bools = true;
@@ -583,14 +456,224 @@ size_t Look(const JsonText& text, const char* value, bool within, SeenValues* se
   return 0;
 }
 
+// The type of a field that is this value; "" for what is no JSON.
+std::string TypeOf(const JsonText& text, const char* value) {
+  SeenValues seen;
+  try {
+    text.Check(value);
+    seen.values = Look(text, value, false, &seen);
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    return "";
+  }
+  seen.sequence = true;  // the next one may be longer
+  return seen.type(false);
+}
+
+// For an error about a value that does not fit its field: what reads it, or all values.
+std::string FieldForValue(const JsonText& text, const Field& field, const char* value) {
+  const std::string type = TypeOf(text, value);
+  if (type.empty() || field.decode != Field::Decode::kNone || field.names_things()) return "";
+  const bool are_numbers = !field.bytes && (type.find("int64[") != std::string::npos ||
+                                            type.find("float64[") != std::string::npos);
+  const bool may_be_array = field.sequence || field.slot.dims.size() > 1;
+  if (are_numbers && text.IsArray(value) == may_be_array) return StrCat("; ", type, " reads it");
+  return "; bytes decode=json reads any value, as its text";
+}
+
 }  // namespace
+
+JsonParser::Found& JsonParser::FoundOfThread() {
+  thread_local Found found;
+  return found;
+}
+
+JsonParser::JsonParser(std::vector<Field> fields, OtherKeys other_keys)
+    : fields_(std::move(fields)),
+      other_keys_(other_keys),
+      steps_(1),
+      own_slots_(fields_.size()) {
+  std::iota(own_slots_.begin(), own_slots_.end(), size_t{0});
+  for (const Field& field : fields_) {
+    Require(!field.name.empty(), "a field without a name");
+    Require(field.decode != Field::Decode::kJson || field.bytes, "field '", Escaped(field.name),
+            "': decode=json is not for what is JSON already; bytes decode=json is its text");
+    Require(field.separator == 0, "field '", Escaped(field.name),
+            "': separator= is for cells of tables; several values are an array in JSON");
+    RequireNullsAreTexts(field);
+    AddField(field.name);
+  }
+}
+
+void JsonParser::AddField(const std::string& name) {
+  size_t step = 0;
+  for (const std::string& key : KeysOf(name)) {
+    const size_t last = steps_[step].next.size();
+    const auto [known, is_new] = steps_[step].by_key.emplace(key, last);
+    const size_t place = known->second;
+    if (is_new) {
+      steps_[step].next.push_back(steps_.size());
+      steps_.emplace_back();
+      steps_.back().key = key;
+      steps_.back().pointer = StrCat(steps_[step].pointer, "/", PointerStep(key));
+      steps_.back().has_backslash = HasEscape(key);
+    }
+    const std::optional<size_t> item = ItemNumber(key);
+    if (item && name[0] == '/') steps_[step].by_item.emplace(*item, place);
+    step = steps_[step].next[place];
+  }
+  steps_[step].is_field = true;
+  field_steps_.push_back(step);
+}
+
+void JsonParser::Find(const JsonText& text, Found* found) const {
+  found->values.assign(steps_.size(), nullptr);
+  found->other_in = nullptr;
+  InRecord(text, [&] {
+    text.CheckEnd(FindWithin(text, steps_[0], text.root(), found));
+    NameOf(text, text.root());
+  });
+}
+
+// Goes through a value, and finds those of the steps from here. Returns where it ends.
+const char* JsonParser::FindWithin(const JsonText& text, const Step& step, const char* value,
+                                   Found* found) const {
+  if (step.next.empty()) return text.Skip(value);
+  if (text.IsObject(value)) {
+    size_t expected = 0;  // writers keep an order, so that the next field mostly comes next
+    return text.ForEachMember(value, [&](std::string_view written, const char* member) {
+      if (expected == step.next.size() || !steps_[step.next[expected]].IsWritten(written)) {
+        const auto known =
+            HasEscape(written) ? step.by_key.find(KeyOf(written)) : step.by_key.find(written);
+        if (known == step.by_key.end()) return PassOver(text, step, written, member, found);
+        expected = known->second;
+      }
+      return FindAt(text, step.next[expected++], member, found);
+    });
+  }
+  if (!text.IsArray(value) || step.by_item.empty()) return PassOver(text, step, {}, value, found);
+  size_t number = 0;
+  return text.ForEachItem(value, [&](const char* item) {
+    const auto known = step.by_item.find(number++);
+    if (known == step.by_item.end()) return text.Skip(item);
+    return FindAt(text, step.next[known->second], item, found);
+  });
+}
+
+const char* JsonParser::PassOver(const JsonText& text, const Step& step, std::string_view key,
+                                 const char* value, Found* found) const {
+  const bool may_be_null = key.data() == nullptr && &step != &steps_.front();
+  if (other_keys_ == OtherKeys::kError && found->other_in == nullptr && !step.is_field &&
+      !(may_be_null && text.KindOf(value) == JsonKind::kNull)) {
+    found->other_in = &step;
+    found->other_key = key;
+    found->other = value;
+  }
+  return text.Skip(value);
+}
+
+void JsonParser::RefuseOther(const JsonText& text, const Found& found) {
+  const std::string& pointer = found.other_in->pointer;
+  const std::string ignore =
+      "; with other_keys \"ignore\" a reader leaves out what its fields do not name";
+  if (found.other_key.data() == nullptr) {
+    if (pointer.empty()) {
+      Throw(ErrorCode::kDataLoss, "the record is ", NameOf(text, found.other), ", not an object");
+    }
+    Throw(ErrorCode::kDataLoss, "'", Escaped(pointer), "' is ", NameOf(text, found.other),
+          " here, and fields are for what is in an object there; the field ",
+          QuotedEntry(EntryFor(pointer, "bytes decode=json")), " in their place reads any value",
+          ignore);
+  }
+  const std::string key = KeyOf(found.other_key);
+  const bool plain = pointer.empty() && CanBeNamed(key) && key[0] != '/';
+  const std::string name = plain ? key : StrCat(pointer, "/", PointerStep(key));
+  const std::string type = TypeOf(text, found.other);
+  Throw(ErrorCode::kDataLoss, "no field names the key '", Escaped(name), "', at byte ",
+        text.OffsetOf(found.other), " of the JSON; the field ",
+        QuotedEntry(EntryFor(name, OrMissing(type.empty() ? "bytes decode=json" : type))),
+        " reads it", ignore);
+}
+
+const char* JsonParser::FindAt(const JsonText& text, size_t step, const char* value,
+                               Found* found) const {
+  // The key stands here a second time.
+  if (found->values[step] != nullptr) Forget(step, &found->values);
+  found->values[step] = value;
+  return FindWithin(text, steps_[step], value, found);
+}
+
+void JsonParser::Forget(size_t step, std::vector<const char*>* values) const {
+  (*values)[step] = nullptr;
+  for (const size_t next : steps_[step].next) {
+    if ((*values)[next] != nullptr) Forget(next, values);
+  }
+}
+
+void JsonParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
+  FieldRows field_rows(fields_, n, rows);
+  for (const Ticket& ticket : Prefetched(tickets, n)) {
+    LoadPart({ticket.bytes, ticket.size}, own_slots_.data(), &field_rows);
+  }
+}
+
+void JsonParser::LoadPart(std::string_view record, const size_t* slots, FieldRows* rows) const {
+  const JsonText text(record);
+  Found& found = FoundOfThread();
+  Find(text, &found);
+  if (found.other_in != nullptr) RefuseOther(text, found);
+  const Texts texts(record.size());
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const Field& field = fields_[i];
+    const char* const value = found.values[field_steps_[i]];
+    ValueLoader loader(text, texts, rows);
+    texts.Clear();
+    try {
+      if (!IsMissing(text, texts, field, value)) {
+        loader.Load(field, slots[i], value);
+      } else {
+        if (field.missing != Field::Missing::kDefault) NoValue(text, texts, field, value);
+        rows->AppendDefault(slots[i]);
+      }
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+      const char* const here = loader.here() == nullptr ? value : loader.here();
+      throw error.WithMessage(StrCat(
+          "field '", Escaped(field.name), "': ", error.message(),
+          here == nullptr ? "" : StrCat(" (at byte ", text.OffsetOf(here), " of the JSON)"),
+          value == nullptr ? "" : FieldForValue(text, field, value)));
+    }
+  }
+}
+
+bool JsonParser::IsLeftOut(std::string_view record) const {
+  const JsonText text(record);
+  Found& found = FoundOfThread();
+  try {
+    Find(text, &found);
+    const Texts texts(record.size());
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const Field& field = fields_[i];
+      const char* const value = found.values[field_steps_[i]];
+      if (field.missing != Field::Missing::kSkip) continue;
+      if (IsMissing(text, texts, field, value)) return true;
+      if (field.vocabulary != nullptr && text.KindOf(value) == JsonKind::kText &&
+          field.IsMissing(texts.Decode(text.TextAt(value)))) {
+        return true;
+      }
+    }
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+  }
+  return false;
+}
 
 FittingFields GuessJsonFields(const std::vector<std::string>& records) {
   std::map<std::string, SeenValues> keys;
   FittingFields fields;
-  // `pointer` is that of the object, "" of the outermost one.
+  // `pointer` is that of the object, "" of the outermost one. Returns how many members it has.
   const auto look_into = [&](const JsonText& text, const char* object, const std::string& pointer,
-                             const auto& look_again) -> void {
+                             const auto& look_again) -> size_t {
     std::map<std::string, const char*> members;  // of a key twice the last one
     text.ForEachMember(object, [&](std::string_view key, const char* value) {
       members[KeyOf(key)] = value;
@@ -600,15 +683,19 @@ FittingFields GuessJsonFields(const std::vector<std::string>& records) {
       const bool plain = pointer.empty() && (key.empty() || key[0] != '/');
       const std::string inner = StrCat(pointer, "/", PointerStep(key));
       SeenValues& seen = keys[plain ? key : inner];
+      seen.pointer = inner;
       const size_t count = Look(text, value, false, &seen);
       if (text.IsArray(value)) {
         seen.sequence = seen.sequence || (seen.arrays_seen > 0 && seen.values != count);
         seen.values = count;
         ++seen.arrays_seen;
       }
-      if (text.IsObject(value)) look_again(text, value, inner, look_again);
+      if (text.IsObject(value)) {
+        seen.members = look_again(text, value, inner, look_again) > 0 || seen.members;
+      }
       ++seen.times;
     }
+    return members.size();
   };
   for (const std::string& record : records) {
     const JsonText text(record);
@@ -622,16 +709,27 @@ FittingFields GuessJsonFields(const std::vector<std::string>& records) {
             ", not an object; fields name what is in it, such as \"/0 int64[]\"");
     }
   }
+  std::set<std::string> any;  // pointers to what is JSON as text, with what is in it
   for (const auto& [key, seen] : keys) {
-    const char* problem = seen.problem();
-    if (*problem == '\0' && seen.objects) continue;  // its members are fields
-    if (!CanBeNamed(key)) problem = "its name cannot be written in an entry";
-    if (*problem == '\0' && fields.entries.size() == kMaxSlots) problem = "there are too many keys";
+    if (seen.is_any()) any.insert(seen.pointer);
+  }
+  const auto is_in_any = [&](const std::string& pointer) {
+    for (size_t end = pointer.rfind('/'); end > 0; end = pointer.rfind('/', end - 1)) {
+      if (any.count(pointer.substr(0, end)) > 0) return true;
+    }
+    return false;
+  };
+  for (const auto& [key, seen] : keys) {
+    if (is_in_any(seen.pointer) || (seen.objects && !seen.is_any())) continue;  // members are fields
+    const std::string& name = key.empty() ? seen.pointer : key;
+    const char* const problem = !CanBeNamed(name) ? "its name cannot be written in an entry"
+                                : fields.entries.size() == kMaxSlots ? "there are too many keys"
+                                                                     : "";
     if (*problem != '\0') {
-      fields.left_out.push_back(StrCat("'", Escaped(key), "': ", problem));
+      fields.left_out.push_back(StrCat("'", Escaped(name), "': ", problem));
       continue;
     }
-    fields.entries.push_back(EntryFor(key, seen.type(seen.null || seen.times < records.size())));
+    fields.entries.push_back(EntryFor(name, seen.type(seen.times < records.size())));
   }
   return fields;
 }

@@ -24,12 +24,19 @@ class FieldRows;
 // A field is named by a JSON pointer (RFC 6901: "/user/id", "/boxes/0"), or by a key of the
 // outermost object. A number, true or false is one value; an array gives the values of a tensor,
 // nested as its dims or flat, and a value that is no array a sequence of one; text is bytes, or
-// what decode=text, hash= and vocab= make of it. null is the same as no value. If an object has a
-// key twice, the last one counts, as in Python. What no field names is only passed over
-// (json_text.h). Immutable; any thread.
+// what decode=text, hash= and vocab= make of it. null is the same as no value, and in an array of
+// floats with missing=default it is NaN, or what default= says. bytes decode=json is any value, null
+// too, as it is written. If an object has a key twice, the last one counts, as in Python. Immutable;
+// any thread.
 class JsonParser {
  public:
-  explicit JsonParser(std::vector<Field> fields);
+  // What to do about what no field names: keys, and values in the place of objects.
+  enum class OtherKeys {
+    kIgnore,  // it is only passed over (json_text.h)
+    kError,
+  };
+
+  explicit JsonParser(std::vector<Field> fields, OtherKeys other_keys = OtherKeys::kIgnore);
   JsonParser(const JsonParser&) = delete;
   JsonParser& operator=(const JsonParser&) = delete;
 
@@ -50,28 +57,45 @@ class JsonParser {
     bool IsWritten(std::string_view written) const { return !has_backslash && key == written; }
 
     std::string key;
+    std::string pointer;         // to here; "" of the record
+    bool is_field = false;       // whether the value is that of a field
     bool has_backslash = false;  // in the key
     std::vector<size_t> next;    // the steps from here, in the order of the fields
     std::map<std::string, size_t, std::less<>> by_key;  // places in `next`
     std::unordered_map<size_t, size_t> by_item;         // those whose keys are numbers of items
   };
 
+  // What is found in a record.
+  struct Found {
+    std::vector<const char*> values;  // where the value of each step begins, null if there is none
+    // What no field names first, and the step that it is in, null if there is none: a member, or,
+    // without a key, a value in the place of an object.
+    const Step* other_in = nullptr;
+    std::string_view other_key;
+    const char* other = nullptr;
+  };
+
+  static Found& FoundOfThread();
   void AddField(const std::string& name);
-  // Finds where the value of each step begins, null if there is none.
-  void Find(const JsonText& text, std::vector<const char*>* values) const;
+  void Find(const JsonText& text, Found* found) const;
   const char* FindWithin(const JsonText& text, const Step& step, const char* value,
-                         std::vector<const char*>* values) const;
-  const char* FindAt(const JsonText& text, size_t step, const char* value,
-                     std::vector<const char*>* values) const;
+                         Found* found) const;
+  const char* FindAt(const JsonText& text, size_t step, const char* value, Found* found) const;
   void Forget(size_t step, std::vector<const char*>* values) const;
+  // Notes what no field names. Returns where the value ends.
+  const char* PassOver(const JsonText& text, const Step& step, std::string_view key,
+                       const char* value, Found* found) const;
+  [[noreturn]] static void RefuseOther(const JsonText& text, const Found& found);
 
   const std::vector<Field> fields_;
+  const OtherKeys other_keys_;
   std::vector<Step> steps_;
   std::vector<size_t> field_steps_;  // the step that is the value, by field
   std::vector<size_t> own_slots_;    // 0, 1, 2 ...
 };
 
-// Fields that fit records, which are objects: of each key, also in objects within them.
+// Fields that fit records, which are objects: of each key, also in objects within them. What no type
+// of field is by itself, such as lists of objects, is JSON as text.
 FittingFields GuessJsonFields(const std::vector<std::string>& records);
 
 }  // namespace millhopper

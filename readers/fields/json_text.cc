@@ -213,6 +213,43 @@ const char* JsonText::EndOfScalar(const char* value) const {
   return here;
 }
 
+const char* JsonText::Check(const char* value) const {
+  Skip(value);  // so that it is not nested too deep for calls within calls
+  return CheckWithin(value);
+}
+
+const char* JsonText::CheckWithin(const char* value) const {
+  const auto check_text = [](std::string_view written) {
+    std::string room;
+    std::string_view text;
+    if (written.find('\\') != std::string_view::npos) room.reserve(written.size());
+    const char* const problem = DecodeJson(written, &room, &text);
+    if (problem != nullptr) Throw(ErrorCode::kDataLoss, problem);
+  };
+  JsonNumber number;
+  switch (KindOf(value)) {
+    case JsonKind::kObject:
+      return ForEachMember(value, [&](std::string_view key, const char* member) {
+        check_text(key);
+        return CheckWithin(member);
+      });
+    case JsonKind::kArray:
+      return ForEachItem(value, [this](const char* item) { return CheckWithin(item); });
+    case JsonKind::kText:
+      check_text(TextAt(value));
+      return EndOfText(value);
+    case JsonKind::kBool:
+      BoolAt(value);
+      return EndOfScalar(value);
+    case JsonKind::kNull:
+      IsNull(value);
+      return EndOfScalar(value);
+    case JsonKind::kNumber:
+      return ReadNumber(value, &number);
+  }
+  return value;
+}
+
 JsonKind JsonText::KindOf(const char* value) const {
   switch (At(value)) {
     case '{':

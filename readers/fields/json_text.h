@@ -50,6 +50,8 @@ class JsonText {
     if (first == '"') return EndOfText(value);
     return first == '{' || first == '[' ? EndOfNested(value) : EndOfScalar(value);
   }
+  // The same, but throws also unless all that is in it is JSON.
+  const char* Check(const char* value) const;
   // Calls member(key, value) for each member of an object, in order; it returns where the value
   // ends. A key is as it is written, without the quotes (see DecodeJson). Returns where the object
   // ends.
@@ -144,6 +146,7 @@ class JsonText {
   const char* EndOfText(const char* quote) const;
   const char* EndOfNested(const char* bracket) const;
   const char* EndOfScalar(const char* value) const;
+  const char* CheckWithin(const char* value) const;
   const char* ReadAnyNumber(const char* value, JsonNumber* number) const;
 
   const char* const begin_;

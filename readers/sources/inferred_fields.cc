@@ -59,7 +59,15 @@ void InferFields(const FormatSchema& schema, FormatArguments* arguments) {
   const FittingFields found = FieldsThatFit(schema, *arguments, path);
   if (found.entries.empty() && found.left_out.empty()) return;  // records of bytes
   try {
-    arguments->attributes.Set("fields", ChooseFields(entries, exclude, found));
+    std::vector<std::string> chosen = ChooseFields(entries, exclude, found);
+    const bool are_all = chosen.size() >= found.entries.size();
+    arguments->attributes.Set("fields", std::move(chosen));
+    for (const AttributeMap* attributes : {&found.attributes, &found.attributes_of_all}) {
+      if (attributes == &found.attributes_of_all && !are_all) continue;
+      for (const auto& [name, value] : attributes->values()) {
+        arguments->attributes.Set(name, value);
+      }
+    }
   } catch (const Error& error) {
     throw error.InFile(path, 0);
   }

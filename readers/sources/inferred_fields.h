@@ -15,8 +15,8 @@ bool GivesNoFields(const FormatArguments& arguments);
 
 // If the format infers fields and the arguments give none, or some by name alone
 // (readers/fields/chosen_fields.h), reads the schema or a sample of the first file and sets the
-// attribute `fields` to what is chosen, with types, and `exclude` to nothing. Leaves them as they
-// are where a record is bytes, and for files that can be read once only. Throws kInvalidArgument
+// attribute `fields` to what is chosen, with types, `exclude` to nothing, and those that go with the
+// fields, such as a delimiter. Leaves them as they are where a record is bytes, and for files that can be read once only. Throws kInvalidArgument
 // for names that the file does not have, and, with fields that can be given, if all of it is chosen
 // and there is something that no field can read; and what reading throws.
 void InferFields(const FormatSchema& schema, FormatArguments* arguments);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The format `jsonl`: a JSON value in each line (jsonlines.org); blank lines are no records.
+// The formats `jsonl`, a JSON value in each line (jsonlines.org), and `json`, the items of a list or
+// values one after another, over any number of lines. Blank lines are no records.
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,16 +12,26 @@
 #include "readers/chunks/line_source.h"
 #include "readers/fields/fields.h"
 #include "readers/fields/json_fields.h"
+#include "readers/formats/jsonl/json_values.h"
 #include "readers/index/indexable_format.h"
 #include "readers/support/line_ends.h"
 
 namespace millhopper {
 namespace {
 
-class JsonlFormat final : public SearchedFormat {
+enum class Records { kLines, kValues };
+
+constexpr char kOtherKeys[] = "other_keys";
+
+JsonParser::OtherKeys OtherKeysOf(const AttributeMap& attributes) {
+  return attributes.Get<std::string>(kOtherKeys) == "error" ? JsonParser::OtherKeys::kError
+                                                            : JsonParser::OtherKeys::kIgnore;
+}
+
+class JsonFormat final : public SearchedFormat {
  public:
-  explicit JsonlFormat(const FormatArguments& arguments)
-      : JsonlFormat(arguments, RequiredFields(arguments.attributes)) {}
+  JsonFormat(const FormatArguments& arguments, Records records)
+      : JsonFormat(arguments, records, RequiredFields(arguments.attributes)) {}
 
   std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
     return LineName(file.path, offset, LoneCr::kEndsLine);
@@ -31,37 +42,55 @@ class JsonlFormat final : public SearchedFormat {
   }
 
  private:
-  JsonlFormat(const FormatArguments& arguments, std::vector<Field> fields)
+  JsonFormat(const FormatArguments& arguments, Records records, std::vector<Field> fields)
       : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
-        parser_(std::move(fields)),
+        records_(records),
+        parser_(std::move(fields), OtherKeysOf(arguments.attributes)),
         skips_(AnySkips(parser_.fields())) {}
 
   std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
-    return MakeLineSource(std::make_unique<ByteStream>(file.path, file.buffer_type),
-                          LoneCr::kEndsLine, [this](std::string_view* line, uint64_t offset) {
+    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
+    if (records_ == Records::kValues) {
+      if (stream->can_be_read_once_only()) {
+        throw Error(ErrorCode::kInvalidArgument,
+                    "it can be read once only, and its beginning tells whether it is a list; "
+                    "jsonl: before its name reads lines of JSON")
+            .InFile(file.path, 0);
+      }
+      std::function<bool(std::string_view)> is_record;
+      if (skips_) {
+        is_record = [this](std::string_view value) { return !parser_.IsLeftOut(value); };
+      }
+      return MakeJsonValueSource(std::move(stream), IsJsonList(file.path), std::move(is_record));
+    }
+    return MakeLineSource(std::move(stream), LoneCr::kEndsLine,
+                          [this](std::string_view* line, uint64_t offset) {
                             if (offset == 0) line->remove_prefix(Utf8MarkBytes(*line));
                             return !IsBlank(*line) && (!skips_ || !parser_.IsLeftOut(*line));
                           });
   }
-  std::string Rules() const override { return "jsonl"; }
+  std::string Rules() const override { return records_ == Records::kLines ? "jsonl" : "json"; }
   bool leaves_out_records() const override { return skips_; }
 
+  const Records records_;
   const JsonParser parser_;
   const bool skips_;
 };
 
-FittingFields Guess(const std::string& path, const AttributeMap&) {
-  std::vector<uint64_t> begins;
-  const std::vector<std::string> lines = SampledLines(path, &begins);
+// A key that stands in no record of the sample is an error later, not left out.
+FittingFields GuessBy(const std::string& path, const std::vector<std::string>& records,
+                      const std::vector<uint64_t>& begins) {
   try {
-    return GuessJsonFields(lines);
+    FittingFields fields = GuessJsonFields(records);
+    if (!fields.entries.empty()) fields.attributes.Set(kOtherKeys, std::string("error"));
+    return fields;
   } catch (const Error& error) {
     if (error.interrupts()) throw;
   }
-  // Looks for the line that is wrong: its call throws.
-  for (size_t i = 0; i < lines.size(); ++i) {
+  // Looks for the record that is wrong: its call throws.
+  for (size_t i = 0; i < records.size(); ++i) {
     try {
-      GuessJsonFields({lines[i]});
+      GuessJsonFields({records[i]});
     } catch (const Error& error) {
       const std::string place = LineName(path, begins[i], LoneCr::kEndsLine);
       throw error.InFile(path, static_cast<int64_t>(begins[i]))
@@ -71,21 +100,53 @@ FittingFields Guess(const std::string& path, const AttributeMap&) {
   return {};
 }
 
-FormatSchema Schema() {
+FittingFields GuessLines(const std::string& path, const AttributeMap&) {
+  std::vector<uint64_t> begins;
+  const std::vector<std::string> lines = SampledLines(path, &begins);
+  return GuessBy(path, lines, begins);
+}
+
+FittingFields GuessValues(const std::string& path, const AttributeMap&) {
+  std::vector<uint64_t> begins;
+  const std::vector<std::string> values = SampledJsonValues(path, &begins);
+  return GuessBy(path, values, begins);
+}
+
+FormatSchema With(FormatSchema schema) {
   return std::move(
-      FormatSchema("lines of JSON; plain, gzip, zstd, lz4, bzip2, xz")
-          .Extension(".jsonl")
-          .Extension(".ndjson")
+      schema
           .Attr(FieldsAttribute("keys of the outermost object, or JSON pointers such as /user/id"))
-          .InferFields(&Guess)
+          .Attr(AttributeSchema(kOtherKeys, std::string("ignore"),
+                                "what to do about keys that no field names: ignore them, or error, "
+                                "which is so where fields are inferred from a sample")
+                    .OneOf({"ignore", "error"}))
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc));
 }
 
-std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
-  return std::make_unique<JsonlFormat>(arguments);
+FormatSchema JsonlSchema() {
+  return std::move(With(FormatSchema("lines of JSON; plain, gzip, zstd, lz4, bzip2, xz"))
+                       .Extension(".jsonl")
+                       .Extension(".ndjson")
+                       .InferFields(&GuessLines));
 }
 
-REGISTER_FILE_FORMAT(jsonl, Schema, Make);
+FormatSchema JsonSchema() {
+  return std::move(With(FormatSchema("one list of JSON, the items of which are the records, or "
+                                     "values one after another; plain, gzip, zstd, lz4, bzip2, xz"))
+                       .Extension(".json")
+                       .InferFields(&GuessValues));
+}
+
+std::unique_ptr<FileFormat> MakeJsonl(const FormatArguments& arguments) {
+  return std::make_unique<JsonFormat>(arguments, Records::kLines);
+}
+
+std::unique_ptr<FileFormat> MakeJson(const FormatArguments& arguments) {
+  return std::make_unique<JsonFormat>(arguments, Records::kValues);
+}
+
+REGISTER_FILE_FORMAT(jsonl, JsonlSchema, MakeJsonl);
+REGISTER_FILE_FORMAT(json, JsonSchema, MakeJson);
 
 }  // namespace
 }  // namespace millhopper

@@ -174,7 +174,9 @@ class MemberParser {
     if (colon != std::string::npos) {
       Field inner = field;
       inner.name = field.name.substr(colon + 1);
-      if (inner.decode == Field::Decode::kJson) inner.decode = Field::Decode::kNone;
+      if (inner.decode == Field::Decode::kJson && !inner.bytes) {
+        inner.decode = Field::Decode::kNone;
+      }
       part.json_fields.push_back(std::move(inner));
       part.json_slots.push_back(slot);
       return;

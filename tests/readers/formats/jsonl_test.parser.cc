@@ -335,23 +335,144 @@ TEST(Jsonl, GuessesTypesThatKeepAllValues) {
       "\"e\": [], \"t\": true, \"s\": [\"a\"]}\n"
       "{\"u\": 1, \"l\": NaN, \"x\": [3, 4], \"y\": 1, \"e\": [], \"t\": false, "
       "\"s\": []}\n");
-  EXPECT_EQ(fields.entries, (Texts{"e bytes[-1]", "l float64[]", "s bytes[-1]", "t bool[]",
+  EXPECT_EQ(fields.entries, (Texts{"e bytes decode=json", "l float64[]", "s bytes[-1]", "t bool[]",
                                    "u uint64[]", "x float64[2]", "y float64[]"}));
   EXPECT_EQ(fields.left_out, Texts{});
-  // What no type keeps is named.
-  const FittingFields none = guess(
+  // What no type keeps is JSON as text.
+  const FittingFields any = guess(
       "{\"a\": [{\"x\": 7}], \"b\": [[1], [2, 3]], \"c\": {\"d\": 1}, \"f\": 9007199254740993, "
       "\"g\": 1, \"h\": 1, \"i\": 123456789012345678901, \"\": 1, \"ok\": 1}\n"
       "{\"a\": [], \"b\": [], \"c\": 5, \"f\": 0.5, \"g\": \"x\", \"h\": [1], \"i\": 1, "
       "\"\": 1, \"ok\": 1}\n");
-  EXPECT_EQ(none.entries, (Texts{"/c/d int64[] missing=mask", "ok int64[]"}));
-  const std::string wide = "its numbers fit neither int64 nor uint64, and float64 would round them";
-  EXPECT_EQ(none.left_out,
-            (Texts{"'': its name cannot be written in an entry", "'a': it is a list of objects",
-                   "'b': it is a list with lists or null in it",
-                   "'c': it is an object, but not in every record", "'f': " + wide,
-                   "'g': it is text, a number, true or false by turns",
-                   "'h': it is a list in some records and one value in others", "'i': " + wide}));
+  EXPECT_EQ(any.entries, (Texts{"/ int64[]", "a bytes decode=json", "b bytes decode=json",
+                                "c bytes decode=json", "f bytes decode=json", "g bytes decode=json",
+                                "h bytes decode=json", "i bytes decode=json", "ok int64[]"}));
+  EXPECT_EQ(any.left_out, Texts{});
+  // null in a list of numbers is NaN, if float64 keeps them; what has no value yet may be anything.
+  const FittingFields nulls = guess(
+      "{\"n\": [1, null, 3], \"w\": [9007199254740993, null], \"s\": [\"x\", null], "
+      "\"o\": {}, \"z\": null}\n");
+  EXPECT_EQ(nulls.entries,
+            (Texts{"n float64[-1] missing=mask", "o bytes decode=json", "s bytes decode=json",
+                   "w bytes decode=json", "z bytes decode=json"}));
+}
+
+// Without fields, all that is in the records is read or an error.
+TEST(Jsonl, InfersFieldsThatLoseNothing) {
+  EXPECT_EQ(Jsonl("{\"a\": 1, \"m\": [{\"role\": \"user\", \"n\": [1,  2]}], \"x\": 1}\n"
+                  "{\"a\": 2, \"m\": [], \"x\": \"y\"}\n{\"a\": 3, \"x\": null}\n",
+                  {}),
+            (Texts{"1 | '[{\"role\": \"user\", \"n\": [1,  2]}]' | '1' | true",
+                   "2 | '[]' | '\"y\"' | true", "3 | '' | 'null' | false"}));
+  EXPECT_EQ(Jsonl("{\"x\": [1, null]}\n{\"x\": null}\n", {}), (Texts{"1.0 nan | true", " | false"}));
+  // What no sample shows is in the middle of a large file.
+  const auto read = [](const std::string& usual, const std::string& other) {
+    std::string lines;
+    while (lines.size() < (size_t{3} << 20)) lines += usual + "\n";
+    const std::string rest = lines + lines;
+    const TempFile file("a.jsonl", lines + other + "\n" + rest);
+    TextsOf(FieldReader("jsonl", file.path(), {}).get());
+  };
+  const auto expect = [&](const std::string& usual, const std::string& other,
+                          const std::string& words) {
+    SCOPED_TRACE(other);
+    ExpectError(ErrorCode::kDataLoss, words, [&] { read(usual, other); });
+  };
+  const std::string usual = "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2]}";
+  expect(usual, "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2], \"b c\": 0.5}",
+         "no field names the key 'b c', at byte 44 of the JSON; the field '\"b c\" float64[] "
+         "default=nan' reads it; with other_keys \"ignore\"");
+  expect(usual, "{\"a\": 1, \"u\": {\"id\": 7, \"n\": \"x\"}, \"l\": [1, 2]}",
+         "no field names the key '/u/n', at byte 30 of the JSON; the field \"/u/n bytes "
+         "missing=mask\" reads it");
+  expect(usual, "{\"a\": 1, \"u\": 5, \"l\": [1, 2]}",
+         "'/u' is a number here, and fields are for what is in an object there; the field \"/u bytes "
+         "decode=json\" in their place reads any value");
+  expect(usual, "{\"a\": 0.5, \"u\": {\"id\": 7}, \"l\": [1, 2]}",
+         "0.5 is no int64 (at byte 6 of the JSON); float64[] reads it");
+  expect(usual, "{\"a\": \"x\", \"u\": {\"id\": 7}, \"l\": [1, 2]}",
+         "; bytes decode=json reads any value, as its text");
+  expect(usual, "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2, 3]}", "; int64[-1] reads it");
+  expect("{\"a\": null}", "7", "the record is a number, not an object");
+  EXPECT_EQ(Jsonl("{\"a\": 1, \"b\": 2}\n", {"a int64[]"}), Texts{"1"});
+  ExpectError(ErrorCode::kDataLoss, "no field names the key 'b'", [&] {
+    TextsIn("jsonl", "{\"a\": 1, \"b\": 2}\n", {"a int64[]"},
+            {{"other_keys", std::string("error")}});
+  });
+}
+
+TEST(Jsonl, ReadsAnyValueAsItsText) {
+  EXPECT_EQ(Jsonl("{\"x\": [1, {\"a\":  \"\\u00e9\"}]}\n{\"x\": null}\n{}\n{\"x\": 1e2}\n",
+                  {"x bytes decode=json missing=default"}),
+            (Texts{"'[1, {\"a\":  \"\\u00e9\"}]'", "'null'", "''", "'1e2'"}));
+  for (const char* value : {"[tru]", "{\"a\": 01}", "[\"\\q\"]", "{\"\\ud800\": 1}", "[1,]"}) {
+    ExpectJsonlError(StrCat("{\"x\": ", value, "}"), "x bytes decode=json", "field 'x': ");
+  }
+  ExpectError(ErrorCode::kInvalidArgument, "decode= is for numbers; bytes stay as they are, but",
+              [] { Jsonl("{}", {"x bytes[-1] decode=json"}); });
+}
+
+Texts Json(const std::string& content, const std::vector<std::string>& fields = {}) {
+  return TextsIn("json", content, fields);
+}
+
+TEST(Json, ReadsListsAndValuesOverSeveralLines) {
+  const Texts rows = {"1 | 'x'", "2 | 'y'"};
+  for (const char* const content :
+       {"[{\"a\": 1, \"b\": \"x\"},\n {\"a\": 2,\n\"b\": \"y\"}]\n",
+        "\xef\xbb\xbf \n[ {\"a\":1,\"b\":\"x\"} ,{\"a\":2,\"b\":\"y\"} ] ",
+        "{\"a\": 1,\n \"b\": \"x\"\n}\n{\"a\": 2, \"b\": \"y\"}",
+        "{\"a\":1,\"b\":\"x\"}{\"a\":2,\"b\":\"y\"}\n\n"}) {
+    SCOPED_TRACE(content);
+    EXPECT_EQ(Json(content), rows);
+    EXPECT_EQ(Json(content, {"a int64[]", "b bytes"}), rows);
+    const TempFile packed("a.json.gz", Gzipped(content));
+    EXPECT_EQ(TextsOf(FieldReader("json", packed.path(), {}).get()), rows);
+  }
+  EXPECT_EQ(Json("{\"data\": [{\"a\": 1}]}\n"), Texts{"'[{\"a\": 1}]'"});
+  EXPECT_EQ(Json("[{\"x\": 1}, {\"x\": null}, {\"x\": 3}]", {"x int64[] missing=skip"}),
+            (Texts{"1", "3"}));
+  EXPECT_EQ(Json("[]", {"x int64[]"}), Texts{});
+  EXPECT_EQ(Json(" ", {"x int64[]"}), Texts{});
+}
+
+TEST(Json, NamesTheByteOfWhatIsWrong) {
+  const auto expect = [](const std::string& content, const std::string& words) {
+    SCOPED_TRACE(content);
+    ExpectError(ErrorCode::kDataLoss, words, [&] { Json(content, {"a int64[]"}); });
+    ExpectError(ErrorCode::kDataLoss, "", [&] { Json(content); });
+  };
+  expect("[{\"a\": 1},\n {\"a\": 2}", "at byte 21 (line 2) is missing: no ] ends the list");
+  expect("[{\"a\": 1},", "is missing: no ] ends the list");
+  expect("[", "no ] ends the list");
+  expect("[{\"a\": 1},]", "at byte 10 (line 1) is none: a value is missing");
+  expect("[{\"a\": 1} {\"a\": 2}]", "is none: a comma or ] is missing before it");
+  expect("[{\"a\": 1}] 5", "is none: something follows the list");
+  expect("{\"a\": 1},{\"a\": 2}", "at byte 8 (line 1) is none: a value is missing");
+  expect("{\"a\": 1}\n{\"a\": 2", "at byte 9 (line 2) is none: no bracket closes the one");
+  expect("[{\"a\": 1}, 5]", "");
+}
+
+// Values of any length at the ends of blocks, in each form.
+TEST(Json, GivesTheSameRecordsForAnyNumberOfThreads) {
+  for (const bool is_list : {true, false}) {
+    std::string content = is_list ? "[" : "";
+    Texts expected;
+    for (int i = 0; content.size() < 3 * kReadBlockBytes; ++i) {
+      const std::string text(static_cast<size_t>(i % 89), 'x');
+      if (i > 0) content += is_list ? " ,\n" : "\n";
+      content += StrCat("{\"id\":\n ", i, ", \"text\": \"", text, "\"}");
+      expected.push_back(StrCat(i, " | '", text, "'"));
+    }
+    if (is_list) content += "\n]\n";
+    const TempFile plain("rows.json", content), compressed("rows.json.gz", Gzipped(content));
+    for (const int workers : {0, 1, 7}) {
+      const PoolSize size(workers);
+      for (const std::string& path : {plain.path(), compressed.path()}) {
+        EXPECT_TRUE(TextsOf(FieldReader("json", path, {}).get()) == expected);
+      }
+    }
+  }
 }
 
 TEST(Jsonl, TellsTheLineThatFieldsCannotBeGuessedBy) {
@@ -377,7 +498,7 @@ TEST(Jsonl, TellsTheLine) {
   }
   ExpectJsonlError("7", "x int64[]", "the record has no value for it");
   ExpectJsonlError("[{\"x\": 1},\n {\"x\": 2}]\n", "x int64[]",
-                   "`jq -c .[] FILE` makes such lines of a list");
+                   "json: before the name of a file reads a list, or values of several lines");
   const std::string deep = std::string(100000, '[');
   ExpectError(ErrorCode::kDataLoss, "the record is no JSON",
               [&] { Jsonl(deep + "\n", {"x int64[]"}); });
