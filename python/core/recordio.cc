@@ -279,20 +279,31 @@ AttributeMap FormatAttributes(const FormatSchema& format, const py::dict& given)
   return attributes;
 }
 
-// What cannot be inferred is an error of the first pass, which infers again.
-std::vector<std::string> FieldsInferredFor(const std::vector<std::string>& files,
-                                           const py::dict& given) {
-  std::vector<std::string> fields;
+// What cannot be inferred is an error of the first pass, which infers again. Adds to `given` the
+// other attributes that the fields go with.
+std::vector<std::string> FieldsInferredFor(const std::vector<std::string>& files, py::dict given) {
+  FittingFields fields;
   WatchInterrupts();
   try {
     FormatArguments arguments;
     const FormatSchema* const format = FormatOf(files);
     if (format != nullptr) arguments.attributes = FormatAttributes(*format, given);
     WithoutInterpreter([&] { fields = InferredFields(files, std::move(arguments)); });
+    for (const auto& [name, value] : fields.attributes.values()) {
+      std::visit(
+          [&, key = name](const auto& held) {
+            using Held = std::decay_t<decltype(held)>;
+            if constexpr (!std::is_same_v<Held, BlockIndex> &&
+                          !std::is_same_v<Held, std::vector<BlockIndex>>) {
+              given[key.c_str()] = py::cast(held);
+            }
+          },
+          value);
+    }
   } catch (const Error& error) {
     if (error.interrupts()) throw;
   }
-  return fields;
+  return fields.entries;
 }
 
 }  // namespace
@@ -315,8 +326,8 @@ void DefineRecordio(py::module_* module) {
               "The same if the first records of the first file tell it. There are no errors.");
   module->def("inferred_fields", &FieldsInferredFor, py::arg("files"), py::arg("attributes"),
               "The fields that a reader of these files has if none are given, or names alone, as "
-              "entries; none if their format does not infer any, or cannot. The first file is "
-              "read.");
+              "entries; none if their format does not infer any, or cannot. What else was found, "
+              "such as a delimiter, is added to the attributes. The first file is read.");
   py::class_<TensorWriter> writer(*module, "RecordIOWriter",
                                   R"(Writes a RecordIO file whose records are tensors.
 

@@ -225,10 +225,12 @@ bool AddToHead(ByteStream* stream, std::string* text) {
   return text->size() == size;
 }
 
-std::string LineName(const std::string& path, uint64_t offset, LoneCr lone_cr) {
+std::string LineName(const std::string& path, uint64_t offset, LoneCr lone_cr,
+                     const std::string* encoding) {
   try {
     if (CanBeReadOnceOnly(path)) return "";
     ByteStream stream(path);
+    if (encoding != nullptr) stream.DecodeText(*encoding);
     std::vector<char> block(kReadBlockBytes);
     uint64_t line = 1;
     bool after_cr = false;  // that has been counted

@@ -150,7 +150,11 @@ const char* ReadBool(const Field&, const char* begin, const char* end, char* pla
     std::string_view text;
     bool value;
   } kWords[] = {{"true", true}, {"false", false}, {"True", true}, {"False", false},
-                {"TRUE", true}, {"FALSE", false}, {"1", true},    {"0", false}};
+                {"TRUE", true}, {"FALSE", false}, {"1", true},    {"0", false},
+                {"yes", true},  {"no", false},    {"Yes", true},  {"No", false},
+                {"YES", true},  {"NO", false},    {"t", true},    {"f", false},
+                {"T", true},    {"F", false},     {"y", true},    {"n", false},
+                {"Y", true},    {"N", false}};
   const std::string_view text(begin, static_cast<size_t>(end - begin));
   for (const auto& word : kWords) {
     if (text.substr(0, word.text.size()) != word.text) continue;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "framework/base/error.h"
+#include "readers/fields/timestamp.h"
 
 namespace millhopper {
 namespace {
@@ -50,6 +51,36 @@ bool KeepsDigits(const Field& float64, std::string_view text) {
   return SignificantDigits({again, static_cast<size_t>(written.ptr - again)}) == digits;
 }
 
+// Whether digits follow a leading zero: "007" is rather a name of something than the number 7.
+bool HasLeadingZero(std::string_view number) {
+  if (!number.empty() && (number[0] == '-' || number[0] == '+')) number.remove_prefix(1);
+  return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
+}
+
+// Whether all texts are words for true and false. Words that may mean something else count if both
+// of them are there.
+bool AreBools(const std::vector<std::string_view>& texts) {
+  constexpr struct {
+    std::vector<std::string_view>::size_type least;  // words that must be there
+    std::string_view yes[3], no[3];
+  } kWords[] = {{1, {"true", "True", "TRUE"}, {"false", "False", "FALSE"}},
+                {2, {"yes", "Yes", "YES"}, {"no", "No", "NO"}},
+                {2, {"t", "T", "T"}, {"f", "F", "F"}},
+                {2, {"y", "Y", "Y"}, {"n", "N", "N"}}};
+  return std::any_of(std::begin(kWords), std::end(kWords), [&](const auto& words) {
+    bool any_yes = false, any_no = false;
+    const auto is_word = [&](std::string_view text) {
+      const bool yes = std::find(std::begin(words.yes), std::end(words.yes), text) != std::end(words.yes);
+      const bool no = std::find(std::begin(words.no), std::end(words.no), text) != std::end(words.no);
+      any_yes = any_yes || yes;
+      any_no = any_no || no;
+      return yes || no;
+    };
+    return std::all_of(texts.begin(), texts.end(), is_word) &&
+           size_t{any_yes} + size_t{any_no} >= words.least;
+  });
+}
+
 // "int64[]", "uint64[]", "float64[]" or "bool[]", whichever gives back all texts as they are; empty
 // if none does.
 std::string ValueType(const std::vector<std::string_view>& texts) {
@@ -57,17 +88,48 @@ std::string ValueType(const std::vector<std::string_view>& texts) {
   for (const Field& type : types) {
     const auto fits = [&](std::string_view text) {
       const std::string_view value = WithoutSpaces(text);
-      return IsValueOf(type, value) && (!IsFloat(type.slot.dtype) || KeepsDigits(type, value));
+      return IsValueOf(type, value) && !HasLeadingZero(value) &&
+             (!IsFloat(type.slot.dtype) || KeepsDigits(type, value));
     };
     if (std::all_of(texts.begin(), texts.end(), fits)) {
       return StrCat(ToString(type.slot.dtype), "[]");
     }
   }
-  const auto is_bool = [](std::string_view text) {
-    constexpr std::string_view kWords[] = {"true", "false", "True", "False", "TRUE", "FALSE"};
-    return std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords);
-  };
-  return std::all_of(texts.begin(), texts.end(), is_bool) ? "bool[]" : "";
+  return AreBools(texts) ? "bool[]" : "";
+}
+
+// Forms of dates that are not ISO's.
+const std::vector<std::string>& DateFormats() {
+  static const std::vector<std::string> formats = [] {
+    std::vector<std::string> all;
+    for (const char* const day :
+         {"%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%d %b %Y",
+          "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"}) {
+      for (const char* const time : {"", " %H:%M", " %H:%M:%S"}) all.push_back(StrCat(day, time));
+    }
+    return all;
+  }();
+  return formats;
+}
+
+// The type of dates that are written in one of these forms; empty if none fits all texts, or if two
+// fit and mean other days.
+std::string FormattedTimestampType(const std::vector<std::string_view>& texts) {
+  std::string type;
+  std::vector<int64_t> days;
+  for (const std::string& format : DateFormats()) {
+    std::vector<int64_t> read(texts.size());
+    size_t fit = 0;
+    while (fit < texts.size() && ParseTimestamp(texts[fit], format, 1, &read[fit]) == nullptr) ++fit;
+    if (fit < texts.size()) continue;
+    if (type.empty()) {
+      type = StrCat("int64[] decode=timestamp format=\"", format, "\"");
+      days = std::move(read);
+    } else if (read != days) {
+      return "";
+    }
+  }
+  return type;
 }
 
 std::string TimestampType(const std::vector<std::string_view>& texts) {
@@ -80,7 +142,7 @@ std::string TimestampType(const std::vector<std::string_view>& texts) {
                                   [&](std::string_view text) { return IsValueOf(field, text); });
     if (fits && !texts.empty()) return type;
   }
-  return "";
+  return texts.empty() ? "" : FormattedTimestampType(texts);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace millhopper {
 
 // The type of a field, and its options, that gives back the value of every cell of a column:
 // "int64[]", "uint64[]" for larger ones, "float64[]" if it keeps all digits, "bool[]" for true and
-// false, "int64[] decode=timestamp unit=ms", and "bytes" if nothing else does. For cells without a
+// false and the like, "int64[] decode=timestamp unit=ms" (or with a format= of dates, if one alone
+// fits), and "bytes" if nothing else does, as for "007". For cells without a
 // value "float64[] null=NA default=nan", "int64[] missing=mask".
 std::string GuessedCellType(const std::vector<std::string>& cells);
 

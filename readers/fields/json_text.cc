@@ -11,6 +11,7 @@
 
 #include "framework/base/error.h"
 #include "readers/support/text_file.h"
+#include "readers/support/utf8.h"
 
 namespace millhopper {
 namespace {
@@ -68,22 +69,6 @@ const char* ReadReal(const char* value, const char* end, JsonNumber* number) {
   return end;
 }
 
-// How many bytes the character of more than one has that begins here; 0 if it is no UTF-8 (RFC
-// 3629: no surrogates, nothing longer than it must be, nothing above U+10FFFF).
-size_t BytesOfCharacter(const char* here, const char* end) {
-  const auto byte = [&](size_t i) {
-    return static_cast<size_t>(end - here) > i ? static_cast<unsigned char>(here[i]) : 0u;
-  };
-  const auto follows = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
-  const unsigned first = byte(0), second = byte(1);
-  if (!follows(1) || first < 0xc2 || first > 0xf4) return 0;
-  if (first < 0xe0) return 2;
-  if (!follows(2) || (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f)) return 0;
-  if (first < 0xf0) return 3;
-  if (!follows(3) || (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) return 0;
-  return 4;
-}
-
 // Null if all bytes are those of a text between its quotes.
 const char* ProblemOf(std::string_view text) {
   const char* here = text.data();
@@ -100,7 +85,7 @@ const char* ProblemOf(std::string_view text) {
     }
     const auto byte = static_cast<unsigned char>(*here);
     if (byte < 0x20) return "it has a control character, which JSON writes as an escape";
-    const size_t size = byte < 0x80 ? 1 : BytesOfCharacter(here, end);
+    const size_t size = byte < 0x80 ? 1 : BytesOfUtf8(here, end);
     if (size == 0) return "it has bytes that are no UTF-8";
     here += size;
   }

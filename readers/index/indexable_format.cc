@@ -124,8 +124,8 @@ std::optional<std::string> IndexPathFor(const FileEntry& file) {
 
 [[noreturn]] void RefuseCompressed(const FileEntry& file) {
   throw Error(ErrorCode::kInvalidArgument,
-              "the file is compressed as a whole, so it can be read from its beginning only, and "
-              "an index would be of no use; index it decompressed")
+              "the file is compressed as a whole, or its text is not in UTF-8, so it can be read "
+              "from its beginning only, and an index would be of no use; index it decompressed")
       .InFile(file.path, 0);
 }
 

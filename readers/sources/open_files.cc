@@ -134,13 +134,18 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
                                            options);
 }
 
-std::vector<std::string> InferredFields(const std::vector<std::string>& names,
-                                        FormatArguments arguments) {
+FittingFields InferredFields(const std::vector<std::string>& names, FormatArguments arguments) {
+  const AttributeMap given = arguments.attributes;
   FoundFiles found = FindFiles(names, {}, std::move(arguments));
   if (found.schema == nullptr || !found.schema->infers_fields) return {};
   InferFields(*found.schema, &found.arguments);
-  return found.schema->WithDefaults(found.arguments.attributes)
-      .Get<std::vector<std::string>>("fields");
+  FittingFields fields;
+  for (const auto& [name, value] : found.arguments.attributes.values()) {
+    if (name != "fields" && !given.Has(name)) fields.attributes.Set(name, value);
+  }
+  fields.entries = found.schema->WithDefaults(found.arguments.attributes)
+                       .Get<std::vector<std::string>>("fields");
+  return fields;
 }
 
 LaneSet OpenFileLanes(const std::vector<std::string>& names,

@@ -35,10 +35,10 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
                                       const std::vector<std::string>& companions,
                                       FormatArguments arguments, const MultiFileOptions& options);
 
-// The fields that OpenFiles infers for these files with such arguments, one a slot; those that are
-// given, if some are; none if the format infers none. Throws what OpenFiles throws for it.
-std::vector<std::string> InferredFields(const std::vector<std::string>& names,
-                                        FormatArguments arguments);
+// The fields that OpenFiles infers for these files with such arguments, one a slot, and the other
+// attributes that it finds with them; the fields that are given, if some are; none if the format
+// infers none. Throws what OpenFiles throws for it.
+FittingFields InferredFields(const std::vector<std::string>& names, FormatArguments arguments);
 
 // The same as lanes (readers/sources/file_lanes.h).
 LaneSet OpenFileLanes(const std::vector<std::string>& names,

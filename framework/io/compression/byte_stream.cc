@@ -10,6 +10,7 @@
 #include "framework/base/limits.h"
 #include "framework/base/stop.h"
 #include "framework/io/compression/compression.h"
+#include "framework/io/compression/text_decoder.h"
 #include "framework/io/one_pass.h"
 
 namespace millhopper {
@@ -234,7 +235,7 @@ ByteStream::ByteStream(std::unique_ptr<const File> file, uint64_t begin,
                        const Compression* compression)
     : file_(std::move(file)) {
   if (compression == nullptr) {
-    position_ = begin;
+    position_ = bytes_read_ = begin;
   } else {
     Decompress(*compression, begin);
   }
@@ -265,17 +266,56 @@ size_t ByteStream::Head(char* out, size_t size) const {
   return once_ == nullptr ? ReadStored(0, out, size) : once_->Look(0, out, once_->Has(0, size));
 }
 
+void ByteStream::DecodeText(const std::string& encoding) {
+  std::string name = encoding;
+  if (encoding.empty() || IsUtf8Name(encoding)) {
+    constexpr struct {
+      std::string_view mark;
+      const char* encoding;
+    } kMarks[] = {{{"\xff\xfe\0\0", 4}, "UTF-32LE"},
+                  {{"\0\0\xfe\xff", 4}, "UTF-32BE"},
+                  {{"\xff\xfe", 2}, "UTF-16LE"},
+                  {{"\xfe\xff", 2}, "UTF-16BE"}};
+    char head[4];
+    size_t size = 0;
+    if (compressed()) {
+      size = ReadDecompressed(head, sizeof(head));
+      given_back_.insert(0, head, size);
+    } else {
+      size = Head(head, sizeof(head));
+    }
+    const std::string_view begin(head, size);
+    const auto* const found =
+        std::find_if(std::begin(kMarks), std::end(kMarks), [&](const auto& known) {
+          return begin.substr(0, known.mark.size()) == known.mark;
+        });
+    if (found == std::end(kMarks)) return;
+    name = found->encoding;
+  }
+  text_decoder_ = std::make_unique<TextDecoder>(
+      path(), name, [this](char* out, size_t size) { return ReadBytes(out, size); });
+}
+
 size_t ByteStream::Read(char* out, size_t size) {
-  if (error_ != nullptr) std::rethrow_exception(error_);
-  const size_t got = compressed() ? ReadDecompressed(out, size) : ReadStored(position_, out, size);
+  const size_t got =
+      text_decoder_ == nullptr ? ReadBytes(out, size) : text_decoder_->Read(out, size);
   position_ += got;
   return got;
 }
 
+size_t ByteStream::ReadBytes(char* out, size_t size) {
+  if (error_ != nullptr) std::rethrow_exception(error_);
+  const size_t got =
+      compressed() ? ReadDecompressed(out, size) : ReadStored(bytes_read_, out, size);
+  bytes_read_ += got;
+  return got;
+}
+
 size_t ByteStream::ReadSome(char* out, size_t size) {
-  if (once_ == nullptr || compressed()) return Read(out, size);
-  const size_t got = once_->ReadSome(position_, out, size);
+  if (once_ == nullptr || compressed() || text_decoder_ != nullptr) return Read(out, size);
+  const size_t got = once_->ReadSome(bytes_read_, out, size);
   position_ += got;
+  bytes_read_ += got;
   return got;
 }
 
@@ -297,12 +337,19 @@ size_t ByteStream::ReadDecompressed(char* out, size_t size) {
 }
 
 uint64_t ByteStream::most_left() const {
-  if (compressed()) return given_back_.size() + decompressor_->most_left();
-  return (once_ == nullptr ? file_->size() : kUnknownSize) - position_;
+  const uint64_t bytes = compressed() ? given_back_.size() + decompressor_->most_left()
+                                      : (once_ == nullptr ? file_->size() : kUnknownSize) -
+                                            bytes_read_;
+  if (text_decoder_ == nullptr) return bytes;
+  constexpr uint64_t kMostOfByte = 4;  // bytes of UTF-8
+  return kMostOfByte * (std::min(bytes, kUnknownSize / kMostOfByte) + text_decoder_->held_back());
 }
 
 std::string ByteStream::Describe(uint64_t position) const {
-  return StrCat("byte ", position, compressed() ? " of the decompressed content" : "");
+  return StrCat("byte ", position,
+                text_decoder_ != nullptr ? " of the text in UTF-8"
+                : compressed()           ? " of the decompressed content"
+                                         : "");
 }
 
 }  // namespace millhopper

@@ -14,6 +14,7 @@
 namespace millhopper {
 
 class OnePassStream;
+class TextDecoder;
 struct Compression;
 
 // The bytes of a file, which may be one that can be read once only (one_pass.h), decompressed if
@@ -34,6 +35,12 @@ class ByteStream {
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
 
+  // Has all that is read be UTF-8, from a text in this encoding, by a name of iconv. "" and names of
+  // UTF-8 leave it as it is, unless it begins with the mark of UTF-16 or UTF-32. Called before
+  // anything is read; looks at the first bytes. Throws kInvalidArgument for another name, and what
+  // reading throws.
+  void DecodeText(const std::string& encoding);
+
   // Reads `size` bytes. It returns fewer only at the end of the stream or before an error, which
   // each later call throws. Errors are kDataLoss, kResourceLimit or kIo with the file and the byte
   // in it: the stream is damaged, ends early, or something else follows it (only frames of its kind
@@ -50,9 +57,11 @@ class ByteStream {
   uint64_t position() const { return position_; }
   // The most bytes that can follow, whatever the file declares.
   uint64_t most_left() const;
-  // Whether the file is not compressed and can be read at any place. Then any thread may read any
-  // part of file().
-  bool plain() const { return decompressor_ == nullptr && file_ != nullptr; }
+  // Whether the file is not compressed or decoded and can be read at any place. Then any thread may
+  // read any part of file().
+  bool plain() const {
+    return decompressor_ == nullptr && text_decoder_ == nullptr && file_ != nullptr;
+  }
   bool compressed() const { return decompressor_ != nullptr; }
   bool can_be_read_once_only() const { return file_ == nullptr; }
   // There is none if it can be read once only.
@@ -67,6 +76,8 @@ class ByteStream {
  private:
   class Decompressor;
 
+  // The bytes of a text before it is decoded, or of anything else.
+  size_t ReadBytes(char* out, size_t size);
   // Reads what is stored; fewer bytes only at the end.
   size_t ReadStored(uint64_t offset, char* out, size_t size) const;
   size_t ReadDecompressed(char* out, size_t size);
@@ -75,7 +86,9 @@ class ByteStream {
   const std::shared_ptr<OnePassStream> once_;  // one of these two is null
   const std::unique_ptr<const File> file_;
   std::unique_ptr<Decompressor> decompressor_;
+  std::unique_ptr<TextDecoder> text_decoder_;
   uint64_t position_ = 0;
+  uint64_t bytes_read_ = 0;  // of a text before it is decoded; of anything else it is position_
   std::string given_back_;  // content that was read before a request to stop
   std::exception_ptr error_;
 };

@@ -25,6 +25,9 @@ from millhopper.readers.other_names import OtherNames, no_attribute, other_keywo
 from millhopper.readers.reader_stats import ReaderStats
 from millhopper.readers.text_methods import TextMethods
 
+# Attributes of formats that may be inferred together with the fields.
+FOUND_WITH_FIELDS = ("delimiter", "quote", "header", "encoding", "other_keys")
+
 if TYPE_CHECKING:
     from millhopper.readers.jax import JaxReader
     from millhopper.readers.keras import KerasReader
@@ -180,12 +183,16 @@ class Reader(
     def __str__(self) -> str:
         table = self._core.table().rstrip("\n")
         program = Program.parse_from_string(self._program, self._settings)
-        fields = [
-            f"fields of {op.output_arg_names[0]}: {', '.join(op.attr('fields'))}"
-            for op in program.global_block().ops
-            if op.has_attr("fields")
-        ]
-        return "\n".join([table, *fields])
+        lines = [table]
+        for op in program.global_block().ops:
+            if not op.has_attr("fields"):
+                continue
+            files = op.output_arg_names[0]
+            given = [f"{name} {op.attr(name)!r}" for name in FOUND_WITH_FIELDS if op.has_attr(name)]
+            if given:
+                lines.append(f"attributes of {files}: {', '.join(given)}")
+            lines.append(f"fields of {files}: {', '.join(op.attr('fields'))}")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"<millhopper.Reader '{self._variable}'>"

@@ -11,7 +11,9 @@ namespace {
 FormatSchema Schema() {
   FormatSchema schema(
       "rows of cells with commas between them (RFC 4180); plain, gzip, zstd, lz4, bzip2, xz");
-  AddTableAttributes(TableSyntax(), &schema);
+  TableSyntax syntax;
+  syntax.delimiter = 0;
+  AddTableAttributes(syntax, &schema);
   return std::move(schema.Extension(".csv"));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/io/compression/byte_stream.h"
+#include "framework/io/compression/text_decoder.h"
 #include "framework/reader/prefetched.h"
 #include "readers/chunks/learned_files.h"
 #include "readers/chunks/line_source.h"
@@ -19,6 +21,8 @@
 #include "readers/fields/guessed_type.h"
 #include "readers/index/indexable_format.h"
 #include "readers/support/line_ends.h"
+#include "readers/support/text_file.h"
+#include "readers/support/utf8.h"
 
 namespace millhopper {
 namespace {
@@ -40,6 +44,7 @@ class RowEnds {
   // The row that begins here; `next` is null if it continues beyond the limit. `ended`: no byte
   // follows the limit. Calls go forward.
   LineEnds::Line From(const char* begin, bool ended) {
+    if (syntax_.escape != 0) return FromEscaped(begin, ended);
     const char* line_end = lines_.Find(begin);
     const bool is_comment = syntax_.comment != 0 && *begin == syntax_.comment;
     if (is_comment || syntax_.quote == 0 || Find(begin, line_end, syntax_.quote) == line_end) {
@@ -62,6 +67,30 @@ class RowEnds {
   }
 
  private:
+  // Goes from one character to the next: any of them may be text because of the one before it.
+  LineEnds::Line FromEscaped(const char* begin, bool ended) {
+    if (syntax_.comment != 0 && *begin == syntax_.comment) return lines_.From(begin, ended);
+    bool quoted = false, begins_cell = true;
+    for (const char* here = begin; here < limit_;) {
+      const char c = *here++;
+      if (c == syntax_.escape) {
+        if (here < limit_) ++here;
+        begins_cell = false;
+      } else if (syntax_.quote != 0 && c == syntax_.quote && (quoted || begins_cell)) {
+        begins_cell = false;
+        if (here == limit_ && !ended) return {limit_, nullptr};
+        const bool is_doubled = quoted && here < limit_ && *here == syntax_.quote;
+        if (is_doubled) ++here;
+        quoted = !quoted || is_doubled;
+      } else if (!quoted && (c == '\n' || c == '\r')) {
+        return lines_.From(here - 1, ended);
+      } else {
+        begins_cell = !quoted && c == syntax_.delimiter;
+      }
+    }
+    return {limit_, ended && !quoted ? limit_ : nullptr};
+  }
+
   const char* const limit_;
   LineEnds lines_;
   const TableSyntax& syntax_;
@@ -88,7 +117,7 @@ class QuotedRows final : public StreamSource {
       if (end.next == nullptr) {  // an index may say so of any place
         throw Error(ErrorCode::kDataLoss,
                     StrCat("the row at ", stream().Describe(offset), " (",
-                           LineName(stream().path(), offset, LoneCr::kEndsLine),
+                           PlaceOf(offset),
                            ") has a quote that is not closed where the chunk ends"))
             .InFile(stream().path(), static_cast<int64_t>(offset));
       }
@@ -105,7 +134,10 @@ class QuotedRows final : public StreamSource {
  private:
   size_t WholeRecords(const Block& block) const override {
     const char* const limit = block.bytes + block.size;
-    if (Find(block.bytes, limit, syntax_.quote) == limit) {
+    const bool each_line_is_a_row =
+        (syntax_.quote == 0 || Find(block.bytes, limit, syntax_.quote) == limit) &&
+        (syntax_.escape == 0 || Find(block.bytes, limit, syntax_.escape) == limit);
+    if (each_line_is_a_row) {
       if (block.ended) return block.size;
       const size_t whole = EndOfWholeLines(block.bytes, block.size, 0, LoneCr::kEndsLine);
       if (whole > 0) return whole;
@@ -123,7 +155,7 @@ class QuotedRows final : public StreamSource {
     if (block.ended) {
       throw Error(ErrorCode::kDataLoss,
                   StrCat("the row at ", stream().Describe(block.offset), " (",
-                         LineName(stream().path(), block.offset, LoneCr::kEndsLine),
+                         PlaceOf(block.offset),
                          ") has a quote that is not closed before the file ends"))
           .InFile(stream().path(), static_cast<int64_t>(block.offset));
     }
@@ -138,10 +170,13 @@ class QuotedRows final : public StreamSource {
   void CheckSize(size_t size, uint64_t offset) const {
     if (size <= kMaxLineBytes + 2) return;
     throw Error(ErrorCode::kResourceLimit,
-                StrCat("the row at ", stream().Describe(offset), " (",
-                       LineName(stream().path(), offset, LoneCr::kEndsLine), ") is longer than ",
-                       kMaxLineBytes, " bytes; is a quote not closed?"))
+                StrCat("the row at ", stream().Describe(offset), " (", PlaceOf(offset),
+                       ") is longer than ", kMaxLineBytes, " bytes; is a quote not closed?"))
         .InFile(stream().path(), static_cast<int64_t>(offset));
+  }
+
+  std::string PlaceOf(uint64_t offset) const {
+    return LineName(stream().path(), offset, LoneCr::kEndsLine, &syntax_.encoding);
   }
 
   const TableSyntax syntax_;
@@ -160,7 +195,9 @@ class Cells {
   // row.
   bool Next(std::string_view* cell) {
     if (done_) return false;
-    if (here_ < end_ && syntax_.quote != 0 && *here_ == syntax_.quote) {
+    if (syntax_.escape != 0) {
+      *cell = Unescaped();
+    } else if (here_ < end_ && syntax_.quote != 0 && *here_ == syntax_.quote) {
       *cell = Unquoted();
     } else {
       const char* const stop = Find(here_, end_, syntax_.delimiter);
@@ -206,9 +243,40 @@ class Cells {
       if (stop == end_) Throw(ErrorCode::kDataLoss, "a quote is not closed");
     }
     here_ = stop + 1;
-    if (here_ < end_ && *here_ != syntax_.delimiter) {
-      Throw(ErrorCode::kDataLoss, "text follows the closing quote of a cell");
+    CheckClosed();
+    return text_;
+  }
+
+  // After a closing quote.
+  void CheckClosed() const {
+    if (here_ == end_ || *here_ == syntax_.delimiter) return;
+    const bool is_escaped = syntax_.escape == 0 && here_[-2] == '\\';
+    Throw(ErrorCode::kDataLoss, "text follows the closing quote of a cell",
+          is_escaped ? R"(; escape: "\\" reads \" as a quote)" : "");
+  }
+
+  std::string_view Unescaped() {
+    text_.clear();
+    const bool quoted = syntax_.quote != 0 && here_ < end_ && *here_ == syntax_.quote;
+    if (quoted) ++here_;
+    for (; here_ < end_; ++here_) {
+      const char c = *here_;
+      if (c == syntax_.escape && here_ + 1 < end_) {
+        text_.push_back(*++here_);
+      } else if (quoted && c == syntax_.quote) {
+        ++here_;
+        if (here_ == end_ || *here_ != syntax_.quote) {
+          CheckClosed();
+          return text_;
+        }
+        text_.push_back(c);
+      } else if (!quoted && c == syntax_.delimiter) {
+        return text_;
+      } else {
+        text_.push_back(c);
+      }
     }
+    if (quoted) Throw(ErrorCode::kDataLoss, "a quote is not closed");
     return text_;
   }
 
@@ -254,6 +322,10 @@ std::optional<Columns> NumberedColumns(const std::string& name) {
   return Columns{numbers[0], numbers[1] - numbers[0] + 1};
 }
 
+constexpr char kDelimiter[] = "delimiter";
+constexpr char kEncoding[] = "encoding";
+constexpr char kUtf8[] = "utf-8";
+
 char OneCharacter(const AttributeMap& attributes, const char* name, bool may_be_empty) {
   const auto& text = attributes.Get<std::string>(name);
   if (text == "\\t") return '\t';
@@ -269,7 +341,8 @@ char OneCharacter(const AttributeMap& attributes, const char* name, bool may_be_
 
 TableSyntax SyntaxOf(const AttributeMap& attributes) {
   TableSyntax syntax;
-  syntax.delimiter = OneCharacter(attributes, "delimiter", false);
+  syntax.delimiter = OneCharacter(attributes, kDelimiter, true);
+  if (syntax.delimiter == 0) syntax.delimiter = ',';
   syntax.quote = OneCharacter(attributes, "quote", true);
   syntax.comment = OneCharacter(attributes, "comment", true);
   syntax.separator = OneCharacter(attributes, "separator", false);
@@ -279,7 +352,36 @@ TableSyntax SyntaxOf(const AttributeMap& attributes) {
               delimiter != syntax.quote && delimiter != syntax.comment,
           "the delimiter '", Escaped(std::string(1, delimiter)),
           "' could be a part of a number, a quote or a comment");
+  syntax.escape = OneCharacter(attributes, "escape", true);
+  Require(syntax.escape == 0 || (syntax.escape != delimiter && syntax.escape != syntax.quote),
+          "escape is the delimiter or the quote; quotes in quotes are doubled without it");
+  syntax.decimal = attributes.Get<std::string>("decimal")[0];
+  Require(syntax.decimal != delimiter, "decimal and delimiter are both '",
+          std::string(1, delimiter), "'");
+  syntax.skip_rows = static_cast<size_t>(attributes.Get<int32_t>("skip_rows"));
+  const auto& ragged = attributes.Get<std::string>("ragged_rows");
+  syntax.ragged_rows = ragged == "fill"  ? TableSyntax::Ragged::kFill
+                       : ragged == "cut" ? TableSyntax::Ragged::kCut
+                                         : TableSyntax::Ragged::kError;
+  syntax.encoding = attributes.Get<std::string>(kEncoding);
   return syntax;
+}
+
+// The text of a table, in UTF-8.
+std::unique_ptr<ByteStream> OpenText(const std::string& path, BufferType buffer_type,
+                                     const TableSyntax& syntax) {
+  auto stream = std::make_unique<ByteStream>(path, buffer_type);
+  stream->DecodeText(syntax.encoding);
+  return stream;
+}
+
+// Throws unless a row is UTF-8.
+void CheckUtf8(std::string_view row) {
+  const size_t at = FirstNoUtf8(row);
+  if (at == row.size()) return;
+  Throw(ErrorCode::kDataLoss, "byte ", at, " of the row is none of a text in UTF-8; encoding: ",
+        "\"latin-1\", \"windows-1252\", \"shift_jis\" or another name of iconv says what it is in, and "
+        "with fields and no encoding the bytes are taken as they are");
 }
 
 // What the beginning of a file tells.
@@ -289,22 +391,10 @@ struct Head {
   uint64_t first_end = 0;    // with its line end
 };
 
-[[noreturn]] void RefuseEncoding(const std::string& path, const char* name) {
-  throw Error(ErrorCode::kDataLoss, StrCat("the text is in ", name, "; `iconv -f ", name,
-                                           " -t UTF-8` makes text that "
-                                           "can be read"))
-      .InFile(path, 0);
-}
-
-// Throws kDataLoss for a text in UTF-16.
-void RefuseUtf16(const std::string& path, const std::string& text) {
-  if (text.compare(0, 2, "\xff\xfe") == 0) RefuseEncoding(path, "UTF-16LE");
-  if (text.compare(0, 2, "\xfe\xff") == 0) RefuseEncoding(path, "UTF-16BE");
-}
-
-// Reads the first row, whatever it is.
+// Reads the first row after those that are skipped, whatever it is.
 Head ReadHead(const std::string& path, const TableSyntax& syntax) {
-  ByteStream stream(path);
+  const std::unique_ptr<ByteStream> opened = OpenText(path, BufferType::kMemory, syntax);
+  ByteStream& stream = *opened;
   std::string text;
   bool ended = false;
   Head head;
@@ -313,11 +403,10 @@ Head ReadHead(const std::string& path, const TableSyntax& syntax) {
     text.resize(std::max(size_t{8} << 10, 2 * had));
     text.resize(had + stream.Read(text.data() + had, text.size() - had));
     ended = text.size() < std::max(size_t{8} << 10, 2 * had);
-    if (had == 0) RefuseUtf16(path, text);
     const char* const limit = text.data() + text.size();
     const char* row = text.data() + Utf8MarkBytes(text);
     RowEnds ends(row, limit, syntax);
-    while (row < limit) {
+    for (size_t number = 0; row < limit; ++number) {
       LineEnds::Line end = ends.From(row, false);
       if (end.next == nullptr && ended) {
         char next;
@@ -325,7 +414,8 @@ Head ReadHead(const std::string& path, const TableSyntax& syntax) {
         end = RowEnds(row, limit, syntax).From(row, true);
       }
       if (end.next == nullptr) break;
-      if (IsRecord({row, static_cast<size_t>(end.end - row)}, syntax)) {
+      const bool is_record = IsRecord({row, static_cast<size_t>(end.end - row)}, syntax);
+      if (number >= syntax.skip_rows && is_record) {
         try {
           head.first_row = CellsOf({row, static_cast<size_t>(end.end - row)}, syntax);
         } catch (const Error& error) {
@@ -344,18 +434,29 @@ Head ReadHead(const std::string& path, const TableSyntax& syntax) {
   }
 }
 
+// A number with a decimal comma as one with a point.
+std::string WithPoint(std::string_view text) {
+  if (text.find('.') != std::string_view::npos) {
+    Throw(ErrorCode::kDataLoss, "'", Shown(text), "' has a point, and decimal is ','");
+  }
+  std::string number(text);
+  std::replace(number.begin(), number.end(), ',', '.');
+  return number;
+}
+
 class TableFormat final : public SearchedFormat {
  public:
   explicit TableFormat(const FormatArguments& arguments)
       : TableFormat(arguments, RequiredFields(arguments.attributes)) {}
 
   std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
-    return LineName(file.path, offset, LoneCr::kEndsLine);
+    return LineName(file.path, offset, LoneCr::kEndsLine, &syntax_.encoding);
   }
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     FieldRows field_rows(fields_, n, rows);
     for (const Ticket& ticket : Prefetched(tickets, n)) {
+      if (checks_utf8_) CheckUtf8({ticket.bytes, ticket.size});
       LoadRow({ticket.bytes, ticket.size}, layouts_.Of(ticket), &field_rows);
     }
   }
@@ -391,6 +492,7 @@ class TableFormat final : public SearchedFormat {
       : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
         fields_(std::move(fields)),
         syntax_(SyntaxOf(arguments.attributes)),
+        checks_utf8_(IsUtf8Name(syntax_.encoding)),
         skips_(AnySkips(fields_)),
         layouts_(arguments.files) {
     Require(syntax_.quote == 0 || arguments.buffer_type == BufferType::kMemory,
@@ -416,7 +518,7 @@ class TableFormat final : public SearchedFormat {
   }
 
   std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
-    auto stream = std::make_unique<ByteStream>(file.path, file.buffer_type);
+    std::unique_ptr<ByteStream> stream = OpenText(file.path, file.buffer_type, syntax_);
     const Head head = ReadHead(file.path, syntax_);
     const uint64_t begin = has_header_ ? head.first_end : head.first_begin;
     LineFilter filter = [this, begin, layout = Learn(file.path, head)](std::string_view* row,
@@ -425,7 +527,7 @@ class TableFormat final : public SearchedFormat {
       if (offset == 0) row->remove_prefix(Utf8MarkBytes(*row));
       return IsRecord(*row, syntax_) && (!skips_ || !IsLeftOut(*row, layout));
     };
-    if (syntax_.quote == 0) {
+    if (syntax_.quote == 0 && syntax_.escape == 0) {
       return MakeLineSource(std::move(stream), LoneCr::kEndsLine, std::move(filter));
     }
     return std::make_unique<QuotedRows>(std::move(stream), syntax_, std::move(filter));
@@ -435,7 +537,9 @@ class TableFormat final : public SearchedFormat {
   std::string Rules() const override {
     const int delimiter = syntax_.quote == 0 ? 0 : syntax_.delimiter;
     return StrCat("table, delimiter ", delimiter, ", quote ", int{syntax_.quote}, ", comment ",
-                  int{syntax_.comment}, has_header_ ? ", header" : ", no header");
+                  int{syntax_.comment}, has_header_ ? ", header" : ", no header",
+                  syntax_.escape == 0 ? "" : StrCat(", escape ", int{syntax_.escape}),
+                  syntax_.skip_rows == 0 ? "" : StrCat(", after ", syntax_.skip_rows));
   }
 
   bool leaves_out_records() const override { return skips_; }
@@ -501,8 +605,8 @@ class TableFormat final : public SearchedFormat {
       }
       const bool one_value = !field.sequence && (columns->count > 1 || field.values == 1);
       for (size_t i = 0; i < columns->count; ++i) {
-        targets.push_back(
-            {columns->first + i, 1, slot, one_value, one_value && field.can_read_cells()});
+        targets.push_back({columns->first + i, 1, slot, one_value,
+                           one_value && field.can_read_cells() && !HasDecimalComma(field)});
       }
     }
     // Without any name of a field, a row of numbers is rather no header.
@@ -556,7 +660,7 @@ class TableFormat final : public SearchedFormat {
       size_t next = target.column;  // the one to read
       try {
         for (; column < next; ++column) {
-          if (!cells.Next(&cell)) FailColumns(layout, column);
+          if (!cells.Next(&cell)) FillCell(layout, column, &cell);
         }
         while (next < target.end()) {
           if (target.at_once) {
@@ -567,7 +671,7 @@ class TableFormat final : public SearchedFormat {
             if (next == target.end()) break;
           }
           // The cell has been read already if a slot before this one reads it, too.
-          if (column == next && !cells.Next(&cell)) FailColumns(layout, column);
+          if (column == next && !cells.Next(&cell)) FillCell(layout, column, &cell);
           column = next + 1;
           LoadCell(target, cell, rows);
           ++next;
@@ -578,14 +682,32 @@ class TableFormat final : public SearchedFormat {
       }
     }
     while (cells.Next(&cell)) ++column;
-    if (column != layout.header.size()) FailColumns(layout, column);
+    if (column == layout.header.size()) return;
+    const bool is_longer = column > layout.header.size();
+    if (syntax_.ragged_rows == TableSyntax::Ragged::kError ||
+        (is_longer && syntax_.ragged_rows == TableSyntax::Ragged::kFill)) {
+      FailColumns(layout, column);
+    }
+  }
+
+  // The cell that a row lacks in a column.
+  void FillCell(const Layout& layout, size_t column, std::string_view* cell) const {
+    if (syntax_.ragged_rows == TableSyntax::Ragged::kError) FailColumns(layout, column);
+    *cell = std::string_view();
+  }
+
+  bool HasDecimalComma(const Field& field) const {
+    return syntax_.decimal == ',' && IsFloat(field.slot.dtype) && !field.bytes;
   }
 
   [[noreturn]] void FailColumns(const Layout& layout, size_t found) const {
     const size_t count = layout.header.size();
     Throw(ErrorCode::kDataLoss, "the row has ", found, found == 1 ? " column, " : " columns, ",
           has_header_ ? "the header has " : "the first row has ", count,
-          count == 1 ? "; perhaps the attribute delimiter should be ';' or another one" : "");
+          count == 1 ? "; perhaps the attribute delimiter should be ';' or another one" : "",
+          found > count ? "; skip_rows leaves out rows before the table, and ragged_rows \"cut\" "
+                          "the cells after those of the first row"
+                        : "; with ragged_rows \"fill\" the cells that it lacks are empty");
   }
 
   void LoadCell(const Target& target, std::string_view cell, FieldRows* rows) const {
@@ -626,9 +748,13 @@ class TableFormat final : public SearchedFormat {
     });
   }
 
-  static void ReadCell(const Field& field, std::string_view text, char* place) {
+  void ReadCell(const Field& field, std::string_view text, char* place) const {
     try {
-      field.ReadAll(text, place);
+      if (HasDecimalComma(field) && !field.IsNull(text)) {
+        field.ReadAll(WithPoint(text), place);
+      } else {
+        field.ReadAll(text, place);
+      }
     } catch (const Error& error) {
       if (error.interrupts() || field.IsNull(text)) throw;
       throw error.WithMessage(StrCat(error.message(), OptionForText(field, std::string(text))));
@@ -680,7 +806,9 @@ class TableFormat final : public SearchedFormat {
         if (field.missing != Field::Missing::kSkip) continue;
         for (size_t next = target.column; next < target.end(); ++next) {
           for (; column <= next; ++column) {
-            if (!cells.Next(&cell)) return false;
+            if (cells.Next(&cell)) continue;
+            if (syntax_.ragged_rows == TableSyntax::Ragged::kError) return false;
+            cell = std::string_view();
           }
           if (target.one_value ? field.IsMissing(cell) : LacksValues(cell, field)) return true;
         }
@@ -693,17 +821,91 @@ class TableFormat final : public SearchedFormat {
 
   const std::vector<Field> fields_;
   const TableSyntax syntax_;
+  const bool checks_utf8_;
   const bool skips_;
   bool has_header_ = false;
   bool names_only_ = true;  // no field is a column by its number
   LearnedFiles<Layout> layouts_;
 };
 
+// --- Inference ---
+
+// What is looked at of a file.
+struct Sample {
+  std::string head;
+  bool more = false;  // whether text follows the head
+  std::vector<TextSample> later;
+};
+
+struct SampledRow {
+  std::vector<std::string> cells;
+  size_t number;  // of all rows of the file, also those that are skipped and those without cells
+};
+
+// The rows of the head from the first that is not skipped on, up to `most`. Throws for a row that is
+// wrong, with its place.
+std::vector<SampledRow> RowsOfHead(const std::string& path, const Sample& sample,
+                                   const TableSyntax& syntax, size_t most) {
+  std::vector<SampledRow> rows;
+  const std::string& text = sample.head;
+  const char* const limit = text.data() + text.size();
+  RowEnds ends(text.data(), limit, syntax);
+  size_t number = 0;
+  for (const char* row = text.data() + Utf8MarkBytes(text); row < limit && rows.size() < most;
+       ++number) {
+    const LineEnds::Line end = ends.From(row, !sample.more);
+    if (end.next == nullptr) break;
+    const std::string_view whole(row, static_cast<size_t>(end.end - row));
+    try {
+      if (IsUtf8Name(syntax.encoding)) CheckUtf8(whole);
+      if (number >= syntax.skip_rows && IsRecord(whole, syntax)) {
+        rows.push_back({CellsOf(whole, syntax), number});
+      }
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+      const auto offset = static_cast<uint64_t>(row - text.data());
+      const std::string line = LineName(path, offset, LoneCr::kEndsLine, &syntax.encoding);
+      throw error.InFile(path, static_cast<int64_t>(offset))
+          .WithContext(StrCat("in ", line, ", which begins at byte ", offset));
+    }
+    row = end.next;
+  }
+  return rows;
+}
+
+// How many rows begin and end in the head, up to `most`.
+size_t CountRows(const Sample& sample, const TableSyntax& syntax, size_t most) {
+  const char* const limit = sample.head.data() + sample.head.size();
+  RowEnds ends(sample.head.data(), limit, syntax);
+  size_t count = 0;
+  for (const char* row = sample.head.data(); row < limit && count < most;) {
+    const LineEnds::Line end = ends.From(row, !sample.more);
+    if (end.next == nullptr) break;
+    if (IsRecord({row, static_cast<size_t>(end.end - row)}, syntax)) ++count;
+    row = end.next;
+  }
+  return count;
+}
+
+Sample ReadSample(const std::string& path, const TableSyntax& syntax) {
+  const std::unique_ptr<ByteStream> stream = OpenText(path, BufferType::kMemory, syntax);
+  Sample sample;
+  // A header and a row, at least.
+  do {
+    sample.more = AddToHead(stream.get(), &sample.head);
+  } while (sample.more && sample.head.size() < kMaxLineBytes &&
+           CountRows(sample, syntax, syntax.skip_rows + 2) < syntax.skip_rows + 2);
+  sample.later = LaterSamples(*stream, sample.head.size());
+  return sample;
+}
+
 // The rows of a sample that is no beginning of a file: those that have as many cells as others.
-// None if a quote is in it, which may be open where the sample begins.
+// None if a quote or an escape is in it, which may have begun before it.
 void AddRows(std::string_view sample, size_t columns, const TableSyntax& syntax,
-             std::vector<std::vector<std::string>>* rows) {
-  if (syntax.quote != 0 && sample.find(syntax.quote) != std::string_view::npos) return;
+             std::vector<SampledRow>* rows) {
+  for (const char special : {syntax.quote, syntax.escape}) {
+    if (special != 0 && sample.find(special) != std::string_view::npos) return;
+  }
   const char* const limit = sample.data() + sample.size();
   LineEnds ends(sample.data(), limit, LoneCr::kEndsLine);
   for (const char* row = sample.data(); row < limit;) {
@@ -711,83 +913,223 @@ void AddRows(std::string_view sample, size_t columns, const TableSyntax& syntax,
     const std::string_view whole(row, static_cast<size_t>(end.end - row));
     std::vector<std::string> cells;
     if (IsRecord(whole, syntax)) cells = CellsOf(whole, syntax);
-    if (cells.size() == columns) rows->push_back(std::move(cells));
+    if (cells.size() == columns) rows->push_back({std::move(cells), 0});
     row = end.next;
   }
 }
 
-// The rows that a file begins with, and some of its middle and its end.
-std::vector<std::vector<std::string>> SampledRows(const std::string& path,
-                                                  const TableSyntax& syntax) {
-  ByteStream stream(path);
-  std::string text;
-  std::vector<std::vector<std::string>> rows;
-  // A header and a row, at least.
-  for (bool more = true; more && rows.size() < 2 && text.size() < kMaxLineBytes;) {
-    more = AddToHead(&stream, &text);
-    RefuseUtf16(path, text);
-    rows.clear();
-    const char* const limit = text.data() + text.size();
-    RowEnds ends(text.data(), limit, syntax);
-    for (const char* row = text.data() + Utf8MarkBytes(text); row < limit;) {
-      const LineEnds::Line end = ends.From(row, !more);
-      if (end.next == nullptr) break;
-      const std::string_view whole(row, static_cast<size_t>(end.end - row));
-      if (IsRecord(whole, syntax)) rows.push_back(CellsOf(whole, syntax));
-      row = end.next;
+// How many cells most of the rows have, and how many rows that are.
+std::pair<size_t, size_t> UsualCells(const std::vector<SampledRow>& rows) {
+  std::map<size_t, size_t> times;
+  std::pair<size_t, size_t> usual = {0, 0};
+  for (const SampledRow& row : rows) ++times[row.cells.size()];
+  for (const auto& [cells, count] : times) {
+    if (count >= usual.second) usual = {cells, count};
+  }
+  return usual;
+}
+
+// Whether a cell is a number by all of its characters, whatever type reads it.
+bool LooksLikeNumber(std::string_view cell) {
+  return cell.find_first_of("0123456789") != std::string_view::npos &&
+         cell.find_first_not_of("0123456789+-.,: eE$%/") == std::string_view::npos;
+}
+
+bool AreNumbers(const std::vector<SampledRow>& rows) {
+  return std::all_of(rows.begin(), rows.end(), [](const SampledRow& row) {
+    return std::all_of(row.cells.begin(), row.cells.end(), LooksLikeNumber);
+  });
+}
+
+// The delimiter by which all rows have as many cells, and most cells; or by which most rows have as
+// many. A table of one column, by commas, is one, unless another delimiter cuts its first row so, too.
+char FoundDelimiter(const std::string& path, const Sample& sample, TableSyntax syntax) {
+  constexpr size_t kMostRows = 1000;
+  char best = ',';
+  size_t best_cells = 1, best_rows = 0;
+  bool best_is_even = false, is_one_column = false;
+  for (const char delimiter : {',', '\t', ';', '|'}) {
+    if (delimiter == syntax.quote || delimiter == syntax.comment || delimiter == syntax.escape ||
+        delimiter == syntax.decimal) {
+      continue;
     }
+    syntax.delimiter = delimiter;
+    std::vector<SampledRow> rows;
+    try {
+      rows = RowsOfHead(path, sample, syntax, kMostRows);
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+      continue;
+    }
+    const auto [cells, count] = UsualCells(rows);
+    const bool is_even = count == rows.size();
+    if (delimiter == ',') is_one_column = is_even && cells == 1;
+    if (cells < 2 || 2 * count <= rows.size()) continue;
+    if (is_one_column && rows[0].cells.size() != cells) continue;
+    // "1,5;2,5" is two numbers with decimal commas.
+    const bool has_decimal_commas = delimiter == ';' && best == ',' && is_even && AreNumbers(rows);
+    const bool is_better = is_even != best_is_even ? is_even
+                           : is_even              ? cells > best_cells || has_decimal_commas
+                                                  : count > best_rows;
+    if (!is_better) continue;
+    best = delimiter;
+    best_cells = cells;
+    best_rows = count;
+    best_is_even = is_even;
   }
-  for (const TextSample& sample : LaterSamples(stream, text.size())) {
-    if (!rows.empty()) AddRows(sample.text, rows[0].size(), syntax, &rows);
+  return best;
+}
+
+// Whether cells of a table without quotes are all in quotes where one begins or ends with them.
+bool HasQuotes(const std::string& path, const Sample& sample, TableSyntax syntax) {
+  constexpr char kQuote = '"';
+  const std::vector<SampledRow> plain = RowsOfHead(path, sample, syntax, 1000);
+  const bool any = std::any_of(plain.begin(), plain.end(), [](const SampledRow& row) {
+    return std::any_of(row.cells.begin(), row.cells.end(), [](const std::string& cell) {
+      return cell.size() > 1 && cell.front() == kQuote && cell.back() == kQuote;
+    });
+  });
+  if (!any) return false;
+  syntax.quote = kQuote;
+  try {
+    const std::vector<SampledRow> rows = RowsOfHead(path, sample, syntax, 1000);
+    return !rows.empty() && UsualCells(rows).second == rows.size();
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
   }
-  return rows;
+  return false;
 }
 
 // The type that fits all cells of a column from row `first` on.
-std::string TypeOfColumn(const std::vector<std::vector<std::string>>& rows, size_t first,
-                         size_t column) {
-  std::vector<std::string> cells;
+std::string TypeOfColumn(const std::vector<SampledRow>& rows, size_t first, size_t column,
+                         const TableSyntax& syntax) {
+  std::vector<std::string> cells, with_points;
   for (size_t i = first; i < rows.size(); ++i) {
-    if (column < rows[i].size()) cells.push_back(rows[i][column]);
+    const bool is_there = column < rows[i].cells.size();
+    cells.push_back(is_there ? rows[i].cells[column] : std::string());
+  }
+  if (syntax.decimal == ',') {
+    bool any = false, has_points = false;
+    for (std::string cell : cells) {
+      any = any || cell.find(',') != std::string::npos;
+      has_points = has_points || cell.find('.') != std::string::npos;
+      std::replace(cell.begin(), cell.end(), ',', '.');
+      with_points.push_back(std::move(cell));
+    }
+    const std::string type = GuessedCellType(with_points);
+    if (any && !has_points && type.compare(0, 5, "float") == 0) return type;
+    if (has_points && GuessedCellType(cells).compare(0, 5, "float") == 0) return "bytes";
   }
   return GuessedCellType(cells);
 }
 
-// Whether the first row names the columns: it has a text above a column of numbers, or no number
-// at all above other texts. A row alone is a header if it could be one.
-bool HasHeader(const std::vector<std::vector<std::string>>& rows) {
-  bool text_above_number = false, number_above = false;
-  for (size_t column = 0; column < rows[0].size(); ++column) {
-    const bool text = IsTextType(GuessedCellType({rows[0][column]}));
-    number_above = number_above || !text;
-    text_above_number = text_above_number || (text && !IsTextType(TypeOfColumn(rows, 1, column)));
-  }
-  return text_above_number || !number_above;
+// Whether a cell can be the name of a column, and no value: it has a letter or what is not ASCII, and
+// no type reads it.
+bool IsName(const std::string& cell) {
+  return !LooksLikeNumber(cell) && IsTextType(GuessedCellType({"1", cell})) &&
+         IsTextType(GuessedCellType({cell})) &&
+         std::any_of(cell.begin(), cell.end(), [](char c) {
+           const auto byte = static_cast<unsigned char>(c);
+           return byte >= 0x80 || std::isalpha(byte) != 0;
+         });
 }
 
-FittingFields GuessTableFields(const std::string& path, const AttributeMap& attributes) {
-  const std::vector<std::vector<std::string>> rows = SampledRows(path, SyntaxOf(attributes));
+// Whether the first row names columns by their numbers from 0 on, above other values, as pandas names
+// those of an array; its index has no name.
+bool HasNumbersForNames(const std::vector<SampledRow>& rows, const TableSyntax& syntax) {
+  const std::vector<std::string>& names = rows[0].cells;
+  const size_t first = !names.empty() && names[0].empty() ? 1 : 0;
+  if (names.size() < 2 || rows.size() < 2) return false;
+  bool any_integers = false;
+  for (size_t column = first; column < names.size(); ++column) {
+    if (names[column] != StrCat(column - first)) return false;
+    any_integers = any_integers || TypeOfColumn(rows, 1, column, syntax).compare(0, 3, "int") == 0;
+  }
+  return first == 1 || !any_integers;
+}
+
+// Whether the first row names the columns: it has a name above a column of numbers, or no number at
+// all. A row alone is a header if it could be one.
+bool HasHeader(const std::vector<SampledRow>& rows, const TableSyntax& syntax) {
+  bool name_above_value = false, any_value = false;
+  for (size_t column = 0; column < rows[0].cells.size(); ++column) {
+    const std::string& cell = rows[0].cells[column];
+    any_value = any_value || LooksLikeNumber(cell) || !IsTextType(GuessedCellType({cell}));
+    name_above_value = name_above_value ||
+                       (IsName(cell) && !IsTextType(TypeOfColumn(rows, 1, column, syntax)));
+  }
+  return name_above_value || !any_value || HasNumbersForNames(rows, syntax);
+}
+
+// Throws if the first rows have fewer cells than most rows: they are titles, perhaps.
+void RefuseTitles(const std::string& path, const std::vector<SampledRow>& rows) {
+  const auto [cells, count] = UsualCells(rows);
+  if (rows[0].cells.size() >= cells || 2 * count <= rows.size()) return;
+  const size_t usual = cells;  // a binding cannot be captured
+  const auto table = std::find_if(rows.begin(), rows.end(), [usual](const SampledRow& row) {
+    return row.cells.size() == usual;
+  });
+  throw Error(ErrorCode::kDataLoss,
+              StrCat("the first row has ", rows[0].cells.size(),
+                     rows[0].cells.size() == 1 ? " cell" : " cells", ", and most have ", cells,
+                     "; if rows before the table are titles, skip_rows: ", table->number,
+                     " begins with the row '", Shown(table->cells[0]), "' ..., and ragged_rows: "
+                     "\"cut\" leaves out what is after the cells of the first row",
+                     rows[0].cells[0].compare(0, 1, "#") == 0
+                         ? "; comment: \"#\" leaves out rows that begin so"
+                         : ""))
+      .InFile(path, 0);
+}
+
+FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& attributes,
+                                 bool finds_quotes) {
+  TableSyntax syntax = SyntaxOf(attributes);
   FittingFields fields;
-  if (rows.empty()) return fields;
+  if (syntax.encoding.empty()) {
+    syntax.encoding = kUtf8;
+    fields.attributes.Set(kEncoding, std::string(kUtf8));
+  }
+  const Sample sample = ReadSample(path, syntax);
+  if (attributes.Get<std::string>(kDelimiter).empty()) {
+    syntax.delimiter = FoundDelimiter(path, sample, syntax);
+    if (syntax.delimiter != ',') {
+      fields.attributes.Set(kDelimiter, syntax.delimiter == '\t' ? std::string("\\t")
+                                                                 : std::string(1, syntax.delimiter));
+    }
+  }
+  if (finds_quotes && syntax.quote == 0 && HasQuotes(path, sample, syntax)) {
+    syntax.quote = '"';
+    fields.attributes.Set("quote", std::string(1, syntax.quote));
+  }
+  std::vector<SampledRow> rows = RowsOfHead(path, sample, syntax, SIZE_MAX);
+  if (rows.empty()) return {};
+  if (syntax.ragged_rows != TableSyntax::Ragged::kCut) RefuseTitles(path, rows);
+  for (const TextSample& later : sample.later) {
+    AddRows(later.text, rows[0].cells.size(), syntax, &rows);
+  }
   const auto& header = attributes.Get<std::string>("header");
-  const bool has_header = header == "yes" || (header == "auto" && HasHeader(rows));
+  const bool has_header = header == "yes" || (header == "auto" && HasHeader(rows, syntax));
+  const std::vector<std::string>& names = rows[0].cells;
   std::map<std::string_view, size_t> times;
-  for (const std::string& name : rows[0]) ++times[name];
+  for (const std::string& name : names) ++times[name];
   bool named = false;
-  for (size_t column = 0; column < rows[0].size(); ++column) {
-    const std::string& name = rows[0][column];
+  for (size_t column = 0; column < names.size(); ++column) {
+    const std::string& name = names[column];
     const bool can_be_named = has_header && CanBeNamed(name) && times[name] == 1;
     named = named || can_be_named;
     fields.entries.push_back(EntryFor(can_be_named ? name : StrCat("#", column),
-                                      TypeOfColumn(rows, has_header ? 1 : 0, column)));
+                                      TypeOfColumn(rows, has_header ? 1 : 0, column, syntax)));
   }
-  if (has_header && !named && header == "auto") {
-    throw Error(ErrorCode::kInvalidArgument,
-                "the first row seems to name the columns, but no name in it can be that of a "
-                "field; header \"yes\" or \"no\" tells whether it does, and #0 is the first column")
-        .InFile(path, 0);
-  }
+  if (has_header && !named) fields.attributes.Set("header", std::string("yes"));
   return fields;
+}
+
+FittingFields GuessTableFields(const std::string& path, const AttributeMap& attributes) {
+  return GuessFieldsOfTable(path, attributes, false);
+}
+
+FittingFields GuessTableFieldsAndQuotes(const std::string& path, const AttributeMap& attributes) {
+  return GuessFieldsOfTable(path, attributes, true);
 }
 
 }  // namespace
@@ -803,14 +1145,38 @@ void AddTableAttributes(const TableSyntax& defaults, FormatSchema* schema) {
                                "whether the first row names the columns: yes, no, or auto: if a "
                                "field is named other than by #")
                    .OneOf({"auto", "yes", "no"}));
-  schema->Attr({"delimiter", text(defaults.delimiter), "between cells; \\t is a tab"});
+  const bool finds_delimiter = defaults.delimiter == 0;
+  schema->Attr({kDelimiter, text(defaults.delimiter),
+                finds_delimiter ? "between cells; \\t is a tab. \"\" is a comma, and, if there are no "
+                                  "fields either, what the rows of a sample are cut by: , \\t ; or |"
+                                : "between cells; \\t is a tab"});
   schema->Attr({"quote", text(defaults.quote),
                 "around cells with delimiters or line ends in them, doubled within; without quotes "
                 "(\"\") each line is a row, and a file is read in parallel"});
   schema->Attr({"comment", text(defaults.comment), "lines that begin so are left out; \"\": none"});
   schema->Attr(
       {"separator", text(defaults.separator), "between the values of a cell that has several"});
-  schema->InferFields(&GuessTableFields);
+  schema->Attr({"escape", text(defaults.escape),
+                "a character that makes the one after it text, in quotes and without, such as a "
+                "backslash; \"\": none"});
+  schema->Attr(AttributeSchema("decimal", std::string("."),
+                               "before the decimals of floats: a point or a comma")
+                   .OneOf({".", ","}));
+  schema->Attr(AttributeSchema("skip_rows", int32_t{0},
+                               "how many rows before the table are left out, such as titles; blank "
+                               "ones and comments count")
+                   .AtLeast(0));
+  schema->Attr(AttributeSchema("ragged_rows", std::string("error"),
+                               "what to do about a row of another number of cells than the first "
+                               "one: error, fill (those that it lacks are empty), or cut (that, and "
+                               "those after the first row's are left out)")
+                   .OneOf({"error", "fill", "cut"}));
+  schema->Attr({kEncoding, std::string(),
+                "what the text is in, by a name of iconv, such as latin-1, windows-1252, shift_jis; "
+                "utf-8: it is an error if it is not, which is so where fields are inferred; \"\": "
+                "bytes as they are. With either of these, the mark of UTF-16 or UTF-32 at the "
+                "beginning tells that it is in that"});
+  schema->InferFields(defaults.quote == 0 ? &GuessTableFieldsAndQuotes : &GuessTableFields);
   schema->Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc);
 }
 

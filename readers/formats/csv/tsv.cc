@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The format `tsv`: tables with tabs between their cells and no quotes
+// The format `tsv`: tables with tabs between their cells and, unless it is asked for, no quotes
 // (www.iana.org/assignments/media-types/text/tab-separated-values), so that each line is a row.
 #include <memory>
 #include <utility>

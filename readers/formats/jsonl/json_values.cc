@@ -198,13 +198,17 @@ std::vector<std::string> SampledJsonValues(const std::string& path, std::vector<
   for (bool more = true; more && values.empty() && text.size() <= kMaxLineBytes;) {
     more = AddToHead(&stream, &text);
     begins->clear();
-    ValueWalk walk(text, FirstOf(text) == '[', true);
+    const bool is_list = FirstOf(text) == '[';
+    ValueWalk walk(text, is_list, true);
     try {
       for (std::string_view value; walk.Next(&value);) {
         // A number may go on.
         if (more && value.data() + value.size() == text.data() + text.size()) break;
         values.emplace_back(value);
         begins->push_back(static_cast<uint64_t>(value.data() - text.data()));
+      }
+      if (!more && is_list && !walk.is_closed()) {
+        Throw(ErrorCode::kDataLoss, "no ] ends the list");
       }
     } catch (const Error& error) {
       if (error.interrupts()) throw;

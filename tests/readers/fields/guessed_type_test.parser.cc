@@ -28,6 +28,26 @@ TEST(GuessedType, IsThatOfNumbers) {
   EXPECT_EQ(TypeOf({"1.5", ""}), "float64[] default=nan");
   EXPECT_EQ(TypeOf({"", ""}), "bytes missing=mask");
   EXPECT_EQ(TypeOf({"1", "x"}), "bytes");
+  // Zeros before a number would be lost.
+  EXPECT_EQ(TypeOf({"007", "8"}), "bytes");
+  EXPECT_EQ(TypeOf({"-01", "8"}), "bytes");
+  EXPECT_EQ(TypeOf({"00.5", "8"}), "bytes");
+  EXPECT_EQ(TypeOf({"0", "0.5", "-0.5"}), "float64[]");
+  for (const char* text : {"1_000", "1,000", "0x1f", "1e", "--1", "1 2"}) {
+    EXPECT_EQ(TypeOf({text}), "bytes") << text;
+  }
+}
+
+TEST(GuessedType, IsThatOfDatesInOneForm) {
+  EXPECT_EQ(TypeOf({"31.12.2024", "1.2.2024"}),
+            "int64[] decode=timestamp format=\"%d.%m.%Y\"");
+  EXPECT_EQ(TypeOf({"12/31/2024 23:59", ""}),
+            "int64[] decode=timestamp format=\"%m/%d/%Y %H:%M\" default=-9223372036854775808");
+  EXPECT_EQ(TypeOf({"5 Jan 2024", "6 May 2024"}), "int64[] decode=timestamp format=\"%d %b %Y\"");
+  EXPECT_EQ(TypeOf({"May 5, 2024", "May 6, 2024"}),
+            "int64[] decode=timestamp format=\"%b %d, %Y\"");
+  EXPECT_EQ(TypeOf({"01/02/2024", "03/04/2024"}), "bytes");  // of January or of February
+  EXPECT_EQ(TypeOf({"31.12.2024", "12/31/2024"}), "bytes");
 }
 
 TEST(GuessedType, KeepsNumbersAsTheyAreWritten) {
@@ -52,6 +72,12 @@ TEST(GuessedType, IsThatOfTruth) {
   EXPECT_EQ(TypeOf({"true", ""}), "bool[] missing=mask");
   EXPECT_EQ(TypeOf({"true", "1"}), "bytes");
   EXPECT_EQ(TypeOf({"0", "1"}), "int64[]");
+  EXPECT_EQ(TypeOf({"yes", "no", "Yes"}), "bool[]");
+  EXPECT_EQ(TypeOf({"t", "F", ""}), "bool[] missing=mask");
+  // Words that may mean something else, such as Norway.
+  EXPECT_EQ(TypeOf({"no", "no"}), "bytes");
+  EXPECT_EQ(TypeOf({"t", "no"}), "bytes");
+  EXPECT_EQ(TypeOf({"yes", "maybe"}), "bytes");
 }
 
 TEST(GuessedType, KnowsWhatStandsForNoValue) {

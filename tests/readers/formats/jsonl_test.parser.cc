@@ -380,10 +380,10 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
   };
   const std::string usual = "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2]}";
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2], \"b c\": 0.5}",
-         "no field names the key 'b c', at byte 44 of the JSON; the field '\"b c\" float64[] "
+         "no field names the key 'b c', at byte 45 of the JSON; the field '\"b c\" float64[] "
          "default=nan' reads it; with other_keys \"ignore\"");
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7, \"n\": \"x\"}, \"l\": [1, 2]}",
-         "no field names the key '/u/n', at byte 30 of the JSON; the field \"/u/n bytes "
+         "no field names the key '/u/n', at byte 29 of the JSON; the field \"/u/n bytes "
          "missing=mask\" reads it");
   expect(usual, "{\"a\": 1, \"u\": 5, \"l\": [1, 2]}",
          "'/u' is a number here, and fields are for what is in an object there; the field \"/u bytes "
@@ -440,9 +440,9 @@ TEST(Json, NamesTheByteOfWhatIsWrong) {
   const auto expect = [](const std::string& content, const std::string& words) {
     SCOPED_TRACE(content);
     ExpectError(ErrorCode::kDataLoss, words, [&] { Json(content, {"a int64[]"}); });
-    ExpectError(ErrorCode::kDataLoss, "", [&] { Json(content); });
+    ExpectError(ErrorCode::kDataLoss, "", [&] { Json(content); });  // as where fields are inferred
   };
-  expect("[{\"a\": 1},\n {\"a\": 2}", "at byte 21 (line 2) is missing: no ] ends the list");
+  expect("[{\"a\": 1},\n {\"a\": 2}", "at byte 20 (line 2) is missing: no ] ends the list");
   expect("[{\"a\": 1},", "is missing: no ] ends the list");
   expect("[", "no ] ends the list");
   expect("[{\"a\": 1},]", "at byte 10 (line 1) is none: a value is missing");

@@ -23,14 +23,18 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// The entries as a list that can be pasted into a program ("strings: [...]") and into Python, and
-// what they leave out.
+// The entries as a list that can be pasted into a program ("strings: [...]") and into Python, the
+// attributes that they go with, and what they leave out.
 void PrintFields(const FittingFields& fields, std::ostream* out) {
   const Strings& entries = fields.entries;
   if (!entries.empty()) *out << "fields that fit the first records:\n";
   for (size_t i = 0; i < entries.size(); ++i) {
     *out << (i == 0 ? "  [" : "   ") << QuotedEntry(entries[i])
          << (i + 1 == entries.size() ? "]\n" : ",\n");
+  }
+  if (!fields.attributes.values().empty()) *out << "with the attributes:\n";
+  for (const auto& [name, value] : fields.attributes.values()) {
+    *out << "  " << name << ": " << WholeText(value) << "\n";
   }
   for (const std::string& problem : fields.left_out) *out << "cannot be read: " << problem << "\n";
 }
@@ -97,6 +101,7 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
     }
     if (given_fields.empty()) PrintFields(fitting, hints);
     fields = fitting.entries;
+    for (const auto& [name, value] : fitting.attributes.values()) attributes.Set(name, value);
   }
   proto::ProgramDesc program;
   proto::BlockDesc* const block = program.add_blocks();
