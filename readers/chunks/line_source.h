@@ -51,9 +51,9 @@ struct TextSample {
 // throws.
 std::vector<TextSample> LaterSamples(const ByteStream& stream, uint64_t known);
 
-// "line 17", for a line that begins with this byte of the file's text, which is in this encoding, as
-// ByteStream::DecodeText has it; null for bytes as they are. Reads the file up to there; "" if that
-// is not possible, as of a file that can be read once only.
+// "line 17", for a line that begins with this byte of the file's text, which is in this encoding,
+// as ByteStream::DecodeText has it; null for bytes as they are. Reads the file up to there; "" if
+// that is not possible, as of a file that can be read once only.
 std::string LineName(const std::string& path, uint64_t offset, LoneCr lone_cr,
                      const std::string* encoding = nullptr);
 

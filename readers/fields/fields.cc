@@ -277,9 +277,10 @@ Field ParseField(const std::string& entry) {
                             {"timestamp", Field::Decode::kTimestamp},
                             {"json", Field::Decode::kJson}},
                            &field.decode);
-      Require(!field.bytes || (field.decode == Field::Decode::kJson && !field.bytes_list),
-              "decode= is for numbers; bytes stay as they are, but for bytes decode=json: a value of "
-              "JSON as its text");
+      Require(
+          !field.bytes || (field.decode == Field::Decode::kJson && !field.bytes_list),
+          "decode= is for numbers; bytes stay as they are, but for bytes decode=json: a value of "
+          "JSON as its text");
       Require(field.decode != Field::Decode::kTimestamp || field.slot.dtype == DataType::kInt64,
               "decode=timestamp is for int64: seconds since 1970-01-01 UTC, or what unit= says");
     } else if (option == "unit") {

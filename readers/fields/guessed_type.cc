@@ -70,8 +70,10 @@ bool AreBools(const std::vector<std::string_view>& texts) {
   return std::any_of(std::begin(kWords), std::end(kWords), [&](const auto& words) {
     bool any_yes = false, any_no = false;
     const auto is_word = [&](std::string_view text) {
-      const bool yes = std::find(std::begin(words.yes), std::end(words.yes), text) != std::end(words.yes);
-      const bool no = std::find(std::begin(words.no), std::end(words.no), text) != std::end(words.no);
+      const bool yes =
+          std::find(std::begin(words.yes), std::end(words.yes), text) != std::end(words.yes);
+      const bool no =
+          std::find(std::begin(words.no), std::end(words.no), text) != std::end(words.no);
       any_yes = any_yes || yes;
       any_no = any_no || no;
       return yes || no;
@@ -120,7 +122,8 @@ std::string FormattedTimestampType(const std::vector<std::string_view>& texts) {
   for (const std::string& format : DateFormats()) {
     std::vector<int64_t> read(texts.size());
     size_t fit = 0;
-    while (fit < texts.size() && ParseTimestamp(texts[fit], format, 1, &read[fit]) == nullptr) ++fit;
+    while (fit < texts.size() && ParseTimestamp(texts[fit], format, 1, &read[fit]) == nullptr)
+      ++fit;
     if (fit < texts.size()) continue;
     if (type.empty()) {
       type = StrCat("int64[] decode=timestamp format=\"", format, "\"");

@@ -353,7 +353,7 @@ void RequireNullsAreTexts(const Field& field) {
 struct SeenValues {
   bool texts = false, numbers = false, bools = false;  // as values, or within arrays
   bool objects = false, arrays = false, scalars = false;
-  bool members = false;                            // in objects
+  bool members = false;                                                     // in objects
   bool arrays_within = false, objects_within = false, null_within = false;  // in arrays
   bool null = false;
   bool sequence = false;                                  // arrays of different lengths
@@ -395,8 +395,7 @@ struct SeenValues {
   std::string type(bool missing) const {
     if (is_any()) return missing ? OrMissing("bytes decode=json") : "bytes decode=json";
     // Where floats have no value they are NaN, so that only a sequence has a mask.
-    const bool any_length =
-        sequence || values == 0 || null_within || (floats && (missing || null));
+    const bool any_length = sequence || values == 0 || null_within || (floats && (missing || null));
     const std::string dims = !arrays ? "[]" : any_length ? "[-1]" : StrCat("[", values, "]");
     std::string type = bools                   ? "bool" + dims
                        : floats || null_within ? "float64" + dims
@@ -489,10 +488,7 @@ JsonParser::Found& JsonParser::FoundOfThread() {
 }
 
 JsonParser::JsonParser(std::vector<Field> fields, OtherKeys other_keys)
-    : fields_(std::move(fields)),
-      other_keys_(other_keys),
-      steps_(1),
-      own_slots_(fields_.size()) {
+    : fields_(std::move(fields)), other_keys_(other_keys), steps_(1), own_slots_(fields_.size()) {
   std::iota(own_slots_.begin(), own_slots_.end(), size_t{0});
   for (const Field& field : fields_) {
     Require(!field.name.empty(), "a field without a name");
@@ -638,10 +634,10 @@ void JsonParser::LoadPart(std::string_view record, const size_t* slots, FieldRow
     } catch (const Error& error) {
       if (error.interrupts()) throw;
       const char* const here = loader.here() == nullptr ? value : loader.here();
-      throw error.WithMessage(StrCat(
-          "field '", Escaped(field.name), "': ", error.message(),
-          here == nullptr ? "" : StrCat(" (at byte ", text.OffsetOf(here), " of the JSON)"),
-          value == nullptr ? "" : FieldForValue(text, field, value)));
+      throw error.WithMessage(
+          StrCat("field '", Escaped(field.name), "': ", error.message(),
+                 here == nullptr ? "" : StrCat(" (at byte ", text.OffsetOf(here), " of the JSON)"),
+                 value == nullptr ? "" : FieldForValue(text, field, value)));
     }
   }
 }
@@ -720,7 +716,8 @@ FittingFields GuessJsonFields(const std::vector<std::string>& records) {
     return false;
   };
   for (const auto& [key, seen] : keys) {
-    if (is_in_any(seen.pointer) || (seen.objects && !seen.is_any())) continue;  // members are fields
+    if (is_in_any(seen.pointer) || (seen.objects && !seen.is_any()))
+      continue;  // members are fields
     const std::string& name = key.empty() ? seen.pointer : key;
     const char* const problem = !CanBeNamed(name) ? "its name cannot be written in an entry"
                                 : fields.entries.size() == kMaxSlots ? "there are too many keys"

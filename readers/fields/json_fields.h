@@ -25,9 +25,9 @@ class FieldRows;
 // outermost object. A number, true or false is one value; an array gives the values of a tensor,
 // nested as its dims or flat, and a value that is no array a sequence of one; text is bytes, or
 // what decode=text, hash= and vocab= make of it. null is the same as no value, and in an array of
-// floats with missing=default it is NaN, or what default= says. bytes decode=json is any value, null
-// too, as it is written. If an object has a key twice, the last one counts, as in Python. Immutable;
-// any thread.
+// floats with missing=default it is NaN, or what default= says. bytes decode=json is any value,
+// null too, as it is written. If an object has a key twice, the last one counts, as in Python.
+// Immutable; any thread.
 class JsonParser {
  public:
   // What to do about what no field names: keys, and values in the place of objects.
@@ -94,8 +94,8 @@ class JsonParser {
   std::vector<size_t> own_slots_;    // 0, 1, 2 ...
 };
 
-// Fields that fit records, which are objects: of each key, also in objects within them. What no type
-// of field is by itself, such as lists of objects, is JSON as text.
+// Fields that fit records, which are objects: of each key, also in objects within them. What no
+// type of field is by itself, such as lists of objects, is JSON as text.
 FittingFields GuessJsonFields(const std::vector<std::string>& records);
 
 }  // namespace millhopper

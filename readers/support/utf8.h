@@ -8,8 +8,8 @@
 
 namespace millhopper {
 
-// How many bytes the character has that begins here, of which the first is above 0x7f; 0 if it is no
-// UTF-8 (RFC 3629: no surrogates, nothing longer than it must be, nothing above U+10FFFF).
+// How many bytes the character has that begins here, of which the first is above 0x7f; 0 if it is
+// no UTF-8 (RFC 3629: no surrogates, nothing longer than it must be, nothing above U+10FFFF).
 size_t BytesOfUtf8(const char* here, const char* end);
 
 // The first byte of a text at which no character begins; its size if all of it is UTF-8.

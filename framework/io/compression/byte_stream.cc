@@ -285,10 +285,9 @@ void ByteStream::DecodeText(const std::string& encoding) {
       size = Head(head, sizeof(head));
     }
     const std::string_view begin(head, size);
-    const auto* const found =
-        std::find_if(std::begin(kMarks), std::end(kMarks), [&](const auto& known) {
-          return begin.substr(0, known.mark.size()) == known.mark;
-        });
+    const auto* const found = std::find_if(
+        std::begin(kMarks), std::end(kMarks),
+        [&](const auto& known) { return begin.substr(0, known.mark.size()) == known.mark; });
     if (found == std::end(kMarks)) return;
     name = found->encoding;
   }
@@ -337,9 +336,9 @@ size_t ByteStream::ReadDecompressed(char* out, size_t size) {
 }
 
 uint64_t ByteStream::most_left() const {
-  const uint64_t bytes = compressed() ? given_back_.size() + decompressor_->most_left()
-                                      : (once_ == nullptr ? file_->size() : kUnknownSize) -
-                                            bytes_read_;
+  const uint64_t bytes = compressed()
+                             ? given_back_.size() + decompressor_->most_left()
+                             : (once_ == nullptr ? file_->size() : kUnknownSize) - bytes_read_;
   if (text_decoder_ == nullptr) return bytes;
   constexpr uint64_t kMostOfByte = 4;  // bytes of UTF-8
   return kMostOfByte * (std::min(bytes, kUnknownSize / kMostOfByte) + text_decoder_->held_back());

@@ -35,8 +35,8 @@ class ByteStream {
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
 
-  // Has all that is read be UTF-8, from a text in this encoding, by a name of iconv. "" and names of
-  // UTF-8 leave it as it is, unless it begins with the mark of UTF-16 or UTF-32. Called before
+  // Has all that is read be UTF-8, from a text in this encoding, by a name of iconv. "" and names
+  // of UTF-8 leave it as it is, unless it begins with the mark of UTF-16 or UTF-32. Called before
   // anything is read; looks at the first bytes. Throws kInvalidArgument for another name, and what
   // reading throws.
   void DecodeText(const std::string& encoding);
@@ -89,7 +89,7 @@ class ByteStream {
   std::unique_ptr<TextDecoder> text_decoder_;
   uint64_t position_ = 0;
   uint64_t bytes_read_ = 0;  // of a text before it is decoded; of anything else it is position_
-  std::string given_back_;  // content that was read before a request to stop
+  std::string given_back_;   // content that was read before a request to stop
   std::exception_ptr error_;
 };
 

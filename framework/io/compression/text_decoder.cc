@@ -34,9 +34,10 @@ iconv_t OpenConverter(const std::string& encoding) {
     opened = iconv_open(kTo, encoding.c_str());
     if (opened == refused) opened = iconv_open(kTo, WithoutSigns(encoding).c_str());
   }
-  Require(opened != refused, "the encoding '", Escaped(encoding),
-          "' is none that iconv knows; `iconv -l` lists them, such as utf-16, latin-1, windows-1252, "
-          "shift_jis");
+  Require(
+      opened != refused, "the encoding '", Escaped(encoding),
+      "' is none that iconv knows; `iconv -l` lists them, such as utf-16, latin-1, windows-1252, "
+      "shift_jis");
   return opened;
 }
 

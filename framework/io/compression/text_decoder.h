@@ -41,8 +41,8 @@ class TextDecoder {
   const std::string path_, encoding_;
   const ReadStored read_;
   void* converter_;
-  std::string stored_;    // what is not converted yet
-  uint64_t begin_ = 0;    // the byte at which it stands
+  std::string stored_;  // what is not converted yet
+  uint64_t begin_ = 0;  // the byte at which it stands
   bool ended_ = false;
   std::string text_;
   size_t given_ = 0;  // bytes of text_

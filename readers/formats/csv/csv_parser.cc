@@ -116,8 +116,7 @@ class QuotedRows final : public StreamSource {
       const uint64_t offset = chunk->offset + static_cast<uint64_t>(next - begin);
       if (end.next == nullptr) {  // an index may say so of any place
         throw Error(ErrorCode::kDataLoss,
-                    StrCat("the row at ", stream().Describe(offset), " (",
-                           PlaceOf(offset),
+                    StrCat("the row at ", stream().Describe(offset), " (", PlaceOf(offset),
                            ") has a quote that is not closed where the chunk ends"))
             .InFile(stream().path(), static_cast<int64_t>(offset));
       }
@@ -153,10 +152,10 @@ class QuotedRows final : public StreamSource {
     }
     CheckSize(block.size, block.offset);
     if (block.ended) {
-      throw Error(ErrorCode::kDataLoss,
-                  StrCat("the row at ", stream().Describe(block.offset), " (",
-                         PlaceOf(block.offset),
-                         ") has a quote that is not closed before the file ends"))
+      throw Error(
+          ErrorCode::kDataLoss,
+          StrCat("the row at ", stream().Describe(block.offset), " (", PlaceOf(block.offset),
+                 ") has a quote that is not closed before the file ends"))
           .InFile(stream().path(), static_cast<int64_t>(block.offset));
     }
     return 0;
@@ -380,7 +379,8 @@ void CheckUtf8(std::string_view row) {
   const size_t at = FirstNoUtf8(row);
   if (at == row.size()) return;
   Throw(ErrorCode::kDataLoss, "byte ", at, " of the row is none of a text in UTF-8; encoding: ",
-        "\"latin-1\", \"windows-1252\", \"shift_jis\" or another name of iconv says what it is in, and "
+        "\"latin-1\", \"windows-1252\", \"shift_jis\" or another name of iconv says what it is in, "
+        "and "
         "with fields and no encoding the bytes are taken as they are");
 }
 
@@ -842,8 +842,8 @@ struct SampledRow {
   size_t number;  // of all rows of the file, also those that are skipped and those without cells
 };
 
-// The rows of the head from the first that is not skipped on, up to `most`. Throws for a row that is
-// wrong, with its place.
+// The rows of the head from the first that is not skipped on, up to `most`. Throws for a row that
+// is wrong, with its place.
 std::vector<SampledRow> RowsOfHead(const std::string& path, const Sample& sample,
                                    const TableSyntax& syntax, size_t most) {
   std::vector<SampledRow> rows;
@@ -942,7 +942,8 @@ bool AreNumbers(const std::vector<SampledRow>& rows) {
 }
 
 // The delimiter by which all rows have as many cells, and most cells; or by which most rows have as
-// many. A table of one column, by commas, is one, unless another delimiter cuts its first row so, too.
+// many. A table of one column, by commas, is one, unless another delimiter cuts its first row so,
+// too.
 char FoundDelimiter(const std::string& path, const Sample& sample, TableSyntax syntax) {
   constexpr size_t kMostRows = 1000;
   char best = ',';
@@ -969,8 +970,8 @@ char FoundDelimiter(const std::string& path, const Sample& sample, TableSyntax s
     // "1,5;2,5" is two numbers with decimal commas.
     const bool has_decimal_commas = delimiter == ';' && best == ',' && is_even && AreNumbers(rows);
     const bool is_better = is_even != best_is_even ? is_even
-                           : is_even              ? cells > best_cells || has_decimal_commas
-                                                  : count > best_rows;
+                           : is_even               ? cells > best_cells || has_decimal_commas
+                                                   : count > best_rows;
     if (!is_better) continue;
     best = delimiter;
     best_cells = cells;
@@ -1016,26 +1017,25 @@ std::string TypeOfColumn(const std::vector<SampledRow>& rows, size_t first, size
       std::replace(cell.begin(), cell.end(), ',', '.');
       with_points.push_back(std::move(cell));
     }
-    const std::string type = GuessedCellType(with_points);
+    std::string type = GuessedCellType(with_points);
     if (any && !has_points && type.compare(0, 5, "float") == 0) return type;
     if (has_points && GuessedCellType(cells).compare(0, 5, "float") == 0) return "bytes";
   }
   return GuessedCellType(cells);
 }
 
-// Whether a cell can be the name of a column, and no value: it has a letter or what is not ASCII, and
-// no type reads it.
+// Whether a cell can be the name of a column, and no value: it has a letter or what is not ASCII,
+// and no type reads it.
 bool IsName(const std::string& cell) {
   return !LooksLikeNumber(cell) && IsTextType(GuessedCellType({"1", cell})) &&
-         IsTextType(GuessedCellType({cell})) &&
-         std::any_of(cell.begin(), cell.end(), [](char c) {
+         IsTextType(GuessedCellType({cell})) && std::any_of(cell.begin(), cell.end(), [](char c) {
            const auto byte = static_cast<unsigned char>(c);
            return byte >= 0x80 || std::isalpha(byte) != 0;
          });
 }
 
-// Whether the first row names columns by their numbers from 0 on, above other values, as pandas names
-// those of an array; its index has no name.
+// Whether the first row names columns by their numbers from 0 on, above other values, as pandas
+// names those of an array; its index has no name.
 bool HasNumbersForNames(const std::vector<SampledRow>& rows, const TableSyntax& syntax) {
   const std::vector<std::string>& names = rows[0].cells;
   const size_t first = !names.empty() && names[0].empty() ? 1 : 0;
@@ -1055,8 +1055,8 @@ bool HasHeader(const std::vector<SampledRow>& rows, const TableSyntax& syntax) {
   for (size_t column = 0; column < rows[0].cells.size(); ++column) {
     const std::string& cell = rows[0].cells[column];
     any_value = any_value || LooksLikeNumber(cell) || !IsTextType(GuessedCellType({cell}));
-    name_above_value = name_above_value ||
-                       (IsName(cell) && !IsTextType(TypeOfColumn(rows, 1, column, syntax)));
+    name_above_value =
+        name_above_value || (IsName(cell) && !IsTextType(TypeOfColumn(rows, 1, column, syntax)));
   }
   return name_above_value || !any_value || HasNumbersForNames(rows, syntax);
 }
@@ -1073,7 +1073,8 @@ void RefuseTitles(const std::string& path, const std::vector<SampledRow>& rows) 
               StrCat("the first row has ", rows[0].cells.size(),
                      rows[0].cells.size() == 1 ? " cell" : " cells", ", and most have ", cells,
                      "; if rows before the table are titles, skip_rows: ", table->number,
-                     " begins with the row '", Shown(table->cells[0]), "' ..., and ragged_rows: "
+                     " begins with the row '", Shown(table->cells[0]),
+                     "' ..., and ragged_rows: "
                      "\"cut\" leaves out what is after the cells of the first row",
                      rows[0].cells[0].compare(0, 1, "#") == 0
                          ? "; comment: \"#\" leaves out rows that begin so"
@@ -1093,8 +1094,9 @@ FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& at
   if (attributes.Get<std::string>(kDelimiter).empty()) {
     syntax.delimiter = FoundDelimiter(path, sample, syntax);
     if (syntax.delimiter != ',') {
-      fields.attributes.Set(kDelimiter, syntax.delimiter == '\t' ? std::string("\\t")
-                                                                 : std::string(1, syntax.delimiter));
+      fields.attributes.Set(kDelimiter, syntax.delimiter == '\t'
+                                            ? std::string("\\t")
+                                            : std::string(1, syntax.delimiter));
     }
   }
   if (finds_quotes && syntax.quote == 0 && HasQuotes(path, sample, syntax)) {
@@ -1147,9 +1149,10 @@ void AddTableAttributes(const TableSyntax& defaults, FormatSchema* schema) {
                    .OneOf({"auto", "yes", "no"}));
   const bool finds_delimiter = defaults.delimiter == 0;
   schema->Attr({kDelimiter, text(defaults.delimiter),
-                finds_delimiter ? "between cells; \\t is a tab. \"\" is a comma, and, if there are no "
-                                  "fields either, what the rows of a sample are cut by: , \\t ; or |"
-                                : "between cells; \\t is a tab"});
+                finds_delimiter
+                    ? "between cells; \\t is a tab. \"\" is a comma, and, if there are no "
+                      "fields either, what the rows of a sample are cut by: , \\t ; or |"
+                    : "between cells; \\t is a tab"});
   schema->Attr({"quote", text(defaults.quote),
                 "around cells with delimiters or line ends in them, doubled within; without quotes "
                 "(\"\") each line is a row, and a file is read in parallel"});
@@ -1166,16 +1169,18 @@ void AddTableAttributes(const TableSyntax& defaults, FormatSchema* schema) {
                                "how many rows before the table are left out, such as titles; blank "
                                "ones and comments count")
                    .AtLeast(0));
-  schema->Attr(AttributeSchema("ragged_rows", std::string("error"),
-                               "what to do about a row of another number of cells than the first "
-                               "one: error, fill (those that it lacks are empty), or cut (that, and "
-                               "those after the first row's are left out)")
-                   .OneOf({"error", "fill", "cut"}));
-  schema->Attr({kEncoding, std::string(),
-                "what the text is in, by a name of iconv, such as latin-1, windows-1252, shift_jis; "
-                "utf-8: it is an error if it is not, which is so where fields are inferred; \"\": "
-                "bytes as they are. With either of these, the mark of UTF-16 or UTF-32 at the "
-                "beginning tells that it is in that"});
+  schema->Attr(
+      AttributeSchema("ragged_rows", std::string("error"),
+                      "what to do about a row of another number of cells than the first "
+                      "one: error, fill (those that it lacks are empty), or cut (that, and "
+                      "those after the first row's are left out)")
+          .OneOf({"error", "fill", "cut"}));
+  schema->Attr(
+      {kEncoding, std::string(),
+       "what the text is in, by a name of iconv, such as latin-1, windows-1252, shift_jis; "
+       "utf-8: it is an error if it is not, which is so where fields are inferred; \"\": "
+       "bytes as they are. With either of these, the mark of UTF-16 or UTF-32 at the "
+       "beginning tells that it is in that"});
   schema->InferFields(defaults.quote == 0 ? &GuessTableFieldsAndQuotes : &GuessTableFields);
   schema->Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc);
 }

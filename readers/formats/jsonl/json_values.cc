@@ -129,8 +129,8 @@ class JsonValueSource final : public StreamSource {
   }
 
  private:
-  // Chunks of a list end after a comma, so that each begins before a value, and the last one with the
-  // list. What is wrong is left to Fetch, which gives out the values before it.
+  // Chunks of a list end after a comma, so that each begins before a value, and the last one with
+  // the list. What is wrong is left to Fetch, which gives out the values before it.
   size_t WholeRecords(const Block& block) const override {
     ValueWalk walk({block.bytes, block.size}, is_list_, block.offset == 0);
     size_t whole = 0, value_end = 0;

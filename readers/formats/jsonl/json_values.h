@@ -18,15 +18,15 @@ namespace millhopper {
 // Whether the text of a file begins with a list. Reads its beginning.
 bool IsJsonList(const std::string& path);
 
-// The values of a file: the items of its list, or those that stand one after another, with blanks or
-// nothing between them. A value is a record if `is_record` is empty or says so. Values may have any
-// number of lines, and kMaxLineBytes. Errors of a value name the byte that it begins at.
+// The values of a file: the items of its list, or those that stand one after another, with blanks
+// or nothing between them. A value is a record if `is_record` is empty or says so. Values may have
+// any number of lines, and kMaxLineBytes. Errors of a value name the byte that it begins at.
 std::unique_ptr<IndexableSource> MakeJsonValueSource(
     std::unique_ptr<ByteStream> stream, bool is_list,
     std::function<bool(std::string_view value)> is_record);
 
-// The first values of a file, of 1 MiB or one at least, and the bytes that they begin at. Throws what
-// the source throws for a value that is no JSON.
+// The first values of a file, of 1 MiB or one at least, and the bytes that they begin at. Throws
+// what the source throws for a value that is no JSON.
 std::vector<std::string> SampledJsonValues(const std::string& path, std::vector<uint64_t>* begins);
 
 }  // namespace millhopper

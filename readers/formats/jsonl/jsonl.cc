@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formats `jsonl`, a JSON value in each line (jsonlines.org), and `json`, the items of a list or
-// values one after another, over any number of lines. Blank lines are no records.
+// The formats `jsonl`, a JSON value in each line (jsonlines.org), and `json`, the items of a list
+// or values one after another, over any number of lines. Blank lines are no records.
 #include <memory>
 #include <string>
 #include <utility>

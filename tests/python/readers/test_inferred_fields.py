@@ -89,7 +89,9 @@ def test_what_peek_prints_reads_the_same(name: str, request: pytest.FixtureReque
     shown = subprocess.run(
         [*PEEK, path, "--count=0", *plugin], capture_output=True, text=True, check=True
     ).stdout
-    pattern = r"fields that fit the first records:\n(  \[.*?\])\n(with the attributes:\n.*?)?reader "
+    pattern = (
+        r"fields that fit the first records:\n(  \[.*?\])\n(with the attributes:\n.*?)?reader "
+    )
     printed = re.match(pattern, shown, re.DOTALL)
     reader = millhopper.Reader.open_files(path)
     if printed is None:  # records of bytes

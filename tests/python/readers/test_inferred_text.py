@@ -83,7 +83,14 @@ def same_cell(text: str, value: Any, entry: str) -> bool:
     if "decode=timestamp" in entry:
         if text in NULL_WORDS:
             return value == -(2**63)
-        for form in ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d %b %Y"):
+        for form in (
+            "%Y-%m-%d %H:%M:%S",
+            "%Y-%m-%d",
+            "%d.%m.%Y",
+            "%m/%d/%Y",
+            "%d/%m/%Y",
+            "%d %b %Y",
+        ):
             try:
                 moment = datetime.strptime(text, form).replace(tzinfo=timezone.utc)
             except ValueError:
@@ -104,7 +111,9 @@ def test_random_tables_are_read_as_csv_reads_them(seed: int, tmp_path: Path) -> 
     path = tmp_path / draw.choice(["a.csv", "a.csv", "a.tsv"])
     delimiter = "\t" if path.suffix == ".tsv" else draw.choice([",", ",", ";", "\t", "|"])
     columns = draw.randrange(1, 6)
-    names = [draw.choice(["id", "the name", "größe", "x.1", "a,b"]) + str(i) for i in range(columns)]
+    names = [
+        draw.choice(["id", "the name", "größe", "x.1", "a,b"]) + str(i) for i in range(columns)
+    ]
     makers = [cell_maker(draw) for _ in range(columns)]
     rows = [[make() for make in makers] for _ in range(draw.randrange(1, 60))]
     end = draw.choice(["\n", "\r\n", "\r"])
@@ -237,7 +246,9 @@ def test_random_records_are_read_as_json_reads_them(seed: int, tmp_path: Path) -
     try:
         found = columns_of(path)
     except millhopper.Error as error:
-        assert any(word in str(error) for word in ("cannot be written", "needs the attribute")), error
+        assert any(
+            word in str(error) for word in ("cannot be written", "needs the attribute")
+        ), error
         return
     entries = millhopper._core.inferred_fields([str(path)], {})
     slots = [name for name in found if not name.endswith(".valid")]

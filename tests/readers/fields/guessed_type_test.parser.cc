@@ -39,8 +39,7 @@ TEST(GuessedType, IsThatOfNumbers) {
 }
 
 TEST(GuessedType, IsThatOfDatesInOneForm) {
-  EXPECT_EQ(TypeOf({"31.12.2024", "1.2.2024"}),
-            "int64[] decode=timestamp format=\"%d.%m.%Y\"");
+  EXPECT_EQ(TypeOf({"31.12.2024", "1.2.2024"}), "int64[] decode=timestamp format=\"%d.%m.%Y\"");
   EXPECT_EQ(TypeOf({"12/31/2024 23:59", ""}),
             "int64[] decode=timestamp format=\"%m/%d/%Y %H:%M\" default=-9223372036854775808");
   EXPECT_EQ(TypeOf({"5 Jan 2024", "6 May 2024"}), "int64[] decode=timestamp format=\"%d %b %Y\"");

@@ -140,11 +140,18 @@ TEST(Csv, DecodesText) {
   EXPECT_EQ(Csv("a\n\xe9\n", {"a bytes"}), Texts{"'\xe9'"});
   std::string large = "a\n";
   while (large.size() < (size_t{3} << 20)) large += "some text\n";
-  ExpectCsvError(large + "\xe9\n" + large + large, {}, "byte 0 of the row is none of a text in UTF-8");
+  ExpectCsvError(large + "\xe9\n" + large + large, {},
+                 "byte 0 of the row is none of a text in UTF-8");
   ExpectError(ErrorCode::kDataLoss, "byte 6 is the first of a character that is cut off, in",
               [&] { Csv(utf16(false, true).substr(0, 7), {"#0 bytes"}); });
-  ExpectError(ErrorCode::kDataLoss, "byte 4 is none of a text in",
-              [&] { Csv(std::string("\xff\xfe" "a\0" "\0\xdc" "b\0", 8), {"#0 bytes"}); });
+  ExpectError(ErrorCode::kDataLoss, "byte 4 is none of a text in", [&] {
+    Csv(std::string("\xff\xfe"
+                    "a\0"
+                    "\0\xdc"
+                    "b\0",
+                    8),
+        {"#0 bytes"});
+  });
   ExpectError(ErrorCode::kInvalidArgument, "the encoding 'utf-17' is none that iconv knows",
               [&] { Csv("a\n1\n", {}, {encoding("utf-17")}); });
   // Errors count the lines of the text.
@@ -196,8 +203,9 @@ TEST(Csv, SkipsRowsAndTakesRaggedOnes) {
   EXPECT_EQ(Csv(titles, {"b int64[]"}, skip(2)), (Texts{"2", "4", "6"}));
   EXPECT_EQ(Csv(titles, {"#0 int64[]"}, skip(3)), (Texts{"1", "3", "5"}));
   EXPECT_EQ(Csv(titles, {"#0 int64[]"}, skip(9)), Texts{});
-  ExpectCsvError(titles, {}, "the first row has 1 cell, and most have 2; if rows before the table are "
-                             "titles, skip_rows: 2 begins with the row 'a' ...");
+  ExpectCsvError(titles, {},
+                 "the first row has 1 cell, and most have 2; if rows before the table are "
+                 "titles, skip_rows: 2 begins with the row 'a' ...");
   const std::string ragged = "a,b,c\n1,x\n2,y,3\n4,z,5,6\n";
   const auto rows = [&](const char* word, const Texts& fields = {}) {
     return Csv(ragged, fields, {Text("ragged_rows", word)});
@@ -207,7 +215,8 @@ TEST(Csv, SkipsRowsAndTakesRaggedOnes) {
   EXPECT_EQ(rows("cut", {"c int64[] missing=skip"}), (Texts{"3", "5"}));
   ExpectError(ErrorCode::kDataLoss, "the row has 4 columns, the header has 3; skip_rows leaves out",
               [&] { rows("fill"); });
-  ExpectCsvError(ragged, {"a int64[]"}, "with ragged_rows \"fill\" the cells that it lacks are empty");
+  ExpectCsvError(ragged, {"a int64[]"},
+                 "with ragged_rows \"fill\" the cells that it lacks are empty");
 }
 
 // The delimiter, quotes and header that a file is found to have, in print and in states.
@@ -228,15 +237,13 @@ TEST(Csv, FindsHowATableIsWritten) {
   EXPECT_EQ(found("csv", "a;b\n1;x\n2;y,z\n"), "delimiter=; encoding=utf-8 " + two);
   EXPECT_EQ(found("csv", "a\tb\n1\t\"x\ty\"\n"), "delimiter=\\t encoding=utf-8 " + two);
   EXPECT_EQ(found("csv", "a|b\n1|\"x\n\"\n"), "delimiter=| encoding=utf-8 " + two);
-  EXPECT_EQ(found("csv", "1,5;2,5\n3,5;4,5\n"),
-            "delimiter=; encoding=utf-8 #0 bytes; #1 bytes; ");
+  EXPECT_EQ(found("csv", "1,5;2,5\n3,5;4,5\n"), "delimiter=; encoding=utf-8 #0 bytes; #1 bytes; ");
   EXPECT_EQ(found("csv", "text\nhello; you\ngood; bye\n"), "encoding=utf-8 text bytes; ");
   EXPECT_EQ(found("tsv", "a\tb\n1\t\"x\"\n"), "encoding=utf-8 quote=\" " + two);
   EXPECT_EQ(found("tsv", "a\tb\n1\t5\"\n"), "encoding=utf-8 " + two);
   EXPECT_EQ(found("csv", "x,x\n1,2\n"), "encoding=utf-8 header=yes #0 int64[]; #1 int64[]; ");
   // Names by which pandas writes an index and the columns of an array.
-  EXPECT_EQ(found("csv", ",0,1\n0,1.5,2\n"),
-            "encoding=utf-8 #0 int64[]; 0 float64[]; 1 int64[]; ");
+  EXPECT_EQ(found("csv", ",0,1\n0,1.5,2\n"), "encoding=utf-8 #0 int64[]; 0 float64[]; 1 int64[]; ");
   EXPECT_EQ(found("csv", "0,1\n1.5,2.5\n"), "encoding=utf-8 0 float64[]; 1 float64[]; ");
   // What is no name of a column is a value.
   EXPECT_EQ(found("csv", ",5\n1,2\n"), "encoding=utf-8 #0 int64[] missing=mask; #1 int64[]; ");
@@ -714,11 +721,11 @@ TEST(Csv, ReadsRealFiles) {
   for (const char* name : {"encodings/utf16.csv", "encodings/utf16.csv.gz"}) {
     EXPECT_EQ(TextsOf(FieldReader("csv", folder + name, {}).get()).at(1), "'M\u00fcller' | 25");
   }
-  EXPECT_EQ(TextsOf(FieldReader("csv", folder + "encodings/latin1.csv", {},
-                                {Text("encoding", "latin-1")})
-                        .get())
-                .at(1),
-            "'M\u00fcller' | 25");
+  EXPECT_EQ(
+      TextsOf(FieldReader("csv", folder + "encodings/latin1.csv", {}, {Text("encoding", "latin-1")})
+                  .get())
+          .at(1),
+      "'M\u00fcller' | 25");
   EXPECT_EQ(SumOf(FieldReader("csv", folder + "broken/test.csv.zst", {"pos int64[]"}).get(), 0),
             1773442671);
 }

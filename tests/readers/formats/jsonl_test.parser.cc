@@ -364,7 +364,8 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
                   {}),
             (Texts{"1 | '[{\"role\": \"user\", \"n\": [1,  2]}]' | '1' | true",
                    "2 | '[]' | '\"y\"' | true", "3 | '' | 'null' | false"}));
-  EXPECT_EQ(Jsonl("{\"x\": [1, null]}\n{\"x\": null}\n", {}), (Texts{"1.0 nan | true", " | false"}));
+  EXPECT_EQ(Jsonl("{\"x\": [1, null]}\n{\"x\": null}\n", {}),
+            (Texts{"1.0 nan | true", " | false"}));
   // What no sample shows is in the middle of a large file.
   const auto read = [](const std::string& usual, const std::string& other) {
     std::string lines;
@@ -385,9 +386,10 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7, \"n\": \"x\"}, \"l\": [1, 2]}",
          "no field names the key '/u/n', at byte 29 of the JSON; the field \"/u/n bytes "
          "missing=mask\" reads it");
-  expect(usual, "{\"a\": 1, \"u\": 5, \"l\": [1, 2]}",
-         "'/u' is a number here, and fields are for what is in an object there; the field \"/u bytes "
-         "decode=json\" in their place reads any value");
+  expect(
+      usual, "{\"a\": 1, \"u\": 5, \"l\": [1, 2]}",
+      "'/u' is a number here, and fields are for what is in an object there; the field \"/u bytes "
+      "decode=json\" in their place reads any value");
   expect(usual, "{\"a\": 0.5, \"u\": {\"id\": 7}, \"l\": [1, 2]}",
          "0.5 is no int64 (at byte 6 of the JSON); float64[] reads it");
   expect(usual, "{\"a\": \"x\", \"u\": {\"id\": 7}, \"l\": [1, 2]}",

@@ -126,7 +126,7 @@ TEST(OpenFiles, DamageThatIsMetWhileFieldsAreLookedForIsTold) {
       {"a.tar", "the member at byte 0: the checksum of its header is"},
       {"a.npz", "no zip file, or one that was cut off"},
       {"a.jsonl", "the record is no JSON"},
-      {"a.csv", "the text is in UTF-16LE"}};
+      {"a.csv", "byte 1002 is the first of a character that is cut off, in UTF-16LE"}};
   for (const auto& [name, words] : kFiles) {
     const TempFile file(name, "\xff\xfe" + std::string(1000, 'x') + "\n");
     ExpectError(ErrorCode::kDataLoss, StrCat(file.path(), ": ", words),

@@ -92,6 +92,8 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
             "fields that fit the first records:\n"
             "  [\"id int64[]\",\n"
             "   '\"user name\" bytes missing=mask']\n"
+            "with the attributes:\n"
+            "  encoding: \"utf-8\"\n"
             "reader 'files' (open_files, peek: operator 0 of block 0)\n"
             "  slot 0 (id) is declared int64 [1]\n"
             "  slot 1 (user name) is declared uint8 [-1] with 1 level of detail\n"
