@@ -248,6 +248,8 @@ struct FittingFields {
   std::vector<std::string> left_out;
   // Other attributes of the format that they go with, such as the delimiter that was found.
   AttributeMap attributes = {};
+  // Those that go with all of the fields only, such as that anything else is an error.
+  AttributeMap attributes_of_all = {};
 };
 
 // How a format presents itself. Built fluently by the function given to REGISTER_FILE_FORMAT.

@@ -141,7 +141,8 @@ FittingFields InferredFields(const std::vector<std::string>& names, FormatArgume
   InferFields(*found.schema, &found.arguments);
   FittingFields fields;
   for (const auto& [name, value] : found.arguments.attributes.values()) {
-    if (name != "fields" && !given.Has(name)) fields.attributes.Set(name, value);
+    const bool is_list_of_fields = name == "fields" || name == "exclude";
+    if (!is_list_of_fields && !given.Has(name)) fields.attributes.Set(name, value);
   }
   fields.entries = found.schema->WithDefaults(found.arguments.attributes)
                        .Get<std::vector<std::string>>("fields");

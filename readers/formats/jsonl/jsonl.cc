@@ -78,11 +78,13 @@ class JsonFormat final : public SearchedFormat {
 };
 
 // A key that stands in no record of the sample is an error later, not left out.
-FittingFields GuessBy(const std::string& path, const std::vector<std::string>& records,
+FittingFields GuessBy(const std::string& path, const AttributeMap& attributes,
+                      const std::vector<std::string>& records,
                       const std::vector<uint64_t>& begins) {
   try {
     FittingFields fields = GuessJsonFields(records);
-    if (!fields.entries.empty()) fields.attributes.Set(kOtherKeys, std::string("error"));
+    const bool is_given = !attributes.Get<std::string>(kOtherKeys).empty();
+    if (!is_given) fields.attributes_of_all.Set(kOtherKeys, std::string("error"));
     return fields;
   } catch (const Error& error) {
     if (error.interrupts()) throw;
@@ -100,26 +102,27 @@ FittingFields GuessBy(const std::string& path, const std::vector<std::string>& r
   return {};
 }
 
-FittingFields GuessLines(const std::string& path, const AttributeMap&) {
+FittingFields GuessLines(const std::string& path, const AttributeMap& attributes) {
   std::vector<uint64_t> begins;
   const std::vector<std::string> lines = SampledLines(path, &begins);
-  return GuessBy(path, lines, begins);
+  return GuessBy(path, attributes, lines, begins);
 }
 
-FittingFields GuessValues(const std::string& path, const AttributeMap&) {
+FittingFields GuessValues(const std::string& path, const AttributeMap& attributes) {
   std::vector<uint64_t> begins;
   const std::vector<std::string> values = SampledJsonValues(path, &begins);
-  return GuessBy(path, values, begins);
+  return GuessBy(path, attributes, values, begins);
 }
 
 FormatSchema With(FormatSchema schema) {
   return std::move(
       schema
           .Attr(FieldsAttribute("keys of the outermost object, or JSON pointers such as /user/id"))
-          .Attr(AttributeSchema(kOtherKeys, std::string("ignore"),
-                                "what to do about keys that no field names: ignore them, or error, "
-                                "which is so where fields are inferred from a sample")
-                    .OneOf({"ignore", "error"}))
+          .Attr(AttributeSchema(kOtherKeys, std::string(),
+                                "what to do about keys that no field names: ignore them, which \"\" "
+                                "is if fields are given, or error, which it is if they are "
+                                "inferred from a sample")
+                    .OneOf({"", "ignore", "error"}))
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc));
 }
 

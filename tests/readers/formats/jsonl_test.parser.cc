@@ -22,6 +22,11 @@ Texts Jsonl(const std::string& content, const std::vector<std::string>& fields) 
   return TextsIn("jsonl", content, fields);
 }
 
+FittingFields Guessed(const std::string& path) {
+  const FormatSchema& format = *FindFileFormat("jsonl");
+  return format.guess_fields(path, format.WithDefaults({}));
+}
+
 void ExpectJsonlError(const std::string& content, const std::string& field,
                       const std::string& words) {
   SCOPED_TRACE(content + " " + field);
@@ -209,7 +214,7 @@ TEST(Jsonl, EndsLinesAtCrAlone) {
     EXPECT_EQ(Jsonl(content, {"x int64[]"}), expected);
     const TempFile packed("a.jsonl.gz", Gzipped(content)), plain("a.jsonl", content);
     EXPECT_EQ(TextsOf(FieldReader("jsonl", packed.path(), {"x int64[]"}).get()), expected);
-    EXPECT_EQ(FindFileFormat("jsonl")->guess_fields(plain.path(), {}).entries,
+    EXPECT_EQ(Guessed(plain.path()).entries,
               (Texts{"x int64[]"}));
   }
   ExpectJsonlError("{\"x\": 1}\r\r{\"x\": }\r", "x int64[]", "in line 3, which begins at byte 10");
@@ -221,7 +226,7 @@ TEST(Jsonl, ProposesNoValueForWhatIsMissing) {
       "{\"label\": 3, \"f\": 0.5, \"s\": \"x\", \"l\": [1, 2], \"ok\": true}\n{}\n"
       "{\"label\": null, \"f\": null, \"s\": null, \"l\": null, \"ok\": null}\n";
   const TempFile file("a.jsonl", content);
-  const Texts fields = FindFileFormat("jsonl")->guess_fields(file.path(), {}).entries;
+  const Texts fields = Guessed(file.path()).entries;
   EXPECT_EQ(fields, (Texts{"f float64[] default=nan", "l int64[2] missing=mask",
                            "label int64[] missing=mask", "ok bool[] missing=mask",
                            "s bytes missing=mask"}));
@@ -302,14 +307,14 @@ TEST(Jsonl, GuessesTimestamps) {
   const TempFile file("guess.jsonl",
                       "{\"s\": \"2024-01-31\", \"t\": \"2024-01-31 00:00:00.5\"}\n"
                       "{\"s\": \"x\", \"t\": null}\n");
-  EXPECT_EQ(FindFileFormat("jsonl")->guess_fields(file.path(), {}).entries,
+  EXPECT_EQ(Guessed(file.path()).entries,
             (Texts{"s bytes", "t int64[] decode=timestamp unit=ms default=-9223372036854775808"}));
 }
 
 TEST(Jsonl, GuessesFieldsWithinObjects) {
   const auto guess = [](const std::string& content) {
     const TempFile file("guess.jsonl", content);
-    return FindFileFormat("jsonl")->guess_fields(file.path(), {}).entries;
+    return Guessed(file.path()).entries;
   };
   EXPECT_EQ(guess("{\"b\": 1, \"user\": {\"id\": 7, \"a/b\": {\"c\": 0.5}}}\n"
                   "{\"b\": 2, \"user\": {\"id\": 8, \"a/b\": {\"c\": 1.5}}}\n"),
@@ -328,7 +333,7 @@ TEST(Jsonl, GuessesFieldsWithinObjects) {
 TEST(Jsonl, GuessesTypesThatKeepAllValues) {
   const auto guess = [](const std::string& content) {
     const TempFile file("guess.jsonl", content);
-    return FindFileFormat("jsonl")->guess_fields(file.path(), {});
+    return Guessed(file.path());
   };
   const FittingFields fields = guess(
       "{\"u\": 18446744073709551615, \"l\": 1e30, \"x\": [0.1, 2], \"y\": 0.123456789, "
@@ -480,7 +485,7 @@ TEST(Json, GivesTheSameRecordsForAnyNumberOfThreads) {
 TEST(Jsonl, TellsTheLineThatFieldsCannotBeGuessedBy) {
   const TempFile file("guess.jsonl", "{\"x\": 1}\n\n{\"x\": 2}\n{\"x\": }\n");
   try {
-    FindFileFormat("jsonl")->guess_fields(file.path(), {}).entries;
+    Guessed(file.path()).entries;
     FAIL();
   } catch (const Error& error) {
     const std::string text = error.what();

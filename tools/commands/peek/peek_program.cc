@@ -96,8 +96,14 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
     const std::string path = SplitFormatPrefix(files.front()).path;
     FittingFields fitting = format.guess_fields(path, format.WithDefaults(attributes));
     if (!fields.empty() || attributes.Has("exclude")) {
-      fitting = {ChosenFields(path, fields, attributes, fitting), {}};
+      Strings chosen = ChosenFields(path, fields, attributes, fitting);
+      if (chosen.size() < fitting.entries.size()) fitting.attributes_of_all = AttributeMap();
+      fitting.entries = std::move(chosen);
+      fitting.left_out.clear();
       attributes.Set("exclude", Strings());  // they are left out now
+    }
+    for (const auto& [name, value] : fitting.attributes_of_all.values()) {
+      fitting.attributes.Set(name, value);
     }
     if (given_fields.empty()) PrintFields(fitting, hints);
     fields = fitting.entries;
