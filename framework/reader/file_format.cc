@@ -210,19 +210,13 @@ FormatSchema& FormatSchema::NamesFilesAnywhere() {
   return *this;
 }
 
-FormatSchema& FormatSchema::GuessFields(FittingFields (*guess)(const std::string& path,
-                                                               const AttributeMap& attributes)) {
-  guess_fields = guess;
-  return *this;
-}
-
 FormatSchema& FormatSchema::InferFields(FittingFields (*infer)(const std::string& path,
                                                                const AttributeMap& attributes)) {
-  infers_fields = true;
   Attr(AttributeSchema("exclude", std::vector<std::string>{},
                        "names, and ranges of names, that a reader without fields, or with \"*\" "
                        "among them, leaves out"));
-  return GuessFields(infer);
+  guess_fields = infer;
+  return *this;
 }
 
 AttributeMap FormatSchema::WithDefaults(AttributeMap given) const {

@@ -248,8 +248,6 @@ struct FittingFields {
   std::vector<std::string> left_out;
   // Other attributes of the format that they go with, such as the delimiter that was found.
   AttributeMap attributes = {};
-  // Those that go with all of the fields only, such as that anything else is an error.
-  AttributeMap attributes_of_all = {};
 };
 
 // How a format presents itself. Built fluently by the function given to REGISTER_FILE_FORMAT.
@@ -276,11 +274,8 @@ struct FormatSchema {
   FormatSchema& NamesFilesAnywhere();
   // For formats with an attribute `fields`: what a file holds, by its schema or by a sample of its
   // records, for a reader with these attributes. No entries if it holds records of bytes. May throw
-  // what reading the file throws.
-  FormatSchema& GuessFields(FittingFields (*guess)(const std::string& path,
-                                                   const AttributeMap& attributes));
-  // The same for formats in which that is all that a file holds: a reader without `fields` has
-  // these, but for those that the attribute `exclude` names (readers/sources/inferred_fields.h).
+  // what reading the file throws. A reader without `fields` has these, but for those that the
+  // attribute `exclude` names, which this adds (readers/sources/inferred_fields.h).
   FormatSchema& InferFields(FittingFields (*infer)(const std::string& path,
                                                    const AttributeMap& attributes));
   // The attributes, with defaults for those that are not set.
@@ -300,7 +295,6 @@ struct FormatSchema {
   std::string name_part;  // of files that name others beside them
   std::string companion_name, companion_list_name, companion_doc;
   FittingFields (*guess_fields)(const std::string& path, const AttributeMap& attributes) = nullptr;
-  bool infers_fields = false;
   std::unique_ptr<FileFormat> (*make)(const FormatArguments& arguments) = nullptr;
   const char* library = nullptr;  // the library of `make` (LibraryOf); set by the registry
 };

@@ -217,9 +217,9 @@ void KeepNullsFromNumbers(Field* field) {
 }
 
 Field ParseField(const std::string& entry) {
-  static const std::vector<std::string> kOptions = {"default", "missing", "null",      "base",
-                                                    "hash",    "vocab",   "scale",     "decode",
-                                                    "unit",    "format",  "separator", "others"};
+  static const std::vector<std::string> kOptions = {"default", "missing", "null",     "base",
+                                                    "hash",    "vocab",   "scale",    "decode",
+                                                    "unit",    "format",  "separator"};
   Field field;
   const auto [head, options] = CutEntry(entry);
   Require(!head.type.empty(),
@@ -296,8 +296,6 @@ Field ParseField(const std::string& entry) {
       field.separator = ParseSeparator(text);
       Require(field.bytes ? field.bytes_list : field.slot.dims != Dims{1},
               "separator= is for several values, such as int64[-1] or bytes[-1]");
-    } else if (option == "others") {
-      OneOf<bool>(option, text, {{"error", true}}, &field.refuses_others);
     } else {
       const std::string meant = DidYouMean(option, kOptions);
       Throw(ErrorCode::kInvalidArgument, "there is no option '", Escaped(option), "'",
@@ -305,8 +303,8 @@ Field ParseField(const std::string& entry) {
     }
   }
   Require(!field.bytes || !(field.names_things() || field.base != 10 || field.has_default),
-          "bytes stay as they are; of the options, missing=, null=, separator= and others= alone "
-          "are for them");
+          "bytes stay as they are; of the options, missing=, null= and separator= alone are for "
+          "them");
   const bool is_time = field.decode == Field::Decode::kTimestamp;
   Require((field.buckets > 0) + (field.vocabulary != nullptr) + (field.base != 10) + is_time <= 1,
           "only one of base=, hash=, vocab= and decode=timestamp can be");
@@ -340,7 +338,7 @@ std::string NameInEntry(const std::string& name) {
   return plain ? name : StrCat('"', name, '"');
 }
 
-std::vector<Field> ParseFields(const std::vector<std::string>& entries, Others others) {
+std::vector<Field> ParseFields(const std::vector<std::string>& entries) {
   if (entries.size() > kMaxSlots) {
     Throw(ErrorCode::kResourceLimit, entries.size(), " fields; the limit is ", kMaxSlots);
   }
@@ -348,8 +346,6 @@ std::vector<Field> ParseFields(const std::vector<std::string>& entries, Others o
   for (size_t i = 0; i < entries.size(); ++i) {
     try {
       fields.push_back(ParseField(entries[i]));
-      Require(others == Others::kSeen || !fields.back().refuses_others,
-              "others=error is for tfrecord, tar, npz, multislot and ctr_svm");
     } catch (const Error& error) {
       if (!error.file().empty()) throw;
       throw Error(error.code() == ErrorCode::kDataLoss ? ErrorCode::kInvalidArgument : error.code(),
@@ -373,9 +369,8 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
   return names;
 }
 
-std::vector<Field> RequiredFields(const AttributeMap& attributes, Others others) {
-  std::vector<Field> fields =
-      ParseFields(attributes.Get<std::vector<std::string>>("fields"), others);
+std::vector<Field> RequiredFields(const AttributeMap& attributes) {
+  std::vector<Field> fields = ParseFields(attributes.Get<std::vector<std::string>>("fields"));
   if (fields.empty()) {
     throw MissingSlots::ErrorOf(
         "this format needs the attribute fields, such as fields: \"label int64[]\"; "
@@ -392,12 +387,14 @@ void RefuseCellOptions(const Field& field) {
           "': null= is for the texts of csv, tsv and jsonl");
 }
 
+const SlotSpec kMaskSlot{DataType::kBool, Dims{1}};
+
 std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields) {
   std::vector<SlotSpec> slots;
   slots.reserve(fields.size());
   for (const Field& field : fields) slots.push_back(field.slot);
   for (const Field& field : fields) {
-    if (field.mask) slots.push_back({DataType::kBool, Dims{1}});
+    if (field.mask) slots.push_back(kMaskSlot);
   }
   return slots;
 }
@@ -424,15 +421,23 @@ bool AnySkips(const std::vector<Field>& fields) {
                      [](const Field& field) { return field.missing == Field::Missing::kSkip; });
 }
 
-bool AnyRefusesOthers(const std::vector<Field>& fields) {
-  return std::any_of(fields.begin(), fields.end(),
-                     [](const Field& field) { return field.refuses_others; });
+AttributeSchema OthersAttribute() {
+  return std::move(
+      AttributeSchema("others", std::string(),
+                      "what to do about something that no field names: ignore it, or "
+                      "error; \"\" is error if all fields are inferred, and else ignore")
+          .OneOf({"", "ignore", "error"}));
 }
+
+Others OthersOf(const AttributeMap& attributes) {
+  return attributes.Get<std::string>("others") == "error" ? Others::kError : Others::kIgnore;
+}
+
+const char kOthersIgnored[] = "others \"ignore\" leaves out what no field names";
 
 void RefuseOther(const std::string& what, const std::string& entry) {
   Throw(ErrorCode::kDataLoss, what, ", which no field names: ",
-        entry.empty() ? "" : StrCat("add the field ", QuotedEntry(entry), ", or "),
-        "leave out others=error, and it is passed over");
+        entry.empty() ? "" : StrCat("add the field ", QuotedEntry(entry), ", or "), kOthersIgnored);
 }
 
 AttributeSchema FieldsAttribute(const std::string& names) {
@@ -446,8 +451,7 @@ AttributeSchema FieldsAttribute(const std::string& names) {
           "with seed 0, modulo BUCKETS), vocab=FILE (line numbers from 0 on), scale=1/255, "
           "decode=text|timestamp|json, unit=s|ms|us|ns of a timestamp, format=\"%d.%m.%Y %H:%M\" "
           "if it is written so, in the terms of strptime, null=NULL,NA (texts that are no value), "
-          "separator=CHARACTER (between several values in a cell), others=error (where a record "
-          "has something that no field names)");
+          "separator=CHARACTER (between several values in a cell)");
 }
 
 }  // namespace millhopper

@@ -15,7 +15,6 @@
 //   day int64[] decode=timestamp format="%d %b %Y"  the same in a form of strptime
 //   age int64[] null=NA,NULL default=-1  these texts are no value
 //   age int64[] missing=mask          0 where there is no value, and one more slot says where
-//   id int64[] others=error           a record has nothing that no field names
 //   tags bytes decode=json            any value of JSON, as the text that it is
 #ifndef MILLHOPPER_READERS_FIELDS_FIELDS_H_
 #define MILLHOPPER_READERS_FIELDS_FIELDS_H_
@@ -67,8 +66,6 @@ struct Field {
   std::vector<std::string> nulls;  // texts that are no value; bytes and words are compared as they
                                    // are, numbers without the spaces around them
   char separator = 0;              // between several values in a cell; 0: the one of the format
-  // Whether a record, or a file, that has something which none of the fields names is an error.
-  bool refuses_others = false;
 
   // Whether text becomes a number by a hash or a vocabulary, not by the number that it spells.
   bool names_things() const { return buckets > 0 || vocabulary != nullptr; }
@@ -145,24 +142,21 @@ EntryHead HeadOf(const std::string& entry);
 // The name as an entry has it: in quotes if it needs them.
 std::string NameInEntry(const std::string& name);
 
-// Whether a format sees what is in its records besides the fields, so that others=error can be.
-enum class Others { kPassedOver, kSeen };
-
 // Reads the entries. Throws kInvalidArgument "fields[1], 'x int65[]': ..." for one that is wrong,
 // and what reading the file of a vocabulary throws.
-std::vector<Field> ParseFields(const std::vector<std::string>& entries,
-                               Others others = Others::kPassedOver);
+std::vector<Field> ParseFields(const std::vector<std::string>& entries);
 // The names of the slots of the entries: those of the fields, and after them "age.valid" for each
 // field with missing=mask. Throws what HeadOf throws.
 std::vector<std::string> NamesOf(const std::vector<std::string>& entries);
 // ParseFields for the attribute `fields` of a format that needs it: throws kInvalidArgument if it
 // is empty, too.
-std::vector<Field> RequiredFields(const AttributeMap& attributes,
-                                  Others others = Others::kPassedOver);
+std::vector<Field> RequiredFields(const AttributeMap& attributes);
 // Throws kInvalidArgument if the field has null= or separator=. For formats whose values are no
 // cells of text.
 void RefuseCellOptions(const Field& field);
-// One slot a field, and after them, in the order of the fields, a scalar bool for each with a mask.
+// The slot of a mask.
+extern const SlotSpec kMaskSlot;
+// One slot a field, and after them, in the order of the fields, that of each mask.
 // Masks stand there so that slot i is that of field i.
 std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields);
 // The entry in quotes, to be pasted into a program and into Python.
@@ -173,11 +167,20 @@ std::string Listed(const std::vector<std::string>& names);
 std::string_view WithoutSpaces(std::string_view text);
 // Whether a record can be left out, so that formats must look into records before they list them.
 bool AnySkips(const std::vector<Field>& fields);
-// Whether a field says others=error.
-bool AnyRefusesOthers(const std::vector<Field>& fields);
+
+// What a format does about something in a record, or in a file, that no field names.
+enum class Others { kIgnore, kError };
+
+// The attribute `others` of formats that see it. Where fields are inferred, and all of them are
+// read, it is "error" unless it is given: what the sample does not show must not be left out in
+// silence.
+AttributeSchema OthersAttribute();
+Others OthersOf(const AttributeMap& attributes);
 // Throws kDataLoss for something that no field names, such as "the record has the feature 'x'": a
 // field of this entry reads it, or none if it is "".
 [[noreturn]] void RefuseOther(const std::string& what, const std::string& entry);
+// What such an error says last.
+extern const char kOthersIgnored[];
 
 // The attribute `fields` of a format in which names are `names`, such as "the features of a
 // record". An empty list is its default.

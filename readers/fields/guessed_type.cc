@@ -214,12 +214,6 @@ bool CanBeNamed(const std::string& name) {
   return !name.empty() && Escaped(name) == name && name.find('"') == std::string::npos;
 }
 
-void RefuseOthers(FittingFields* fields) {
-  if (fields->left_out.empty() && !fields->entries.empty()) {
-    fields->entries.front() += " others=error";
-  }
-}
-
 bool IsTextType(const std::string& type) { return type.compare(0, 5, "bytes") == 0; }
 
 }  // namespace millhopper

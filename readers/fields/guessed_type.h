@@ -36,9 +36,6 @@ std::string EntryFor(const std::string& name, const std::string& type);
 // Whether an entry can have this name: not an empty one, nor one with a quote or what is no text.
 bool CanBeNamed(const std::string& name);
 
-// Makes what no field names an error, if that is nothing now: it would be left out in silence.
-void RefuseOthers(FittingFields* fields);
-
 // Whether it is bytes or a list of bytes.
 bool IsTextType(const std::string& type);
 

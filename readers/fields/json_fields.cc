@@ -487,8 +487,8 @@ JsonParser::Found& JsonParser::FoundOfThread() {
   return found;
 }
 
-JsonParser::JsonParser(std::vector<Field> fields, OtherKeys other_keys)
-    : fields_(std::move(fields)), other_keys_(other_keys), steps_(1), own_slots_(fields_.size()) {
+JsonParser::JsonParser(std::vector<Field> fields, Others others)
+    : fields_(std::move(fields)), others_(others), steps_(1), own_slots_(fields_.size()) {
   std::iota(own_slots_.begin(), own_slots_.end(), size_t{0});
   for (const Field& field : fields_) {
     Require(!field.name.empty(), "a field without a name");
@@ -559,7 +559,7 @@ const char* JsonParser::FindWithin(const JsonText& text, const Step& step, const
 const char* JsonParser::PassOver(const JsonText& text, const Step& step, std::string_view key,
                                  const char* value, Found* found) const {
   const bool may_be_null = key.data() == nullptr && &step != &steps_.front();
-  if (other_keys_ == OtherKeys::kError && found->other_in == nullptr && !step.is_field &&
+  if (others_ == Others::kError && found->other_in == nullptr && !step.is_field &&
       !(may_be_null && text.KindOf(value) == JsonKind::kNull)) {
     found->other_in = &step;
     found->other_key = key;
@@ -570,8 +570,7 @@ const char* JsonParser::PassOver(const JsonText& text, const Step& step, std::st
 
 void JsonParser::RefuseOther(const JsonText& text, const Found& found) {
   const std::string& pointer = found.other_in->pointer;
-  const std::string ignore =
-      "; with other_keys \"ignore\" a reader leaves out what its fields do not name";
+  const std::string ignore = StrCat("; ", kOthersIgnored);
   if (found.other_key.data() == nullptr) {
     if (pointer.empty()) {
       Throw(ErrorCode::kDataLoss, "the record is ", NameOf(text, found.other), ", not an object");

@@ -30,13 +30,7 @@ class FieldRows;
 // Immutable; any thread.
 class JsonParser {
  public:
-  // What to do about what no field names: keys, and values in the place of objects.
-  enum class OtherKeys {
-    kIgnore,  // it is only passed over (json_text.h)
-    kError,
-  };
-
-  explicit JsonParser(std::vector<Field> fields, OtherKeys other_keys = OtherKeys::kIgnore);
+  explicit JsonParser(std::vector<Field> fields, Others others = Others::kIgnore);
   JsonParser(const JsonParser&) = delete;
   JsonParser& operator=(const JsonParser&) = delete;
 
@@ -88,7 +82,7 @@ class JsonParser {
   [[noreturn]] static void RefuseOther(const JsonText& text, const Found& found);
 
   const std::vector<Field> fields_;
-  const OtherKeys other_keys_;
+  const Others others_;
   std::vector<Step> steps_;
   std::vector<size_t> field_steps_;  // the step that is the value, by field
   std::vector<size_t> own_slots_;    // 0, 1, 2 ...

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/sources/inferred_fields.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -25,10 +27,17 @@ FittingFields FieldsThatFit(const FormatSchema& schema, const FormatArguments& a
   }
 }
 
-std::vector<std::string> ListIn(const FormatArguments& arguments, const char* attribute) {
-  const AttributeMap& given = arguments.attributes;
+std::vector<std::string> ListIn(const AttributeMap& given, const char* attribute) {
   if (!given.Has(attribute)) return {};
   return given.Get<std::vector<std::string>>(attribute);
+}
+
+// Whether each of the entries `found` has its name among the chosen ones.
+bool HaveAllNames(const std::vector<std::string>& chosen, const std::vector<std::string>& found) {
+  std::set<std::string> names;
+  for (const std::string& entry : chosen) names.insert(HeadOf(entry).name);
+  return std::all_of(found.begin(), found.end(),
+                     [&](const std::string& entry) { return names.count(HeadOf(entry).name) > 0; });
 }
 
 std::string ListOf(const std::vector<std::string>& entries) {
@@ -42,15 +51,32 @@ std::string ListOf(const std::vector<std::string>& entries) {
 }  // namespace
 
 bool GivesNoFields(const FormatArguments& arguments) {
-  return arguments.declared.empty() && ListIn(arguments, "fields").empty();
+  return arguments.declared.empty() && ListIn(arguments.attributes, "fields").empty();
+}
+
+void SetChosenFields(const FormatSchema& schema, const FittingFields& found,
+                     AttributeMap* attributes) {
+  constexpr char kOthers[] = "others";
+  const std::vector<std::string> exclude = ListIn(*attributes, "exclude");
+  std::vector<std::string> chosen = ChooseFields(ListIn(*attributes, "fields"), exclude, found);
+  for (const auto& [name, value] : found.attributes.values()) attributes->Set(name, value);
+  const bool sees_others =
+      std::any_of(schema.attributes.begin(), schema.attributes.end(),
+                  [&](const AttributeSchema& attribute) { return attribute.name == kOthers; });
+  if (sees_others && exclude.empty() && HaveAllNames(chosen, found.entries) &&
+      (!attributes->Has(kOthers) || attributes->Get<std::string>(kOthers).empty())) {
+    attributes->Set(kOthers, std::string("error"));
+  }
+  attributes->Set("fields", std::move(chosen));
+  attributes->Set("exclude", std::vector<std::string>());
 }
 
 void InferFields(const FormatSchema& schema, FormatArguments* arguments) {
-  const std::vector<std::string> entries = ListIn(*arguments, "fields");
-  const std::vector<std::string> exclude = ListIn(*arguments, "exclude");
-  if (!schema.infers_fields || arguments->files.empty()) return;
+  if (schema.guess_fields == nullptr || arguments->files.empty()) return;
+  const std::vector<std::string> entries = ListIn(arguments->attributes, "fields");
   if (!AreChosenByName(entries) || (entries.empty() && !arguments->declared.empty())) {
-    Require(exclude.empty(), "exclude is for readers without fields, or with \"*\" among them");
+    Require(ListIn(arguments->attributes, "exclude").empty(),
+            "exclude is for readers without fields, or with \"*\" among them");
     return;
   }
   FileReader::CheckExist(arguments->files, schema.reads_folders);
@@ -59,19 +85,10 @@ void InferFields(const FormatSchema& schema, FormatArguments* arguments) {
   const FittingFields found = FieldsThatFit(schema, *arguments, path);
   if (found.entries.empty() && found.left_out.empty()) return;  // records of bytes
   try {
-    std::vector<std::string> chosen = ChooseFields(entries, exclude, found);
-    const bool are_all = chosen.size() >= found.entries.size();
-    arguments->attributes.Set("fields", std::move(chosen));
-    for (const AttributeMap* attributes : {&found.attributes, &found.attributes_of_all}) {
-      if (attributes == &found.attributes_of_all && !are_all) continue;
-      for (const auto& [name, value] : attributes->values()) {
-        arguments->attributes.Set(name, value);
-      }
-    }
+    SetChosenFields(schema, found, &arguments->attributes);
   } catch (const Error& error) {
     throw error.InFile(path, 0);
   }
-  arguments->attributes.Set("exclude", std::vector<std::string>());
 }
 
 Error WithFittingFields(const FormatSchema& schema, const FormatArguments& arguments,

@@ -13,13 +13,16 @@ namespace millhopper {
 // Whether neither slots nor fields are given, so that the files must tell what is in them.
 bool GivesNoFields(const FormatArguments& arguments);
 
-// If the format infers fields and the arguments give none, or some by name alone
-// (readers/fields/chosen_fields.h), reads the schema or a sample of the first file and sets the
-// attribute `fields` to what is chosen, with types, `exclude` to nothing, and those that go with the
-// fields, such as a delimiter. Leaves them as they are where a record is bytes, and for files that
-// can be read once only. Throws kInvalidArgument for names that the file does not have, and, with
-// fields that can be given, if all of it is chosen and there is something that no field can read;
-// and what reading throws.
+// Sets the attribute `fields` to those of a file that are chosen (readers/fields/chosen_fields.h)
+// by `fields` and `exclude`, with types; `exclude` to nothing; `others` to "error" if the format
+// has it, it is not given and all fields are chosen; and those that go with the fields, such as a
+// delimiter. Throws what ChooseFields throws.
+void SetChosenFields(const FormatSchema& schema, const FittingFields& found,
+                     AttributeMap* attributes);
+
+// If the format infers fields and the arguments give none, or some by name alone, reads the schema
+// or a sample of the first file and calls SetChosenFields. Does nothing where a record is bytes,
+// and for files that can be read once only. Throws what SetChosenFields and reading throw.
 void InferFields(const FormatSchema& schema, FormatArguments* arguments);
 
 // The error of a format that needs fields and has none, with fields that fit the first file, if

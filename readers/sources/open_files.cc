@@ -137,7 +137,7 @@ std::unique_ptr<ReaderBase> OpenFiles(const std::vector<std::string>& names,
 FittingFields InferredFields(const std::vector<std::string>& names, FormatArguments arguments) {
   const AttributeMap given = arguments.attributes;
   FoundFiles found = FindFiles(names, {}, std::move(arguments));
-  if (found.schema == nullptr || !found.schema->infers_fields) return {};
+  if (found.schema == nullptr || found.schema->guess_fields == nullptr) return {};
   InferFields(*found.schema, &found.arguments);
   FittingFields fields;
   for (const auto& [name, value] : found.arguments.attributes.values()) {

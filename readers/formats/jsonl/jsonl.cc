@@ -21,13 +21,6 @@ namespace {
 
 enum class Records { kLines, kValues };
 
-constexpr char kOtherKeys[] = "other_keys";
-
-JsonParser::OtherKeys OtherKeysOf(const AttributeMap& attributes) {
-  return attributes.Get<std::string>(kOtherKeys) == "error" ? JsonParser::OtherKeys::kError
-                                                            : JsonParser::OtherKeys::kIgnore;
-}
-
 class JsonFormat final : public SearchedFormat {
  public:
   JsonFormat(const FormatArguments& arguments, Records records)
@@ -45,7 +38,7 @@ class JsonFormat final : public SearchedFormat {
   JsonFormat(const FormatArguments& arguments, Records records, std::vector<Field> fields)
       : SearchedFormat(arguments, AgreeOnSlots(arguments.declared, SlotsOf(fields))),
         records_(records),
-        parser_(std::move(fields), OtherKeysOf(arguments.attributes)),
+        parser_(std::move(fields), OthersOf(arguments.attributes)),
         skips_(AnySkips(parser_.fields())) {}
 
   std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {
@@ -77,15 +70,10 @@ class JsonFormat final : public SearchedFormat {
   const bool skips_;
 };
 
-// A key that stands in no record of the sample is an error later, not left out.
-FittingFields GuessBy(const std::string& path, const AttributeMap& attributes,
-                      const std::vector<std::string>& records,
+FittingFields GuessBy(const std::string& path, const std::vector<std::string>& records,
                       const std::vector<uint64_t>& begins) {
   try {
-    FittingFields fields = GuessJsonFields(records);
-    const bool is_given = !attributes.Get<std::string>(kOtherKeys).empty();
-    if (!is_given) fields.attributes_of_all.Set(kOtherKeys, std::string("error"));
-    return fields;
+    return GuessJsonFields(records);
   } catch (const Error& error) {
     if (error.interrupts()) throw;
   }
@@ -102,27 +90,23 @@ FittingFields GuessBy(const std::string& path, const AttributeMap& attributes,
   return {};
 }
 
-FittingFields GuessLines(const std::string& path, const AttributeMap& attributes) {
+FittingFields GuessLines(const std::string& path, const AttributeMap&) {
   std::vector<uint64_t> begins;
   const std::vector<std::string> lines = SampledLines(path, &begins);
-  return GuessBy(path, attributes, lines, begins);
+  return GuessBy(path, lines, begins);
 }
 
-FittingFields GuessValues(const std::string& path, const AttributeMap& attributes) {
+FittingFields GuessValues(const std::string& path, const AttributeMap&) {
   std::vector<uint64_t> begins;
   const std::vector<std::string> values = SampledJsonValues(path, &begins);
-  return GuessBy(path, attributes, values, begins);
+  return GuessBy(path, values, begins);
 }
 
 FormatSchema With(FormatSchema schema) {
   return std::move(
       schema
           .Attr(FieldsAttribute("keys of the outermost object, or JSON pointers such as /user/id"))
-          .Attr(AttributeSchema(kOtherKeys, std::string(),
-                                "what to do about keys that no field names: ignore them, which \"\" "
-                                "is if fields are given, or error, which it is if they are "
-                                "inferred from a sample")
-                    .OneOf({"", "ignore", "error"}))
+          .Attr(OthersAttribute())
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc));
 }
 

@@ -97,11 +97,14 @@ void NpyArrays::Learn(const std::string& path, const std::vector<NpyHeader>& hea
     opened_slots_.push_back(header.spec);
     numbers_.push_back(header.numbers);
   }
+  opened_slots_.insert(opened_slots_.end(),
+                       slots().begin() + static_cast<std::ptrdiff_t>(headers.size()),
+                       slots().end());  // of masks
 }
 
 void NpyArrays::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   rows->FixInnerDims(opened_slots_);
-  for (size_t slot = 0; slot < opened_slots_.size(); ++slot) {
+  for (size_t slot = 0; slot < numbers_.size(); ++slot) {
     const size_t bytes = numbers_[slot] * SizeOf(opened_slots_[slot].dtype);
     char* out = rows->Append(slot, n);
     try {
@@ -117,6 +120,12 @@ void NpyArrays::Load(const Ticket* tickets, size_t n, Rows* rows) const {
     } catch (const Error& error) {
       throw error.WithMessage(StrCat("slot ", slot, ": ", error.message()));
     }
+  }
+  size_t mask = numbers_.size();
+  for (size_t slot = 0; slot < fields_.size(); ++slot) {
+    if (!fields_[slot].mask) continue;
+    char* out = rows->Append(mask++, n);
+    for (size_t i = 0; i < n; ++i) out[i] = stored_.Of(tickets[i])[slot].missing ? 0 : 1;
   }
 }
 

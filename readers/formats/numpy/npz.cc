@@ -33,8 +33,8 @@ bool IsArrayName(const std::string& name) {
 // The members that become slots, by name; none if all do.
 struct Members {
   std::vector<std::string> names;
-  std::vector<SlotSpec> slots;
-  std::vector<Field> fields;  // of a name alone, none that says what a missing member means
+  std::vector<SlotSpec> slots;  // then those of masks
+  std::vector<Field> fields;    // of a name alone, none that says what a missing member means
 };
 
 // An entry is a name alone, or a whole field, whose slot is then checked.
@@ -46,21 +46,22 @@ Members MembersOf(const std::vector<std::string>& entries) {
     Field field;
     field.name = entry;
     if (entry.find_first_of(" \t\"") != std::string::npos) {
-      field = ParseFields({entry}, Others::kSeen)[0];
+      field = ParseFields({entry})[0];
       Require(!field.sequence && !field.names_things() && field.decode == Field::Decode::kNone &&
                   field.base == 10 && field.scale == 1 && field.nulls.empty() &&
                   field.separator == 0,
               "the field '", Escaped(entry),
               "' is of npz: an array has rows of one size and no options but default= and "
-              "missing=, which are for files without it, and others=error, so write it as "
+              "missing=, which are for files without it, so write it as "
               "\"name\" or \"name dtype[dims]\"");
       slot = field.slot;
     }
     members.names.push_back(field.name);
     members.slots.push_back(slot);
-    Require(!field.mask, "field '", Escaped(field.name),
-            "': missing=mask is for formats in which records lack values; here whole files do");
     members.fields.push_back(std::move(field));
+  }
+  for (const Field& field : members.fields) {
+    if (field.mask) members.slots.push_back(kMaskSlot);
   }
   return members;
 }
@@ -70,7 +71,8 @@ class NpzFormat final : public NpyArrays {
   NpzFormat(const FormatArguments& arguments, Members members)
       : NpyArrays(AgreeOnSlots(arguments.declared, members.slots, "fields name"), arguments.files,
                   std::move(members.fields)),
-        names_(std::move(members.names)) {}
+        names_(std::move(members.names)),
+        others_(OthersOf(arguments.attributes)) {}
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     const ZipFile zip(File::Open(file.path, file.buffer_type));
@@ -131,7 +133,7 @@ class NpzFormat final : public NpyArrays {
                           " slots are declared; name in fields what is to be read"));
       }
     }
-    if (AnyRefusesOthers(fields())) CheckOthers(zip, path);
+    if (others_ == Others::kError) CheckOthers(zip, path);
     bool any = names_.empty();
     for (size_t i = 0; i < names_.size(); ++i) {
       const bool must_be = fields()[i].missing == Field::Missing::kError;
@@ -183,6 +185,7 @@ class NpzFormat final : public NpyArrays {
   }
 
   const std::vector<std::string> names_;
+  const Others others_;
 };
 
 // An array in a file that is looked at.
@@ -246,7 +249,6 @@ FittingFields Guess(const std::string& path, const AttributeMap&) {
                                        QuotedEntry(array.entry), " reads it by itself"));
     }
   }
-  RefuseOthers(&fields);
   return fields;
 }
 
@@ -256,11 +258,16 @@ bool Matches(const char* head, size_t size) {
 
 FormatSchema Schema() {
   FormatSchema schema("numpy arrays in a zip file, stored or deflated: a slot a member");
-  return std::move(schema.Extension(".npz").Magic(Matches).InferFields(Guess).Attr(
-      FieldsAttribute("members, with or without .npy; a name alone is enough, and of the options "
-                      "only default= and missing= are for arrays, of files that lack them, and "
-                      "others=error. With slots in place of fields they are the members in the "
-                      "order of the file")));
+  return std::move(
+      schema.Extension(".npz")
+          .Magic(Matches)
+          .InferFields(Guess)
+          .Attr(OthersAttribute())
+          .Attr(FieldsAttribute(
+              "members, with or without .npy; a name alone is enough, and of the options "
+              "only default= and missing= are for arrays, of files that lack them. With "
+              "slots in place of fields they are the members in the "
+              "order of the file")));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -20,8 +20,7 @@ namespace {
 class CtrSvmFormat final : public SparseTextFormat {
  public:
   CtrSvmFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : SparseTextFormat(arguments, std::move(fields)),
-        refuses_others_(AnyRefusesOthers(this->fields())) {
+      : SparseTextFormat(arguments, std::move(fields)), others_(OthersOf(arguments.attributes)) {
     for (size_t slot = 0; slot < this->fields().size(); ++slot) {
       const Field& field = this->fields()[slot];
       const std::string where = StrCat("field '", Escaped(field.name), "': ");
@@ -49,7 +48,7 @@ class CtrSvmFormat final : public SparseTextFormat {
       const auto found = slots_.find(slot);
       if (found != slots_.end()) {
         sign(token.substr(0, colon), found->second);
-      } else if (refuses_others_) {
+      } else if (others_ == Others::kError) {
         RefuseOther(StrCat("the line has the slot '", Escaped(std::string(slot)), "'"),
                     StrCat(slot, " int64[-1] missing=default"));
       }
@@ -103,7 +102,7 @@ class CtrSvmFormat final : public SparseTextFormat {
     return false;
   }
 
-  const bool refuses_others_;
+  const Others others_;
   std::unordered_map<std::string_view, size_t> slots_;  // by the name in fields()
 };
 
@@ -135,7 +134,6 @@ FittingFields Guess(const std::string& path, const AttributeMap&) {
     const char* const missing = slot.records() < records.size() ? " missing=default" : "";
     fields.entries.push_back(EntryFor(name, StrCat(slot.type(), "[-1]", missing)));
   }
-  RefuseOthers(&fields);
   return fields;
 }
 
@@ -143,6 +141,7 @@ FormatSchema Schema() {
   return std::move(
       FormatSchema("lines \"label feasign:slot ...\" of Paddle's CTR reader; plain, gzip, zstd, "
                    "lz4, bzip2, xz")
+          .Attr(OthersAttribute())
           .InferFields(Guess)
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Attr(FieldsAttribute("label, which is 1 for numbers above 0 and else 0, and slots such "
@@ -150,8 +149,7 @@ FormatSchema Schema() {
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
-  return std::make_unique<CtrSvmFormat>(arguments,
-                                        RequiredFields(arguments.attributes, Others::kSeen));
+  return std::make_unique<CtrSvmFormat>(arguments, RequiredFields(arguments.attributes));
 }
 
 REGISTER_FILE_FORMAT(ctr_svm, Schema, Make);

@@ -17,8 +17,7 @@ namespace {
 class MultiSlotFormat final : public SparseTextFormat {
  public:
   MultiSlotFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : SparseTextFormat(arguments, std::move(fields)),
-        refuses_others_(AnyRefusesOthers(this->fields())) {
+      : SparseTextFormat(arguments, std::move(fields)), others_(OthersOf(arguments.attributes)) {
     for (size_t slot = 0; slot < this->fields().size(); ++slot) {
       const Field& field = this->fields()[slot];
       const std::string where = StrCat("field '", Escaped(field.name), "': ");
@@ -65,7 +64,7 @@ class MultiSlotFormat final : public SparseTextFormat {
       };
       const auto fail_short = [] { Throw(ErrorCode::kDataLoss, "the line ends in its values"); };
       if (!order_[number]) {
-        if (refuses_others_) RefuseSlot(number);
+        if (others_ == Others::kError) RefuseSlot(number);
         values();
         for (; count > 0; --count) {
           if (!tokens.Next(&token)) fail_short();
@@ -83,7 +82,7 @@ class MultiSlotFormat final : public SparseTextFormat {
         }
       });
     }
-    if (refuses_others_ && tokens.Next(&token)) RefuseSlot(order_.size());
+    if (others_ == Others::kError && tokens.Next(&token)) RefuseSlot(order_.size());
   }
 
   [[noreturn]] static void RefuseSlot(size_t number) {
@@ -92,7 +91,7 @@ class MultiSlotFormat final : public SparseTextFormat {
 
   bool IsLeftOut(std::string_view) const override { return false; }
 
-  const bool refuses_others_;
+  const Others others_;
   // The slot of the reader for each slot of the file; nothing if it is not read.
   std::vector<std::optional<size_t>> order_;
 };
@@ -120,7 +119,6 @@ FittingFields Guess(const std::string& path, const AttributeMap&) {
     const std::string dims = slot.ragged() ? "-1" : slot.values() == 1 ? "" : StrCat(slot.values());
     fields.entries.push_back(StrCat("#", number, " ", slot.type(), "[", dims, "]"));
   }
-  RefuseOthers(&fields);
   return fields;
 }
 
@@ -128,6 +126,7 @@ FormatSchema Schema() {
   return std::move(
       FormatSchema("lines \"n v1 ... vn\" for each slot, as Paddle's MultiSlotDataFeed reads them; "
                    "plain, gzip, zstd, lz4, bzip2, xz")
+          .Attr(OthersAttribute())
           .InferFields(Guess)
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Attr(FieldsAttribute("any, in the order of the file, or #3 for a slot of the file, by "
@@ -135,8 +134,7 @@ FormatSchema Schema() {
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
-  return std::make_unique<MultiSlotFormat>(arguments,
-                                           RequiredFields(arguments.attributes, Others::kSeen));
+  return std::make_unique<MultiSlotFormat>(arguments, RequiredFields(arguments.attributes));
 }
 
 REGISTER_FILE_FORMAT(multislot, Schema, Make);

@@ -75,8 +75,8 @@ bool IsExtensionOfField(const std::string& extension) {
 // Makes slots of records. Immutable; any thread.
 class MemberParser {
  public:
-  explicit MemberParser(std::vector<Field> fields)
-      : fields_(std::move(fields)), refuses_others_(AnyRefusesOthers(fields_)) {
+  MemberParser(std::vector<Field> fields, Others others)
+      : fields_(std::move(fields)), others_(others) {
     std::map<std::string, size_t> parts;  // by their names as written
     for (size_t slot = 0; slot < fields_.size(); ++slot) AddField(slot, &parts);
     for (Part& part : parts_) {
@@ -210,7 +210,7 @@ class MemberParser {
       if (record->key.empty()) record->key.assign(member.key());
       const auto wanted = by_extension_.find(member.extension);
       if (wanted == by_extension_.end()) {
-        if (refuses_others_) RefuseFile(member);
+        if (others_ == Others::kError) RefuseFile(member);
         continue;
       }
       record->contents[wanted->second] = rest.substr(member.header_bytes, member.size);
@@ -300,7 +300,7 @@ class MemberParser {
   }
 
   const std::vector<Field> fields_;
-  const bool refuses_others_;
+  const Others others_;
   std::vector<Part> parts_;
   std::vector<std::string> extensions_;                        // all that fields name
   std::unordered_map<std::string_view, size_t> by_extension_;  // their indices
@@ -721,7 +721,7 @@ class TarFormat final : public CountedFormat {
  public:
   TarFormat(const FormatArguments& arguments, std::vector<Field> fields)
       : CountedFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))),
-        parser_(std::move(fields)),
+        parser_(std::move(fields), OthersOf(arguments.attributes)),
         skips_(AnySkips(parser_.fields())) {}
 
   std::string PlaceName(const FileEntry&, uint64_t) const override { return "the group of files"; }
@@ -799,7 +799,6 @@ FittingFields Guess(const std::string& path, const AttributeMap&) {
     const std::string type = seen.integers ? "int64[] decode=text" : "bytes";
     fields.entries.push_back(EntryFor(extension, seen.times < records ? OrMissing(type) : type));
   }
-  RefuseOthers(&fields);
   return fields;
 }
 
@@ -813,12 +812,13 @@ FormatSchema Schema() {
           .Attr(FieldsAttribute("extensions of the files of a record, such as jpg;jpeg;png (the "
                                 "first that is there), json:key or json:/pointer for a value in a "
                                 "JSON file, and __key__ for what their names have in common"))
+          .Attr(OthersAttribute())
           .InferFields(&Guess));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
   std::vector<Field> fields =
-      ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"), Others::kSeen);
+      ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"));
   if (fields.empty()) {
     throw MissingSlots::ErrorOf(
         "tar needs the attribute fields, the extensions of a record's files, such as fields: "

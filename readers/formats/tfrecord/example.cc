@@ -326,8 +326,8 @@ struct ExampleParser::Found {
       if (count != in_step) {
         Throw(ErrorCode::kDataLoss, "step ", step, " of its list has ", count,
               count == 1 ? " value" : " values", ", others have ", in_step,
-              ", which a slot cannot tell apart; without others=error it yields the values one "
-              "after another");
+              ", which a slot cannot tell apart; with others \"ignore\" it yields the values "
+              "one after another");
       }
       ++step;
     });
@@ -362,8 +362,8 @@ struct ExampleParser::Found {
   }
 };
 
-ExampleParser::ExampleParser(std::vector<Field> fields)
-    : fields_(std::move(fields)), refuses_others_(AnyRefusesOthers(fields_)) {
+ExampleParser::ExampleParser(std::vector<Field> fields, Others others)
+    : fields_(std::move(fields)), others_(others) {
   for (size_t i = 0; i < fields_.size(); ++i) {
     Require(by_name_.emplace(fields_[i].name, i).second, "two fields are named '",
             Escaped(fields_[i].name), "'");
@@ -381,14 +381,14 @@ void ExampleParser::FindAmong(std::string_view features, bool lists, size_t* nex
     if (field == fields_.size()) {
       const auto named = by_name_.find(key);
       if (named == by_name_.end()) {
-        if (refuses_others_) RefuseFeature(key, value, lists);
+        if (others_ == Others::kError) RefuseFeature(key, value, lists);
         return;
       }
       field = named->second;
     }
-    if (refuses_others_ && (*found)[field].present && (*found)[field].is_list != lists) {
+    if (others_ == Others::kError && (*found)[field].present && (*found)[field].is_list != lists) {
       Throw(ErrorCode::kDataLoss, "the record has the feature '", Escaped(std::string(key)),
-            "' in its context and as a list; without others=error the list is read");
+            "' in its context and as a list; with others \"ignore\" the list is read");
     }
     (*found)[field] = {value, true, lists};
     *next = field + 1;
@@ -402,7 +402,7 @@ void ExampleParser::Find(std::string_view record, std::vector<Found>* found) con
     const bool lists = message.number() == kFeatureLists;
     if (message.is_bytes() && (lists || message.number() == kFeatures)) {
       FindAmong(message.bytes(), lists, &next, found);
-    } else if (refuses_others_) {
+    } else if (others_ == Others::kError) {
       Malformed();
     }
   }
@@ -452,7 +452,7 @@ void ExampleParser::LoadFeature(size_t slot, const Found& found, std::string_vie
     if (field.missing != Field::Missing::kDefault) NoFeature(field, record);
     return rows->AppendDefault(slot);
   }
-  if (refuses_others_ && found.is_list && field.sequence) found.CheckSteps(field);
+  if (others_ == Others::kError && found.is_list && field.sequence) found.CheckSteps(field);
   const auto [kind, values] = found.SimpleValues();
   if (kind != Kind::kNone && !values.empty()) {
     CheckKind(field, kind);
@@ -628,7 +628,6 @@ FittingFields GuessExampleFields(const std::vector<std::string_view>& records) {
       fields.entries.push_back(EntryFor(name, feature.type(feature.records < read)));
     }
   }
-  RefuseOthers(&fields);
   return fields;
 }
 

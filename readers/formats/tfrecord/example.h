@@ -22,12 +22,12 @@ class FieldRows;
 // Field names are those of features. A feature list gives the values of all its features, one
 // after another. If a record has a name twice, the last one counts, as in Protocol Buffers. A
 // feature without a value, whatever list it has, is the same as none; of a sequence and of
-// bytes[-1] that is a sequence of none, unless there is a default. With others=error a record must
-// have nothing that the slots do not tell: neither another feature, nor steps of other lengths than
-// the field has. Immutable; any thread.
+// bytes[-1] that is a sequence of none, unless there is a default. With Others::kError a record
+// must have nothing that the slots do not tell: neither another feature, nor steps of other lengths
+// than the field has. Immutable; any thread.
 class ExampleParser {
  public:
-  explicit ExampleParser(std::vector<Field> fields);
+  ExampleParser(std::vector<Field> fields, Others others);
 
   const std::vector<Field>& fields() const { return fields_; }
   // Appends the records. Throws kDataLoss "feature 'label' has 2 values, 1 is declared".
@@ -45,12 +45,11 @@ class ExampleParser {
   void LoadFeature(size_t slot, const Found& found, std::string_view record, FieldRows* rows) const;
 
   const std::vector<Field> fields_;
-  const bool refuses_others_;
+  const Others others_;
   std::unordered_map<std::string_view, size_t> by_name_;
 };
 
-// Fields that fit the features of some records, sorted by name, and say others=error, so that a
-// feature of a later record is not left out in silence. No entries if the first record is
+// Fields that fit the features of some records, sorted by name. No entries if the first record is
 // neither an Example nor a SequenceExample; another that is none, and those after it, are not
 // looked at.
 FittingFields GuessExampleFields(const std::vector<std::string_view>& records);

@@ -279,7 +279,8 @@ class BytesFormat final : public TFRecordFormat {
 class ExamplesFormat final : public TFRecordFormat {
  public:
   ExamplesFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : TFRecordFormat(arguments, SlotsOf(fields)), parser_(std::move(fields)) {}
+      : TFRecordFormat(arguments, SlotsOf(fields)),
+        parser_(std::move(fields), OthersOf(arguments.attributes)) {}
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     parser_.Load(tickets, n, rows);
@@ -319,6 +320,7 @@ FormatSchema Schema() {
           .Magic(&HasMagic)
           .Attr(FieldsAttribute("features of an Example or SequenceExample; a record of "
                                 "anything else is its bytes"))
+          .Attr(OthersAttribute())
           .InferFields(&GuessFields)
           .Companion(kIndexAttribute, kIndexListAttribute,
                      "index of the records, as DALI's tfrecord2idx writes it: a line "
@@ -330,7 +332,7 @@ FormatSchema Schema() {
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
   std::vector<Field> fields =
-      ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"), Others::kSeen);
+      ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"));
   if (fields.empty()) return std::make_unique<BytesFormat>(arguments);
   return std::make_unique<ExamplesFormat>(arguments, std::move(fields));
 }

@@ -13,7 +13,8 @@ void Fuzz(const char* bytes, size_t size) {
   static const auto* parser = new ExampleParser(
       ParseFields({"i int64[-1]", "f float32[3] default=0", "b bytes missing=default",
                    "l bytes[-1] missing=default", "d float64[-1,2] scale=2 missing=default",
-                   "t int32[] decode=text default=0", "s uint8[] missing=skip"}));
+                   "t int32[] decode=text default=0", "s uint8[] missing=skip"}),
+      Others::kIgnore);
   Ticket ticket;
   ticket.bytes = bytes;
   ticket.size = static_cast<uint32_t>(size);

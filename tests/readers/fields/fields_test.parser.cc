@@ -107,8 +107,6 @@ TEST(Fields, AreRefusedByWhatIsWrong) {
       {"title bytes separator=|", "separator= is for several values, such as int64[-1]"},
       {"label int64[-1] separator=||", "separator=|| is not one character"},
       {"label int64[-1] separator=", "separator= is not one character"},
-      {"label int64[] others=error", "others=error is for tfrecord, tar, npz, multislot and"},
-      {"label int64[] others=skip", "others=skip; it is one of error"},
       {"title bytes default=x", "bytes stay as they are"},
       {"title bytes decode=text", "bytes stay as they are"},
       {"label int64[] default=1 default=1", "default= is given twice"},

@@ -15,8 +15,9 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-Texts CtrSvm(const std::string& content, const std::vector<std::string>& fields) {
-  return TextsIn("ctr_svm", content, fields);
+Texts CtrSvm(const std::string& content, const std::vector<std::string>& fields,
+             const std::string& others = "") {
+  return TextsIn("ctr_svm", content, fields, {{"others", others}});
 }
 
 TEST(CtrSvm, ReadsSignsBySlot) {
@@ -45,7 +46,7 @@ TEST(CtrSvm, GuessesFields) {
     return FindFileFormat("ctr_svm")->guess_fields(file.path(), {}).entries;
   };
   const std::string content = "1 11:101 12:7 9:101 18446744073709551615:8\n\n0 14:101 0.5:a\n";
-  const Texts fields = {"label int64[] others=error", "7 int64[-1] missing=default",
+  const Texts fields = {"label int64[]", "7 int64[-1] missing=default",
                         "8 uint64[-1] missing=default", "a float64[-1] missing=default",
                         "101 int64[-1]"};
   EXPECT_EQ(guess(content), fields);
@@ -53,7 +54,7 @@ TEST(CtrSvm, GuessesFields) {
             (Texts{"1 | 12 | 18446744073709551615 |  | 11 9", "0 |  |  | 0.5 | 14"}));
   // What is wrong is no slot; reading tells of it.
   EXPECT_EQ(guess("1 11 :7 7: 8:label 9:x\n"), (Texts{"label int64[]", "x int64[-1]"}));
-  EXPECT_EQ(guess(""), Texts{"label int64[] others=error"});
+  EXPECT_EQ(guess(""), Texts{"label int64[]"});
 }
 
 TEST(CtrSvm, RefusesSlotsThatNoFieldNames) {
@@ -61,8 +62,8 @@ TEST(CtrSvm, RefusesSlotsThatNoFieldNames) {
   EXPECT_EQ(CtrSvm(content, {"101 int64[-1]"}), (Texts{"11", "12"}));
   ExpectError(ErrorCode::kDataLoss,
               "the line has the slot '102', which no field names: add the field \"102 int64[-1] "
-              "missing=default\", or leave out others=error",
-              [&] { CtrSvm(content, {"101 int64[-1] others=error"}); });
+              "missing=default\", or others \"ignore\" leaves out what no field names",
+              [&] { CtrSvm(content, {"101 int64[-1]"}, "error"); });
 }
 
 TEST(CtrSvm, RefusesWrongFields) {

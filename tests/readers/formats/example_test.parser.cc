@@ -59,8 +59,8 @@ std::string MapOf(const Features& features) {
 }
 std::string ExampleOf(const Features& features) { return Message(1, MapOf(features)); }
 
-Strings Read(const Strings& records, const Strings& fields) {
-  return TextsIn("tfrecord", TFRecords(records), fields);
+Strings Read(const Strings& records, const Strings& fields, const std::string& others = "") {
+  return TextsIn("tfrecord", TFRecords(records), fields, {{"others", others}});
 }
 
 void ExpectExampleError(const std::string& record, const std::string& field,
@@ -217,7 +217,7 @@ TEST(Example, GuessesFields) {
       Message(1, MapOf({{"b", Bytes({"x"})}, {"a b", Floats({1, 2})}, {"c", Integers({1})}})) +
       Message(2, MapOf({{"d", Message(1, Integers({1}))}}));
   EXPECT_EQ(GuessExampleFields({record}).entries,
-            (Strings{"\"a b\" float32[2] others=error", "b bytes", "c int64[]", "d int64[-1]"}));
+            (Strings{"\"a b\" float32[2]", "b bytes", "c int64[]", "d int64[-1]"}));
   EXPECT_EQ(GuessExampleFields({}).entries, Strings{});
   EXPECT_EQ(GuessExampleFields({"no", record}).entries, Strings{});
   // Other messages, which look like an Example as far as its numbers go.
@@ -231,25 +231,25 @@ TEST(Example, GuessesFields) {
 
 // What the fields do not tell is an error where they are all that a record has.
 TEST(Example, RefusesWhatNoFieldNames) {
-  const std::string field = "a int64[] others=error";
+  const std::string field = "a int64[]";
   const std::string first = ExampleOf({{"a", Integers({1})}});
-  EXPECT_EQ(Read({first}, {field}), Strings{"1"});
+  EXPECT_EQ(Read({first}, {field}, "error"), Strings{"1"});
   const auto expect = [&](const std::string& record, const std::string& words) {
-    ExpectError(ErrorCode::kDataLoss, words, [&] { Read({first, record}, {field}); });
+    ExpectError(ErrorCode::kDataLoss, words, [&] { Read({first, record}, {field}, "error"); });
   };
   const auto with = [](const std::string& feature) {
     return ExampleOf({{"a", Integers({2})}, {"late one", feature}});
   };
   expect(with(Floats({1, 2})),
          "the record has the feature 'late one', which no field names: add the field '\"late "
-         "one\" float32[2] default=nan', or leave out others=error");
+         "one\" float32[2] default=nan', or others \"ignore\" leaves out what no field names");
   expect(with(Bytes({"x"})), "'\"late one\" bytes missing=mask'");
   expect(with(Integers({1})), "'\"late one\" int64[] missing=mask'");
   expect(with(""), "'\"late one\" bytes[-1] missing=default'");
   expect(first + Message(2, MapOf({{"s", Message(1, Integers({1}))}})),
          "the feature 's', which no field names: add the field \"s int64[-1] missing=default\"");
   expect(first + Message(2, MapOf({{"s", Message(1, Bytes({"x", "y"}))}})),
-         "the feature 's', which no field names: leave out others=error");
+         "the feature 's', which no field names: others \"ignore\" leaves out what no field names");
   expect(first + Message(2, MapOf({{"a", Message(1, Integers({1}))}})),
          "the record has the feature 'a' in its context and as a list");
   expect(first + Message(3, "x"), "the record is no Example");
@@ -265,13 +265,13 @@ TEST(Example, RefusesStepsOfOtherLengthsThanTheField) {
   const auto expect = [&](const std::string& record, const std::string& field) {
     EXPECT_NO_THROW(Read({record}, {field}));
     ExpectError(ErrorCode::kDataLoss, "a slot cannot tell apart",
-                [&] { Read({record}, {field + " others=error"}); });
+                [&] { Read({record}, {field}, "error"); });
   };
   expect(list({Integers({1}), Integers({2, 3})}), "a int64[-1]");
   expect(list({Integers({1, 2, 3}), Integers({4})}), "a int64[-1, 2]");
   expect(list({Integers({})}), "a int64[-1]");
   expect(list({Bytes({"x", "y"})}), "a bytes[-1]");
-  EXPECT_EQ(Read({list({Integers({1}), Integers({2})}), list({})}, {"a int64[-1] others=error"}),
+  EXPECT_EQ(Read({list({Integers({1}), Integers({2})}), list({})}, {"a int64[-1]"}, "error"),
             (Strings{"1 2", ""}));
 }
 
@@ -319,7 +319,7 @@ TEST(Example, GuessesFieldsOfSeveralRecords) {
   const Strings empty = {
       ExampleOf({{"b", Bytes({})}, {"n", Integers({})}, {"f", Floats({})}, {"o", Floats({})}}),
       ExampleOf({{"b", Bytes({"x"})}, {"n", Integers({7})}, {"f", Floats({1})}, {"o", Bytes({})}})};
-  const Strings of_empty = {"b bytes missing=mask others=error", "f float32[] default=nan",
+  const Strings of_empty = {"b bytes missing=mask", "f float32[] default=nan",
                             "n int64[] missing=mask", "o bytes[-1]"};
   EXPECT_EQ(GuessExampleFields({empty[0], empty[1]}).entries, of_empty);
   EXPECT_EQ(Read(empty, of_empty),

@@ -214,8 +214,7 @@ TEST(Jsonl, EndsLinesAtCrAlone) {
     EXPECT_EQ(Jsonl(content, {"x int64[]"}), expected);
     const TempFile packed("a.jsonl.gz", Gzipped(content)), plain("a.jsonl", content);
     EXPECT_EQ(TextsOf(FieldReader("jsonl", packed.path(), {"x int64[]"}).get()), expected);
-    EXPECT_EQ(Guessed(plain.path()).entries,
-              (Texts{"x int64[]"}));
+    EXPECT_EQ(Guessed(plain.path()).entries, (Texts{"x int64[]"}));
   }
   ExpectJsonlError("{\"x\": 1}\r\r{\"x\": }\r", "x int64[]", "in line 3, which begins at byte 10");
 }
@@ -387,7 +386,7 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
   const std::string usual = "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2]}";
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2], \"b c\": 0.5}",
          "no field names the key 'b c', at byte 45 of the JSON; the field '\"b c\" float64[] "
-         "default=nan' reads it; with other_keys \"ignore\"");
+         "default=nan' reads it; with others \"ignore\"");
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7, \"n\": \"x\"}, \"l\": [1, 2]}",
          "no field names the key '/u/n', at byte 29 of the JSON; the field \"/u/n bytes "
          "missing=mask\" reads it");
@@ -403,8 +402,7 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
   expect("{\"a\": null}", "7", "the record is a number, not an object");
   EXPECT_EQ(Jsonl("{\"a\": 1, \"b\": 2}\n", {"a int64[]"}), Texts{"1"});
   ExpectError(ErrorCode::kDataLoss, "no field names the key 'b'", [&] {
-    TextsIn("jsonl", "{\"a\": 1, \"b\": 2}\n", {"a int64[]"},
-            {{"other_keys", std::string("error")}});
+    TextsIn("jsonl", "{\"a\": 1, \"b\": 2}\n", {"a int64[]"}, {{"others", std::string("error")}});
   });
 }
 

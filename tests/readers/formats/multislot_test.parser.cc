@@ -15,14 +15,15 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-Texts MultiSlot(const std::string& content, const std::vector<std::string>& fields) {
-  return TextsIn("multislot", content, fields);
+Texts MultiSlot(const std::string& content, const std::vector<std::string>& fields,
+                const std::string& others = "") {
+  return TextsIn("multislot", content, fields, {{"others", others}});
 }
 
 void ExpectMultiSlotError(const std::string& content, const std::vector<std::string>& fields,
-                          const std::string& words) {
+                          const std::string& words, const std::string& others = "") {
   SCOPED_TRACE(content);
-  ExpectError(ErrorCode::kDataLoss, words, [&] { MultiSlot(content, fields); });
+  ExpectError(ErrorCode::kDataLoss, words, [&] { MultiSlot(content, fields, others); });
 }
 
 TEST(MultiSlot, ReadsSlotsInOrder) {
@@ -53,7 +54,7 @@ TEST(MultiSlot, GuessesFields) {
     const TempFile file("lines", content);
     return FindFileFormat("multislot")->guess_fields(file.path(), {}).entries;
   };
-  const Texts fields = {"#0 int64[-1] others=error", "#1 float64[3]", "#2 int64[]", "#3 uint64[]"};
+  const Texts fields = {"#0 int64[-1]", "#1 float64[3]", "#2 int64[]", "#3 uint64[]"};
   const std::string content =
       "# ids, dense, label, hash\n2 11 -12 3 0.5 1 2 1 7 1 5\r\n\n"
       "1 13 3 1 2 3 1 8 1 18446744073709551615\n";
@@ -61,18 +62,19 @@ TEST(MultiSlot, GuessesFields) {
   EXPECT_EQ(MultiSlot(content, fields),
             (Texts{"11 -12 | 0.5 1.0 2.0 | 7 | 5", "13 | 1.0 2.0 3.0 | 8 | 18446744073709551615"}));
   // A slot that is wrong ends its line; reading tells of it.
-  EXPECT_EQ(guess("1 7 x\n1 8 2 1\n1 9 1 1\n"), (Texts{"#0 int64[] others=error", "#1 int64[]"}));
+  EXPECT_EQ(guess("1 7 x\n1 8 2 1\n1 9 1 1\n"), (Texts{"#0 int64[]", "#1 int64[]"}));
   EXPECT_EQ(guess("99999999 7\n0\n-1 3\n"), Texts{});
   EXPECT_EQ(guess(""), Texts{});
 }
 
 TEST(MultiSlot, RefusesSlotsThatNoFieldNames) {
   EXPECT_EQ(MultiSlot("1 7 1 8\n", {"#1 int64[]"}), Texts{"8"});
-  EXPECT_EQ(MultiSlot("1 7\n", {"#0 int64[] others=error"}), Texts{"7"});
-  ExpectMultiSlotError("1 7\n1 7 1 8\n", {"#0 int64[] others=error"},
+  EXPECT_EQ(MultiSlot("1 7\n", {"#0 int64[]"}, "error"), Texts{"7"});
+  ExpectMultiSlotError("1 7\n1 7 1 8\n", {"#0 int64[]"},
                        "the line has a slot #1, which no field names: add the field \"#1 "
-                       "float64[-1]\", or leave out others=error");
-  ExpectMultiSlotError("1 7 1 8\n", {"#1 int64[] others=error"}, "the line has a slot #0");
+                       "float64[-1]\", or others \"ignore\" leaves out what no field names",
+                       "error");
+  ExpectMultiSlotError("1 7 1 8\n", {"#1 int64[]"}, "the line has a slot #0", "error");
 }
 
 TEST(MultiSlot, RefusesWrongFields) {

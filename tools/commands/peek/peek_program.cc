@@ -15,6 +15,7 @@
 #include "readers/formats/recordio/recordio_manifest.h"
 #include "readers/formats/recordio/recordio_slots.h"
 #include "readers/sources/file_list.h"
+#include "readers/sources/inferred_fields.h"
 #include "tools/commands/shared/format_attributes.h"
 #include "tools/commands/shared/standard_streams.h"
 
@@ -39,16 +40,24 @@ void PrintFields(const FittingFields& fields, std::ostream* out) {
   for (const std::string& problem : fields.left_out) *out << "cannot be read: " << problem << "\n";
 }
 
-// What names alone, and the attribute `exclude`, choose of the fields that fit a file.
-Strings ChosenFields(const std::string& path, const Strings& names, const AttributeMap& attributes,
-                     const FittingFields& fitting) {
-  const Strings excluded =
-      attributes.Has("exclude") ? attributes.Get<Strings>("exclude") : Strings();
+// What names alone, and the attribute `exclude`, choose of the fields that fit a file, and the
+// attributes that are not given.
+FittingFields Chosen(const FormatSchema& format, const std::string& path,
+                     const FittingFields& fitting, const Strings& names,
+                     const AttributeMap& attributes) {
+  AttributeMap with_chosen = attributes;
+  if (!names.empty()) with_chosen.Set("fields", names);
   try {
-    return ChooseFields(names, excluded, fitting);
+    SetChosenFields(format, fitting, &with_chosen);
   } catch (const Error& error) {
     throw error.InFile(path, 0);
   }
+  FittingFields chosen = {with_chosen.Get<Strings>("fields"), {}};
+  for (const auto& [name, value] : with_chosen.values()) {
+    if (name == "fields" || name == "exclude" || attributes.Has(name)) continue;
+    chosen.attributes.Set(name, value);
+  }
+  return chosen;
 }
 
 // Whether the name is that of a program in text.
@@ -91,19 +100,14 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
           " takes no fields");
   AttributeMap attributes = AttributesOfFlags(format, given_attributes);
   Strings fields = given_fields;
-  if (given_slots.slots.empty() && format.guess_fields != nullptr &&
-      (fields.empty() || (format.infers_fields && AreChosenByName(fields)))) {
+  if (given_slots.slots.empty() && format.guess_fields != nullptr && AreChosenByName(fields)) {
     const std::string path = SplitFormatPrefix(files.front()).path;
     FittingFields fitting = format.guess_fields(path, format.WithDefaults(attributes));
-    if (!fields.empty() || attributes.Has("exclude")) {
-      Strings chosen = ChosenFields(path, fields, attributes, fitting);
-      if (chosen.size() < fitting.entries.size()) fitting.attributes_of_all = AttributeMap();
-      fitting.entries = std::move(chosen);
-      fitting.left_out.clear();
+    // What cannot be read is shown, unless the flags tell what is to be read.
+    const bool by_names = !fields.empty() || attributes.Has("exclude");
+    if (!fitting.entries.empty() && (by_names || fitting.left_out.empty())) {
+      fitting = Chosen(format, path, fitting, fields, attributes);
       attributes.Set("exclude", Strings());  // they are left out now
-    }
-    for (const auto& [name, value] : fitting.attributes_of_all.values()) {
-      fitting.attributes.Set(name, value);
     }
     if (given_fields.empty()) PrintFields(fitting, hints);
     fields = fitting.entries;

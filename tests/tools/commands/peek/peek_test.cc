@@ -314,8 +314,10 @@ TEST(PeekAtFiles, ShowsLinesOfSlots) {
   const ChildResult result = RunChild({"tools/peek", "multislot:" + multislot.path()});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(result.output.rfind("fields that fit the first records:\n"
-                                "  [\"#0 int64[] others=error\",\n"
-                                "   \"#1 float64[2]\"]\n",
+                                "  [\"#0 int64[]\",\n"
+                                "   \"#1 float64[2]\"]\n"
+                                "with the attributes:\n"
+                                "  others: error\n",
                                 0),
             0u)
       << result.output;
