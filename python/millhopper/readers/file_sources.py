@@ -30,15 +30,25 @@ _FIELDS = (
 _TABLE_KEYWORDS = {
     "chunksize": "batch(batch_size) makes batches",
     "columns": _FIELDS,
+    "comment_prefix": "comment is what lines begin with that are left out",
     "date_format": _FORMAT,
     "dtype": _FIELDS,
+    "encoding_errors": "encoding names what the text is in, as iconv does",
+    "escapechar": "escape is the character that makes the one after it text",
+    "ignore_errors": 'ragged_rows="fill" or "cut" takes rows of other numbers of cells',
     "na_values": _NULLS,
     "null_values": _NULLS,
     "nullstr": _NULLS,
     "nrows": "take(count) ends after the first ones",
+    "null_padding": 'ragged_rows="fill" takes rows that lack cells',
+    "on_bad_lines": 'ragged_rows="fill" or "cut" takes rows of other numbers of cells',
     "parse_dates": "decode=timestamp after a field of int64[] reads dates and times",
+    "quotechar": "quote is the character around cells",
+    "quote_char": "quote is the character around cells",
     "schema": _FIELDS,
     "sep": "delimiter is the character between cells; separator the one between values in a cell",
+    "skiprows": "skip_rows is how many rows before the table are left out",
+    "truncate_ragged_lines": 'ragged_rows="cut" leaves out cells after those of the first row',
     "try_parse_dates": "decode=timestamp after a field of int64[] reads dates and times",
     "usecols": _FIELDS,
 }
@@ -55,8 +65,11 @@ def _with_types(
     if _core.are_chosen_by_name(entries):
         load_extras("\n".join(paths))
         entries = with_slots(entries, names_of_slots)
-        found = _core.inferred_fields(paths, {**attributes, "fields": entries})
+        told = {**attributes, "fields": entries}
+        found = _core.inferred_fields(paths, told)  # adds to it what goes with them
         if found:
+            attributes.update(told)
+            attributes.pop("fields")
             attributes.pop("exclude", None)
             are_named = fields is None and names is not None and len(names) == len(found)
             entries = with_slots(found, names) if are_named and names else found

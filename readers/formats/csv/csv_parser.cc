@@ -1048,6 +1048,27 @@ bool HasNumbersForNames(const std::vector<SampledRow>& rows, const TableSyntax& 
   return first == 1 || !any_integers;
 }
 
+// Whether the first row is names and years one after another: those of columns, since pandas and
+// others write tables of years so.
+bool HasYearsForNames(const std::vector<std::string>& names) {
+  std::vector<int> years;
+  bool any_name = false;
+  for (const std::string& name : names) {
+    const bool is_number = !name.empty() && name.size() <= 4 &&
+                           name.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_number && !IsName(name)) return false;
+    any_name = any_name || !is_number;
+    if (is_number) years.push_back(std::stoi(name));
+  }
+  constexpr int kFirst = 1900, kLast = 2100;
+  for (size_t i = 0; i < years.size(); ++i) {
+    if (years[i] < kFirst || years[i] > kLast || years[i] != years[0] + static_cast<int>(i)) {
+      return false;
+    }
+  }
+  return any_name && years.size() > 1;
+}
+
 // Whether the first row names the columns: it has a name above a column of numbers, or no number at
 // all. A row alone is a header if it could be one.
 bool HasHeader(const std::vector<SampledRow>& rows, const TableSyntax& syntax) {
@@ -1058,7 +1079,8 @@ bool HasHeader(const std::vector<SampledRow>& rows, const TableSyntax& syntax) {
     name_above_value =
         name_above_value || (IsName(cell) && !IsTextType(TypeOfColumn(rows, 1, column, syntax)));
   }
-  return name_above_value || !any_value || HasNumbersForNames(rows, syntax);
+  return name_above_value || !any_value || HasNumbersForNames(rows, syntax) ||
+         HasYearsForNames(rows[0].cells);
 }
 
 // Throws if the first rows have fewer cells than most rows: they are titles, perhaps.

@@ -119,9 +119,9 @@ def test_keywords_of_other_libraries_are_answered(rides: Path, keyword: str, mea
 def test_an_unknown_attribute_is_answered_with_those_of_the_format(rides: Path) -> None:
     with pytest.raises(
         millhopper.Error,
-        match=r"no attribute 'skiprows'; .*; here they are comment, .*fields, header, ",
+        match=r"no attribute 'skipfooter'; .*; here they are comment, .*fields, header, ",
     ):
-        millhopper.Reader.open_files(rides, fields=["fare float32[]"], skiprows=1)
+        millhopper.Reader.open_files(rides, fields=["fare float32[]"], skipfooter=1)
 
 
 def test_fields_that_fit_are_told(tmp_path: Path) -> None:
