@@ -16,6 +16,17 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         "#1 bytes[-1] separator=| null=NA missing=skip"}},
       {"csv", {"#0 int64[] decode=timestamp format=\"%m/%d/%Y %I:%M:%S.%f %p %z\""}},
       {"csv", {"#0 int64[] decode=timestamp format=\"%d %b %y\" missing=skip"}},
+      {"csv",
+       {"#0 float64[] default=0", "#1 bytes missing=mask"},
+       {{"escape", std::string("\\")},
+        {"decimal", std::string(",")},
+        {"delimiter", std::string(";")},
+        {"ragged_rows", std::string("cut")},
+        {"skip_rows", int32_t{1}}}},
+      {"csv", {"#0 bytes", "#1 bytes"}, {{"quote", std::string()}, {"escape", std::string("\\")}}},
+      {"csv", {"#0 bytes"}, {{"encoding", std::string("utf-8")}}},
+      {"csv", {"#0 bytes"}, {{"encoding", std::string("utf-16")}}},
+      {"csv", {"#0 bytes"}, {{"encoding", std::string("shift_jis")}}},
   };
   millhopper::FuzzFields(*settings, data, size);
   return 0;

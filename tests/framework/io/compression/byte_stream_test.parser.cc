@@ -33,6 +33,56 @@ TEST(ByteStream, ReadsAPlainFileAsItLies) {
   EXPECT_EQ(stream.Describe(12), "byte 12");
 }
 
+// In pieces that cut characters, and beyond what is read at once.
+TEST(ByteStream, DecodesText) {
+  std::string utf8, latin1, utf16 = "\xff\xfe";
+  for (int i = 0; i < 100000; ++i) {
+    const bool odd = i % 3 == 0;
+    utf8 += odd ? "\xc3\xa9" : "a";
+    latin1 += odd ? '\xe9' : 'a';
+    utf16 += odd ? '\xe9' : 'a';
+    utf16 += '\0';
+  }
+  const TempFile one("latin1", latin1), two("utf16", utf16), packed("packed", Gzipped(utf16));
+  const auto read = [](ByteStream* stream, size_t piece) {
+    std::string text;
+    for (std::string got(piece, 0); got.size() == piece; text += got) {
+      got.resize(stream->Read(got.data(), piece));
+    }
+    return text;
+  };
+  for (const size_t piece : {1, 7, 200000}) {
+    ByteStream stream(one.path());
+    stream.DecodeText("Latin-1");
+    EXPECT_FALSE(stream.plain());
+    EXPECT_GE(stream.most_left(), utf8.size());
+    EXPECT_TRUE(read(&stream, piece) == utf8) << piece;
+    EXPECT_EQ(stream.position(), utf8.size());
+    EXPECT_EQ(stream.Describe(12), "byte 12 of the text in UTF-8");
+    for (const std::string& path : {two.path(), packed.path()}) {
+      ByteStream marked(path);
+      marked.DecodeText("");
+      EXPECT_TRUE(read(&marked, piece) == "\xef\xbb\xbf" + utf8) << piece;
+    }
+  }
+  ByteStream plain(one.path());
+  plain.DecodeText("UTF-8");
+  EXPECT_TRUE(plain.plain());
+  // What precedes an error is given out.
+  const TempFile bad("bad", std::string("\xff\xfe"
+                                        "a\0"
+                                        "\0\xdc",
+                                        6));
+  ByteStream wrong(bad.path());
+  wrong.DecodeText("");
+  char room[16];
+  EXPECT_EQ(wrong.Read(room, sizeof(room)), 4u);
+  for (int i = 0; i < 2; ++i) {
+    ExpectError(ErrorCode::kDataLoss, "byte 4 is none of a text in UTF-16LE",
+                [&] { wrong.Read(room, sizeof(room)); });
+  }
+}
+
 TEST(ByteStream, ReadsGzipWhateverItsName) {
   const std::string content = Sample(100000);
   const TempFile file("compressed", Gzipped(content));
