@@ -541,7 +541,10 @@ const char* JsonParser::FindWithin(const JsonText& text, const Step& step, const
       if (expected == step.next.size() || !steps_[step.next[expected]].IsWritten(written)) {
         const auto known =
             HasEscape(written) ? step.by_key.find(KeyOf(written)) : step.by_key.find(written);
-        if (known == step.by_key.end()) return PassOver(text, step, written, member, found);
+        if (known == step.by_key.end()) {
+          if (other_keys_ == OtherKeys::kIgnore) return text.Skip(member);
+          return PassOver(text, step, written, member, found);
+        }
         expected = known->second;
       }
       return FindAt(text, step.next[expected++], member, found);
@@ -559,7 +562,8 @@ const char* JsonParser::FindWithin(const JsonText& text, const Step& step, const
 const char* JsonParser::PassOver(const JsonText& text, const Step& step, std::string_view key,
                                  const char* value, Found* found) const {
   const bool may_be_null = key.data() == nullptr && &step != &steps_.front();
-  if (others_ == Others::kError && found->other_in == nullptr && !step.is_field &&
+  const bool refuses = others_ == Others::kError && !step.is_field;
+  if (refuses && found->other_in == nullptr &&
       !(may_be_null && text.KindOf(value) == JsonKind::kNull)) {
     found->other_in = &step;
     found->other_key = key;
