@@ -105,22 +105,16 @@ void ArrowFields::LoadRecords(const Ticket* tickets, size_t n, FieldRows* rows) 
     rows->Pass(slot, n * fields_[slot].values);
   }
   if (variable_.empty()) return;
-  thread_local std::vector<std::string_view> values;
   for (size_t i = 0; i < n; ++i) {
     const char* here = tickets[i].bytes + fixed_bytes_;
     for (const size_t slot : variable_) {
       const Field& field = fields_[slot];
+      if (field.nested()) {
+        LoadNested(slot, &here, rows);
+        continue;
+      }
       const size_t count = TakeStored<uint32_t>(&here);
-      if (field.bytes_list) {
-        const char* sizes = here;
-        here += count * sizeof(uint32_t);
-        values.clear();
-        for (size_t value = 0; value < count; ++value) {
-          values.emplace_back(here, TakeStored<uint32_t>(&sizes));
-          here += values.back().size();
-        }
-        rows->AppendBytes(slot, values);
-      } else if (field.bytes) {
+      if (field.bytes) {
         rows->AppendBytes(slot, std::string_view(here, count));
         here += count;
       } else {
@@ -131,6 +125,24 @@ void ArrowFields::LoadRecords(const Ticket* tickets, size_t n, FieldRows* rows) 
       }
     }
   }
+}
+
+void ArrowFields::LoadNested(size_t slot, const char** here, FieldRows* rows) const {
+  const Field& field = fields_[slot];
+  thread_local std::vector<std::vector<uint64_t>> levels;
+  levels.resize(static_cast<size_t>(field.slot.lod_level));
+  uint64_t lengths = 1;
+  for (std::vector<uint64_t>& level : levels) {
+    level.assign(1, 0);
+    for (uint64_t i = 0; i < lengths; ++i) {
+      level.push_back(level.back() + TakeStored<uint32_t>(here));
+    }
+    lengths = level.back();
+  }
+  const size_t bytes = lengths * field.values * field.value_bytes();
+  char* const place = rows->TakeNested(slot, levels);
+  if (bytes > 0) std::memcpy(place, *here, bytes);
+  *here += bytes;
 }
 
 // ---- Columns of fields ----

@@ -2,10 +2,11 @@
 // Columns in Arrow's memory become the rows of a chunk, without a library of Arrow: batches are
 // read through the C data interface (arrow_c_data.h).
 //
-// A number, true or false, a date, time, timestamp or duration (as the whole number that is stored)
-// and a decimal are one value; strings and binaries are bytes, or what decode=text, hash= and
-// vocab= make of them; a list gives the values of a tensor, nested as its dims or flat. A
-// dictionary is what it stands for. null is no value.
+// A number, true or false, a date, time, timestamp or duration (as the whole number that is stored,
+// or in the unit of decode=timestamp) and a decimal are one value; strings and binaries are bytes,
+// or what decode=text, hash= and vocab= make of them, and so are the digits of a decimal. A list
+// gives the values of a tensor, nested as its dims or flat; lists of lists have a level of detail
+// each. Dictionaries and runs are what they stand for. null is no value.
 //
 // The columns stay as they are (ArrowTable), and Load gathers the values of a batch from them. A
 // window of a shuffle would keep whole chunks that way; for windows, rows become records
@@ -32,8 +33,8 @@
 namespace millhopper {
 
 // The fields, and the layout of a record that consists of their values: first the values of those
-// fields whose size is known and the masks, then the others, each after the number of its values.
-// Immutable; any thread.
+// fields whose size is known and the masks, then the other fields, each after the number of its
+// values or, if it is nested, after the lengths of its lists. Immutable; any thread.
 class ArrowFields {
  public:
   explicit ArrowFields(std::vector<Field> fields);
@@ -47,6 +48,7 @@ class ArrowFields {
   friend class ArrowRows;
 
   void LoadRecords(const Ticket* tickets, size_t n, FieldRows* rows) const;
+  void LoadNested(size_t slot, const char** here, FieldRows* rows) const;
 
   const std::vector<Field> fields_;
   std::vector<size_t> places_;       // in a record, of fields whose size is known

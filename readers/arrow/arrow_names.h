@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the values of a field lie among Arrow's columns, and fields that fit them.
+// Where the values of a field lie among Arrow's columns.
 //
 // A field is named by a column: "age"; "user.age" in a struct, also where the struct is in a list
 // ("items.price"); the key and value of a map ("tags.key"). "#3" is the fourth column, or the
@@ -11,13 +11,11 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "framework/reader/file_format.h"
 #include "readers/arrow/arrow_c_data.h"
 
 namespace millhopper {
@@ -54,15 +52,6 @@ class ArrowNames {
 
 // The names of the children, for errors.
 std::string NamesIn(const ArrowSchema& schema);
-
-// Fields that fit a schema and a batch of it, which tells where nulls are, as `with_nulls` does for
-// outermost columns by their numbers; without a batch there are no others. Each names the column
-// that it is for.
-FittingFields GuessArrowFields(const ArrowSchema& schema, const ArrowArray* sample,
-                               const std::set<size_t>& with_nulls = {});
-// The same for one outermost column and an array of its values.
-FittingFields GuessArrowFields(const ArrowSchema& schema, size_t column, const ArrowArray* values,
-                               const std::set<size_t>& with_nulls = {});
 
 }  // namespace millhopper
 

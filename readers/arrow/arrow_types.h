@@ -37,25 +37,38 @@ enum class ArrowKind {
   kStruct,
   kList,
   kLargeList,
+  kListView,
+  kLargeListView,
   kFixedList,
-  kOther,  // cannot be read
+  kRunEnds,  // values of which each stands for a run of rows
+  kOther,    // cannot be read
 };
 
 struct ArrowType {
   ArrowKind kind = ArrowKind::kOther;
-  int64_t size = 0;  // bytes of a decimal or of fixed bytes; values of a fixed list
-  int scale = 0;     // digits of a decimal after the point
+  int64_t size = 0;  // bytes of a decimal, of fixed bytes or of the end of a run; values of a fixed
+                     // list
+  int digits = 0;    // of a decimal
+  int scale = 0;     // of these, digits after the point
+  int64_t ticks_per_day = 0;  // of a date or a timestamp; 0: it is neither
 };
 
 bool IsList(ArrowKind kind);
 bool IsText(ArrowKind kind);
+// Whether a float64 gives back all decimals of the type.
+bool FitsFloat64(const ArrowType& decimal);
 
-// The type of values, or of what a dictionary stands for.
+// What values stand for: of a dictionary its words, of run ends the values of the runs.
+const ArrowSchema& MeaningOf(const ArrowSchema& schema);
+// The type of values; of a dictionary that of the places in it.
 ArrowType ArrowTypeOf(const ArrowSchema& schema);
 // The type in words, such as "a dictionary of string".
 std::string ArrowTypeName(const ArrowSchema& schema);
-// The type of a field that can hold such numbers.
+// The type of a field that can hold all such numbers.
 DataType GuessDataType(const ArrowSchema& schema);
+
+// The unit of a date or timestamp, as unit= names it; "d" is a day.
+std::string_view TimeUnitOf(const ArrowType& time);
 
 // The name of a column; "" if it has none.
 std::string_view ArrowNameOf(const ArrowSchema& schema);

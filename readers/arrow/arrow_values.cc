@@ -12,6 +12,8 @@
 namespace millhopper {
 namespace {
 
+constexpr int64_t kSecondsOfDay = 86400;
+
 const void* BufferOf(const ArrowArray& array, int64_t index) {
   return index < array.n_buffers ? array.buffers[index] : nullptr;
 }
@@ -91,41 +93,90 @@ void WriteText(const Field& field, const ArrowLevel& level, int64_t index, char*
   field.ReadAll(TextAt(level, index), place);
 }
 
-// A decimal is read from its digits, so that it is rounded once.
-void WriteDecimal(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
-  using Wide = __int128;
-  const Wide number = level.size == 4   ? Wide{ValueAt<int32_t>(level.values, index)}
-                      : level.size == 8 ? Wide{ValueAt<int64_t>(level.values, index)}
-                                        : ValueAt<Wide>(level.values, index);
-  auto rest = static_cast<unsigned __int128>(number);
-  if (number < 0) rest = 0 - rest;
-  std::string digits;  // the last one first
-  for (; rest != 0; rest /= 10) {
-    digits.push_back(static_cast<char>('0' + static_cast<int>(rest % 10)));
+// The digits of a decimal, the last one first, at least one more than those after the point.
+std::string DigitsOf(const ArrowLevel& level, int64_t index, bool* negative) {
+  constexpr size_t kMostWords = 8;
+  constexpr uint32_t kAtOnce = 1'000'000'000;  // nine digits
+  uint32_t words[kMostWords];                  // the lowest one first
+  const size_t n = static_cast<size_t>(level.size) / sizeof(uint32_t);
+  std::memcpy(words, static_cast<const char*>(level.values) + index * level.size,
+              n * sizeof(uint32_t));
+  *negative = (words[n - 1] >> 31) != 0;
+  if (*negative) {
+    uint64_t carry = 1;
+    for (size_t i = 0; i < n; ++i) {
+      carry += static_cast<uint32_t>(~words[i]);
+      words[i] = static_cast<uint32_t>(carry);
+      carry >>= 32;
+    }
   }
-  if (!digits.empty() && level.scale < 0) {
-    digits.insert(0, static_cast<size_t>(-level.scale), '0');
+  std::string digits;
+  for (size_t high = n; high > 0;) {
+    uint64_t rest = 0;
+    for (size_t i = high; i-- > 0;) {
+      rest = rest << 32 | words[i];
+      words[i] = static_cast<uint32_t>(rest / kAtOnce);
+      rest %= kAtOnce;
+    }
+    while (high > 0 && words[high - 1] == 0) --high;
+    for (int i = 0; i < 9; ++i, rest /= 10) digits.push_back(static_cast<char>('0' + rest % 10));
   }
+  digits.erase(digits.find_last_not_of('0') + 1);
+  if (!digits.empty() && level.scale < 0) digits.insert(0, static_cast<size_t>(-level.scale), '0');
   const auto behind = static_cast<size_t>(std::max(level.scale, 0));
   if (digits.size() <= behind) digits.resize(behind + 1, '0');
-  std::string text(number < 0 ? "-" : "");
-  text.append(digits.rbegin(), digits.rend() - static_cast<std::ptrdiff_t>(behind));
-  const size_t zeros = digits.find_first_not_of('0');
-  if (zeros < behind) {
-    text.push_back('.');
-    text.append(digits.rend() - static_cast<std::ptrdiff_t>(behind),
-                digits.rend() - static_cast<std::ptrdiff_t>(zeros));
+  return digits;
+}
+
+// A decimal is read from its digits, so that it is rounded once.
+void WriteDecimal(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
+  std::string text = DecimalTextAt(level, index);
+  if (level.scale > 0) {  // so that a whole number is an integer
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
   }
   field.ReadAll(text, place);
+}
+
+// A date or timestamp in the unit of the field. A point between two ticks is wrong, as in text.
+void WriteTime(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
+  const int64_t ticks = level.kind == ArrowKind::kInt32 ? ValueAt<int32_t>(level.values, index)
+                                                        : ValueAt<int64_t>(level.values, index);
+  const int64_t wanted = kSecondsOfDay * field.ticks_per_second;
+  const __int128 product = static_cast<__int128>(ticks) * wanted;
+  const auto result = static_cast<int64_t>(product / level.ticks_per_day);
+  if (static_cast<__int128>(result) * level.ticks_per_day != product) {
+    Throw(ErrorCode::kDataLoss, ticks, " ", TimeUnitOf(level),
+          " since 1970 is no int64 of the unit ",
+          "of the field; unit= after decode=timestamp says another one");
+  }
+  std::memcpy(place, &result, sizeof(result));
+}
+
+// An integer that a float64 would round is none.
+template <typename T>
+void WriteAsFloat64(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
+  constexpr auto kMost = static_cast<double>(std::numeric_limits<T>::max());  // rounded up
+  const T value = ValueAt<T>(level.values, index);
+  const auto number = static_cast<double>(value);
+  if (number >= kMost || static_cast<T>(number) != value) {
+    Throw(ErrorCode::kDataLoss, value, " is no float64, which would round it; int64 and uint64 ",
+          "hold it");
+  }
+  field.Write(number, place);
+}
+
+template <typename T>
+WriteArrowValue IntegerWriter(const Field& field) {
+  return field.slot.dtype == DataType::kFp64 && field.scale == 1 ? WriteAsFloat64<T>
+                                                                 : WriteInteger<T>;
 }
 
 }  // namespace
 
 ArrowLevel ArrowLevelOf(const ArrowType& type, const ArrowArray& array) {
   ArrowLevel level;
-  level.kind = type.kind;
-  level.size = type.size;
-  level.scale = type.scale;
+  static_cast<ArrowType&>(level) = type;
   level.offset = array.offset;
   level.length = array.length;
   level.array = &array;
@@ -134,12 +185,24 @@ ArrowLevel ArrowLevelOf(const ArrowType& type, const ArrowArray& array) {
     Throw(ErrorCode::kDataLoss, "an array of ", array.length, " values from ", array.offset, " on");
   }
   if (type.kind == ArrowKind::kNull) return level;
+  if (type.kind == ArrowKind::kRunEnds) {
+    if (array.n_children != 2) Throw(ErrorCode::kDataLoss, "runs without ends or without values");
+    const ArrowArray& ends = *array.children[0];
+    if (ends.offset < 0 || (ends.length > 0 && BufferOf(ends, 1) == nullptr)) {
+      Throw(ErrorCode::kDataLoss, "ends of runs without memory");
+    }
+    return level;
+  }
   if (array.null_count != 0) level.valid = static_cast<const uint8_t*>(BufferOf(array, 0));
   if (array.null_count < 0 && level.valid != nullptr && AllAreSet(level)) level.valid = nullptr;
   if (type.kind == ArrowKind::kStruct || type.kind == ArrowKind::kFixedList) return level;
   level.values = BufferOf(array, 1);
   level.bytes = BufferOf(array, 2);
   const bool empty = type.kind == ArrowKind::kFixedBytes && type.size == 0;
+  if ((type.kind == ArrowKind::kListView || type.kind == ArrowKind::kLargeListView) &&
+      level.bytes == nullptr && level.length > 0) {
+    Throw(ErrorCode::kDataLoss, "an array of ", array.length, " lists without their sizes");
+  }
   if (level.values == nullptr && level.length > 0 && !empty) {
     Throw(ErrorCode::kDataLoss, "an array of ", array.length, " values without memory");
   }
@@ -165,8 +228,45 @@ std::string_view TextAt(const ArrowLevel& level, int64_t index) {
   }
 }
 
+std::string DecimalTextAt(const ArrowLevel& level, int64_t index) {
+  bool negative = false;
+  const std::string digits = DigitsOf(level, index, &negative);
+  const auto point = digits.rend() - std::max(level.scale, 0);
+  std::string text(negative ? "-" : "");
+  text.append(digits.rbegin(), point);
+  if (level.scale > 0) text.append(1, '.').append(point, digits.rend());
+  return text;
+}
+
+int64_t RunAt(const ArrowLevel& level, int64_t index) {
+  const ArrowArray& ends = *level.array->children[0];
+  const auto end_of = [&](int64_t run) {
+    const int64_t at = ends.offset + run;
+    return level.size == 2   ? int64_t{ValueAt<int16_t>(ends.buffers[1], at)}
+           : level.size == 4 ? int64_t{ValueAt<int32_t>(ends.buffers[1], at)}
+                             : ValueAt<int64_t>(ends.buffers[1], at);
+  };
+  int64_t first = 0, count = ends.length;  // among these is the first run that ends after it
+  while (count > 0) {
+    const int64_t half = count / 2;
+    if (end_of(first + half) > index) {
+      count = half;
+    } else {
+      first += half + 1;
+      count -= half + 1;
+    }
+  }
+  CheckArrowRange(first, first + 1, ends.length);
+  return first;
+}
+
 WriteArrowValue WriterOf(const ArrowType& type, const Field& field) {
   const auto same = [&](DataType dtype) { return field.slot.dtype == dtype && field.scale == 1; };
+  if (field.decode == Field::Decode::kTimestamp && type.ticks_per_day > 0) {
+    const bool own = type.ticks_per_day % field.ticks_per_second == 0 &&
+                     type.ticks_per_day / field.ticks_per_second == kSecondsOfDay;
+    return own && type.kind == ArrowKind::kInt64 ? WriteSame<int64_t> : WriteTime;
+  }
   switch (type.kind) {
     case ArrowKind::kBool:
       return WriteBool;
@@ -183,9 +283,9 @@ WriteArrowValue WriterOf(const ArrowType& type, const Field& field) {
     case ArrowKind::kUint32:
       return same(DataType::kUint32) ? WriteSame<uint32_t> : WriteInteger<uint32_t>;
     case ArrowKind::kInt64:
-      return same(DataType::kInt64) ? WriteSame<int64_t> : WriteInteger<int64_t>;
+      return same(DataType::kInt64) ? WriteSame<int64_t> : IntegerWriter<int64_t>(field);
     case ArrowKind::kUint64:
-      return same(DataType::kUint64) ? WriteSame<uint64_t> : WriteInteger<uint64_t>;
+      return same(DataType::kUint64) ? WriteSame<uint64_t> : IntegerWriter<uint64_t>(field);
     case ArrowKind::kFp16:
       return same(DataType::kFp16) ? WriteSame<uint16_t> : WriteFp16;
     case ArrowKind::kFp32:

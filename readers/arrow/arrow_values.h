@@ -5,6 +5,7 @@
 #define MILLHOPPER_READERS_ARROW_ARROW_VALUES_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "readers/arrow/arrow_c_data.h"
@@ -15,14 +16,11 @@
 namespace millhopper {
 
 // One array of a batch, on the way from the batch to the values.
-struct ArrowLevel {
-  ArrowKind kind = ArrowKind::kOther;
-  int64_t size = 0;
-  int scale = 0;
+struct ArrowLevel : ArrowType {
   int64_t offset = 0, length = 0;
   const uint8_t* valid = nullptr;  // a bit for each value; null if no value is null
   const void* values = nullptr;    // the buffer of values or of offsets
-  const void* bytes = nullptr;     // what the offsets point into
+  const void* bytes = nullptr;     // what the offsets point into; the sizes of views of lists
   const ArrowArray* array = nullptr;
 };
 
@@ -45,6 +43,10 @@ T ValueAt(const void* values, int64_t place) {
 
 // A string or binary.
 std::string_view TextAt(const ArrowLevel& level, int64_t place);
+// A decimal as text, with all of its digits after the point.
+std::string DecimalTextAt(const ArrowLevel& level, int64_t place);
+// The number of the run that has the value at a place. Throws kDataLoss if none does.
+int64_t RunAt(const ArrowLevel& level, int64_t place);
 
 // Writes a value to the place of a field's. Throws kDataLoss "300 is no int8".
 using WriteArrowValue = void (*)(const Field& field, const ArrowLevel& level, int64_t place,

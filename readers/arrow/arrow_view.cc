@@ -15,9 +15,13 @@ namespace {
 
 constexpr char kIsNull[] = "it is null";
 constexpr char kHasNull[] = "a value of it is null";
+constexpr char kHasNullList[] = "a list within it is null";
 
 std::string Declared(const Field& field) {
-  return field.bytes_list ? "bytes[-1]" : field.bytes ? "bytes" : ToString(field.slot);
+  if (!field.bytes) return ToString(field.slot);
+  std::string dims;
+  for (int level = 1; level < field.slot.lod_level; ++level) dims += dims.empty() ? "-1" : ", -1";
+  return dims.empty() ? "bytes" : StrCat("bytes[", dims, "]");
 }
 
 template <typename T>
@@ -60,6 +64,11 @@ void Gather(const char* from, const ArrowRowList& rows, Bytes bytes, char* to) {
   }
 }
 
+// Adds one more sequence to the offsets of a level.
+void AddLength(uint64_t length, std::vector<uint64_t>* level) {
+  level->push_back(level->back() + length);
+}
+
 void CheckSize(uint64_t bytes) {
   if (bytes <= kMaxRecordBytes) return;
   Throw(ErrorCode::kResourceLimit, "it has ", bytes, " bytes; the limit is ", kMaxRecordBytes);
@@ -71,23 +80,36 @@ ArrowPath::ArrowPath(const Field& field, size_t slot, const ArrowSchema& schema,
                      const ArrowColumn& column)
     : field_(field), slot_(slot) {
   const ArrowSchema* here = &schema;
+  const auto add = [&](size_t child, bool dictionary) {
+    steps_.push_back({ArrowTypeOf(*here), child, dictionary});
+    here = dictionary ? here->dictionary : here->children[child];
+  };
+  const auto go_to_meaning = [&] {
+    for (;;) {
+      const bool dictionary = here->dictionary != nullptr;
+      if (!dictionary && ArrowTypeOf(*here).kind != ArrowKind::kRunEnds) return;
+      stands_for_others_ = true;
+      add(1, dictionary);
+    }
+  };
   for (const size_t child : column) {
+    go_to_meaning();
     if (child >= ChildrenOf(*here)) {
       Throw(ErrorCode::kDataLoss, "it is ", ArrowTypeName(*here), " without child ", child);
     }
-    steps_.push_back({ArrowTypeOf(*here), child});
-    here = here->children[child];
+    add(child, false);
   }
+  const ArrowSchema& found = *here;
+  go_to_meaning();
   // A column that the schema lacks is one of nulls, as many as the batch has rows.
-  const ArrowType null{ArrowKind::kNull, 0, 0};
-  steps_.push_back({column.empty() ? null : ArrowTypeOf(*here), 0});
-  if (here->dictionary != nullptr) dictionary_ = ArrowTypeOf(*here->dictionary);
-  value_ = dictionary_ ? *dictionary_ : steps_.back().type;
+  value_ = ArrowTypeOf(*here);
+  if (column.empty()) value_ = ArrowType{ArrowKind::kNull, 0, 0, 0, 0};
+  steps_.push_back({value_, 0, false});
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (IsList(steps_[i].type.kind) || i + 1 == steps_.size()) ends_.push_back(i);
   }
   lists_ = ends_.size() - 1;
-  CheckType(*here);
+  CheckType(found);
   write_ = WriterOf(value_, field_);
   same_ = IsSame(value_, field_);
 }
@@ -98,27 +120,37 @@ void ArrowPath::CheckType(const ArrowSchema& found) const {
   if (value_.kind == ArrowKind::kOther || value_.kind == ArrowKind::kStruct) {
     Throw(ErrorCode::kDataLoss, "it is ", name, ", which is not read");
   }
-  const bool dictionary_of_lists = dictionary_ && IsList(dictionary_->kind);
   const bool is_text = IsText(value_.kind);
-  const bool fits =
-      is_text ? field_.bytes || field_.from_text() : !field_.bytes && !field_.from_text();
-  if (dictionary_of_lists || (!fits && value_.kind != ArrowKind::kNull)) {
+  const bool is_time = field_.decode == Field::Decode::kTimestamp && value_.ticks_per_day > 0;
+  const bool fits = is_text ? field_.bytes || field_.from_text()
+                    : value_.kind == ArrowKind::kDecimal
+                        ? !field_.from_text()
+                        : !field_.bytes && (!field_.from_text() || is_time);
+  if (IsList(value_.kind) || (!fits && value_.kind != ArrowKind::kNull)) {
     Throw(ErrorCode::kDataLoss, "it is ", lists_ > 0 ? "a list of " : "", name, ", ", declared,
           " is declared",
           is_text ? " (decode=text reads a number from text, decode=timestamp a date or time, "
                     "hash= and vocab= number it)"
                   : "");
   }
+  if (is_time && !field_.time_format.empty()) {
+    Throw(ErrorCode::kDataLoss, "it is ", name, ", which has no format=");
+  }
   if (value_.kind == ArrowKind::kDecimal && field_.base != 10) {
     Throw(ErrorCode::kDataLoss, "it is ", name, ", which is of base 10");
   }
   // The leading axis of one element is that of the batch, unless it counts the steps.
-  const size_t axes = field_.bytes      ? field_.bytes_list ? 1 : 0
-                      : field_.sequence ? field_.slot.dims.size()
-                                        : field_.slot.dims.size() - 1;
+  const auto levels = static_cast<size_t>(field_.slot.lod_level);
+  const size_t axes = field_.bytes ? levels - 1 : levels + field_.slot.dims.size() - 1;
   if (lists_ > axes) {
     Throw(ErrorCode::kDataLoss, "it is a list", lists_ > 1 ? " of lists" : "", " of ", name,
           ", nested deeper than ", declared);
+  }
+  // One text is a list of one.
+  const size_t least = field_.bytes ? axes > 1 ? axes : 0 : field_.nested() ? levels : 0;
+  if (lists_ < least && !(value_.kind == ArrowKind::kNull && lists_ == 0)) {
+    Throw(ErrorCode::kDataLoss, "it is ", lists_ > 0 ? "a list of " : "", name,
+          ", not nested as deep as ", declared);
   }
   // One value is a sequence of one, too.
   const bool takes_one = field_.values == 1 && !(field_.sequence && axes > 1);
@@ -136,24 +168,26 @@ ArrowView::ArrowView(const ArrowPath& path, const ArrowArray& batch)
     has_nulls_ =
         has_nulls_ || levels_.back().valid != nullptr || step.type.kind == ArrowKind::kNull;
     if (i + 1 == path.steps_.size()) break;
+    if (step.dictionary) {
+      if (here->dictionary == nullptr) Throw(ErrorCode::kDataLoss, "it has no dictionary");
+      here = here->dictionary;
+      continue;
+    }
     if (static_cast<int64_t>(step.child) >= here->n_children) {
       Throw(ErrorCode::kDataLoss, "the batch does not have it");
     }
     here = here->children[step.child];
   }
-  values_ = levels_.back();
-  if (!path.dictionary_) {
-    FindInPlace(batch.length);
-    return;
-  }
-  if (here->dictionary == nullptr) Throw(ErrorCode::kDataLoss, "it has no dictionary");
-  values_ = ArrowLevelOf(*path.dictionary_, *here->dictionary);
+  FindInPlace(batch.length);
 }
 
 // Follows the first row, and the end of the last one, to the values. All rows are there if these
 // are, because structs and lists of one length keep their order.
 void ArrowView::FindInPlace(int64_t rows) {
-  if (has_nulls_ || field_.sequence || !path_.same_ || path_.lists_ > 1 || rows == 0) return;
+  if (has_nulls_ || field_.sequence || !path_.same_ || path_.lists_ > 1 || rows == 0 ||
+      path_.stands_for_others_) {
+    return;
+  }
   __int128 begin = 0, end = rows;
   for (const ArrowLevel& level : levels_) {
     if (end > level.length) return;
@@ -167,8 +201,8 @@ void ArrowView::FindInPlace(int64_t rows) {
   }
   if (end > std::numeric_limits<int64_t>::max() / int64_t(sizeof(int64_t))) return;
   row_bytes_ = static_cast<int64_t>(field_.values * field_.value_bytes());
-  in_place_ =
-      static_cast<const char*>(values_.values) + static_cast<size_t>(begin) * field_.value_bytes();
+  in_place_ = static_cast<const char*>(levels_.back().values) +
+              static_cast<size_t>(begin) * field_.value_bytes();
 }
 
 ArrowView::Spans* ArrowView::SpansOfThread() {
@@ -176,8 +210,9 @@ ArrowView::Spans* ArrowView::SpansOfThread() {
   return &spans;
 }
 
-// Goes from `index` through the structs that begin at level `first` to the next list, or to the
-// values; returns the place in its buffers, or -1 if there is a null on the way.
+// Goes from `index` through the structs, dictionaries and runs that begin at level `first` to the
+// next list, or to the values; returns the place in its buffers, or -1 if there is a null on the
+// way.
 int64_t ArrowView::Resolve(size_t list, int64_t index) const {
   const size_t first = list == 0 ? 0 : path_.ends_[list - 1] + 1;
   for (size_t i = first; i <= path_.ends_[list]; ++i) {
@@ -185,6 +220,11 @@ int64_t ArrowView::Resolve(size_t list, int64_t index) const {
     CheckArrowRange(index, index + 1, level.length);
     index += level.offset;
     if (IsNullAt(level, index)) return -1;
+    if (path_.steps_[i].dictionary) {
+      index = WordAt(level, index);
+    } else if (level.kind == ArrowKind::kRunEnds) {
+      index = RunAt(level, index);
+    }
   }
   return index;
 }
@@ -200,21 +240,36 @@ ArrowView::Span ArrowView::RangeOf(size_t list, int64_t place) const {
     span = {place * level.size, (place + 1) * level.size};
   } else if (level.kind == ArrowKind::kList) {
     span = {ValueAt<int32_t>(level.values, place), ValueAt<int32_t>(level.values, place + 1)};
-  } else {
+  } else if (level.kind == ArrowKind::kLargeList) {
     span = {ValueAt<int64_t>(level.values, place), ValueAt<int64_t>(level.values, place + 1)};
+  } else {
+    const bool large = level.kind == ArrowKind::kLargeListView;
+    span.begin = large ? ValueAt<int64_t>(level.values, place)
+                       : int64_t{ValueAt<int32_t>(level.values, place)};
+    const int64_t size = large ? ValueAt<int64_t>(level.bytes, place)
+                               : int64_t{ValueAt<int32_t>(level.bytes, place)};
+    CheckArrowRange(0, size, levels_[at + 1].length);
+    CheckArrowRange(span.begin, span.begin, levels_[at + 1].length);
+    span.end = span.begin + size;
   }
   CheckArrowRange(span.begin, span.end, levels_[at + 1].length);
   return span;
 }
 
 // False if the row has no values. Throws if lists are not nested as the dims say, or one within
-// another is null.
+// another is null and there is no default.
 bool ArrowView::FindSpans(int64_t row, Spans* spans) const {
-  spans->clear();
+  spans->spans.clear();
+  if (field_.nested()) {
+    const auto levels = static_cast<size_t>(field_.slot.lod_level) - (field_.bytes ? 1 : 0);
+    spans->levels.resize(levels);
+    for (std::vector<uint64_t>& level : spans->levels) level.assign(1, 0);
+  }
   if (path_.lists_ == 0) {
     // A value is its own span. Whether it is null is told here.
     if (PlaceOf(row) < 0) return false;
-    spans->push_back({row, row + 1});
+    spans->spans.push_back({row, row + 1});
+    if (field_.nested()) spans->levels[0].push_back(1);
     return true;
   }
   const int64_t place = Resolve(0, row);
@@ -225,62 +280,84 @@ bool ArrowView::FindSpans(int64_t row, Spans* spans) const {
 
 void ArrowView::AddSpans(size_t list, int64_t place, Spans* spans) const {
   const Span span = RangeOf(list, place);
-  if (path_.lists_ > 1 && !field_.bytes) {
-    const size_t axis = list + (field_.sequence ? 0 : 1);
-    const int64_t dim = field_.slot.dims[axis];
-    if (dim >= 0 && span.end - span.begin != dim) {
-      Throw(ErrorCode::kDataLoss, "a list of it has ", span.end - span.begin, " values, ", dim,
-            " are declared");
+  const auto size = static_cast<uint64_t>(span.end - span.begin);
+  const auto levels = static_cast<size_t>(field_.slot.lod_level);
+  if (path_.lists_ > 1 && !field_.bytes && list + 1 > levels) {
+    const int64_t dim = field_.slot.dims[list + 1 - levels];
+    if (span.end - span.begin != dim) {
+      Throw(ErrorCode::kDataLoss, "a list of it has ", size, " values, ", dim, " are declared");
     }
   }
-  if (list + 1 == path_.lists_) {
-    spans->push_back(span);
-    return;
+  const bool last = list + 1 == path_.lists_;
+  // The last level counts steps, which are found when the lists within it are.
+  const bool counts = field_.nested() && list < spans->levels.size();
+  const bool counts_steps = counts && !field_.bytes && list + 1 == levels;
+  if (counts && !counts_steps) AddLength(size, &spans->levels[list]);
+  const size_t first = spans->spans.size();
+  if (last) {
+    spans->spans.push_back(span);
+  } else {
+    for (int64_t i = span.begin; i < span.end; ++i) {
+      const int64_t inner = Resolve(list + 1, i);
+      if (inner >= 0) {
+        AddSpans(list + 1, inner, spans);
+      } else if (!field_.nested() || list + 1 >= spans->levels.size()) {
+        Throw(ErrorCode::kDataLoss, kHasNullList);
+      } else if (field_.missing == Field::Missing::kDefault && !field_.mask) {
+        AddLength(0, &spans->levels[list + 1]);
+      } else {
+        Throw(ErrorCode::kDataLoss, kHasNullList,
+              " (missing=default after the field, without a mask, reads it as one without values)");
+      }
+    }
   }
-  for (int64_t i = span.begin; i < span.end; ++i) {
-    const int64_t inner = Resolve(list + 1, i);
-    if (inner < 0) Throw(ErrorCode::kDataLoss, "a list within it is null");
-    AddSpans(list + 1, inner, spans);
+  if (!counts_steps) return;
+  uint64_t values = 0;
+  for (size_t i = first; i < spans->spans.size(); ++i) {
+    values += static_cast<uint64_t>(spans->spans[i].end - spans->spans[i].begin);
   }
+  AddLength(StepsOf(values), &spans->levels[list]);
+}
+
+// The whole steps that so many values are.
+uint64_t ArrowView::StepsOf(uint64_t values) const {
+  if (values % field_.values != 0) {
+    Throw(ErrorCode::kDataLoss, "its ", values, " values are not whole steps of ", field_.values);
+  }
+  return values / field_.values;
 }
 
 size_t ArrowView::CountOf(const Spans& spans) {
   int64_t count = 0;
-  for (const Span& span : spans) count += span.end - span.begin;
+  for (const Span& span : spans.spans) count += span.end - span.begin;
   return static_cast<size_t>(count);
 }
 
-int64_t ArrowView::PlaceOf(int64_t index) const {
-  const int64_t place = Resolve(path_.lists_, index);
-  if (place < 0 || !path_.dictionary_) return place;
-  const int64_t word = WordAt(levels_.back(), place);
-  CheckArrowRange(word, word + 1, values_.length);
-  return IsNullAt(values_, word + values_.offset) ? -1 : word + values_.offset;
-}
+int64_t ArrowView::PlaceOf(int64_t index) const { return Resolve(path_.lists_, index); }
 
 template <typename Function>
 void ArrowView::ForEachValue(const Spans& spans, const Function& function) const {
-  for (const Span& span : spans) {
+  for (const Span& span : spans.spans) {
     for (int64_t i = span.begin; i < span.end; ++i) function(PlaceOf(i));
   }
 }
 
 void ArrowView::WriteOne(int64_t place, char* to) const {
-  if (place >= 0) return path_.write_(field_, values_, place, to);
+  if (place >= 0) return path_.write_(field_, levels_.back(), place, to);
   if (!field_.fills_gaps()) field_.ThrowMissing(kHasNull);
   field_.WriteDefault(1, to);
 }
 
 void ArrowView::WriteValues(const Spans& spans, char* to) const {
   const size_t size = field_.value_bytes();
-  if (!path_.same_ || has_nulls_ || path_.dictionary_) {
+  if (!path_.same_ || has_nulls_ || path_.stands_for_others_) {
     ForEachValue(spans, [&](int64_t place) {
       WriteOne(place, to);
       to += size;
     });
     return;
   }
-  for (const Span& span : spans) {
+  for (const Span& span : spans.spans) {
     int64_t at = span.begin;
     for (size_t i = path_.lists_ == 0 ? 0 : path_.ends_[path_.lists_ - 1] + 1; i < levels_.size();
          ++i) {
@@ -289,25 +366,30 @@ void ArrowView::WriteValues(const Spans& spans, char* to) const {
     }
     const size_t bytes = static_cast<size_t>(span.end - span.begin) * size;
     if (bytes == 0) continue;
-    std::memcpy(to, static_cast<const char*>(values_.values) + at * int64_t(size), bytes);
+    std::memcpy(to, static_cast<const char*>(levels_.back().values) + at * int64_t(size), bytes);
     to += bytes;
   }
 }
 
-std::string_view ArrowView::TextOrDefault(int64_t place) const {
-  if (place >= 0) return TextAt(values_, place);
-  if (!field_.fills_gaps()) field_.ThrowMissing(kHasNull);
-  return {};
+std::string_view ArrowView::TextOrDefault(int64_t place, std::string* made) const {
+  if (place < 0) {
+    if (!field_.fills_gaps()) field_.ThrowMissing(kHasNull);
+    return {};
+  }
+  if (path_.value_.kind != ArrowKind::kDecimal) return TextAt(levels_.back(), place);
+  *made = DecimalTextAt(levels_.back(), place);
+  return *made;
 }
 
 size_t ArrowView::MissingCount() const {
   if (field_.missing != Field::Missing::kDefault) field_.ThrowMissing(kIsNull);
+  if (field_.nested()) return 0;
   return !field_.sequence || field_.has_default ? field_.values : 0;
 }
 
 bool ArrowView::LeavesOut() const {
   return field_.missing == Field::Missing::kSkip &&
-         (has_nulls_ || path_.dictionary_ || field_.vocabulary != nullptr);
+         (has_nulls_ || path_.stands_for_others_ || field_.vocabulary != nullptr);
 }
 
 bool ArrowView::IsMissing(int64_t row) const {
@@ -316,19 +398,19 @@ bool ArrowView::IsMissing(int64_t row) const {
   bool missing = false;
   ForEachValue(*spans, [&](int64_t place) {
     missing = missing || place < 0 ||
-              (field_.vocabulary != nullptr && field_.IsMissing(TextAt(values_, place)));
+              (field_.vocabulary != nullptr && field_.IsMissing(TextAt(levels_.back(), place)));
   });
   return missing;
 }
 
 bool ArrowView::HasValue(int64_t row) const {
-  return (!has_nulls_ && !path_.dictionary_) || FindSpans(row, SpansOfThread());
+  return (!has_nulls_ && !path_.stands_for_others_) || Resolve(0, row) >= 0;
 }
 
 void ArrowView::WriteFixed(int64_t row, char* to) const {
   if (path_.lists_ == 0) {
     const int64_t place = PlaceOf(row);
-    if (place >= 0) return path_.write_(field_, values_, place, to);
+    if (place >= 0) return path_.write_(field_, levels_.back(), place, to);
     return field_.WriteDefault(MissingCount(), to);
   }
   Spans* const spans = SpansOfThread();
@@ -368,64 +450,95 @@ void ArrowView::Load(const ArrowRowList& rows, FieldRows* out) const {
 void ArrowView::LoadSequence(int64_t row, FieldRows* out) const {
   Spans* const spans = SpansOfThread();
   if (!FindSpans(row, spans)) return out->AppendDefault(slot(), kIsNull);
+  if (field_.nested()) return LoadNested(*spans, out);
   if (!field_.bytes) return WriteValues(*spans, out->Take(slot(), CountOf(*spans)));
-  if (!field_.bytes_list) return out->AppendBytes(slot(), TextOrDefault(PlaceOf(row)));
-  thread_local std::vector<std::string_view> texts;
-  texts.clear();
-  uint64_t bytes = 0;
-  ForEachValue(*spans, [&](int64_t place) {
-    texts.push_back(TextOrDefault(place));
-    bytes += texts.back().size();
-    CheckSize(bytes);
+  std::string made;
+  out->AppendBytes(slot(), TextOrDefault(PlaceOf(row), &made));
+}
+
+void ArrowView::LoadNested(const Spans& spans, FieldRows* out) const {
+  thread_local std::vector<std::vector<uint64_t>> levels;
+  levels = spans.levels;
+  if (!field_.bytes) return WriteValues(spans, out->TakeNested(slot(), levels));
+  std::string made;
+  levels.emplace_back(1, 0);
+  ForEachValue(spans, [&](int64_t place) {
+    AddLength(TextOrDefault(place, &made).size(), &levels.back());
+    CheckSize(levels.back().back());
   });
-  out->AppendBytes(slot(), texts);
+  char* to = out->TakeNested(slot(), levels);
+  ForEachValue(spans, [&](int64_t place) { PutText(TextOrDefault(place, &made), &to); });
+}
+
+uint64_t ArrowView::MeasureNested(const Spans& spans) const {
+  uint64_t bytes = 0, lengths = 0;
+  for (const std::vector<uint64_t>& level : spans.levels) lengths += level.size() - 1;
+  if (field_.bytes) {
+    std::string made;
+    ForEachValue(spans, [&](int64_t place) {
+      ++lengths;
+      bytes += TextOrDefault(place, &made).size();
+    });
+  } else {
+    bytes = CheckedProduct(CountOf(spans), field_.value_bytes());
+  }
+  return bytes + lengths * sizeof(uint32_t);
 }
 
 uint64_t ArrowView::Measure(int64_t row) const {
   Spans* const spans = SpansOfThread();
-  uint64_t bytes = 0;
+  uint64_t bytes = sizeof(uint32_t);
+  std::string made;
   if (!FindSpans(row, spans)) {
     const size_t count = MissingCount();
-    if (!field_.bytes) bytes = count * field_.value_bytes();
+    if (!field_.bytes) bytes += count * field_.value_bytes();
+  } else if (field_.nested()) {
+    bytes = MeasureNested(*spans);
   } else if (field_.bytes) {
-    ForEachValue(*spans, [&](int64_t place) {
-      bytes += TextOrDefault(place).size() + (field_.bytes_list ? sizeof(uint32_t) : 0);
-    });
+    bytes += TextOrDefault(PlaceOf(row), &made).size();
   } else {
     const size_t count = CountOf(*spans);
-    if (count % field_.values != 0) {
-      Throw(ErrorCode::kDataLoss, "its ", count, " values are not whole steps of ", field_.values);
-    }
-    bytes = CheckedProduct(count, field_.value_bytes());
+    StepsOf(count);
+    bytes += CheckedProduct(count, field_.value_bytes());
   }
   CheckSize(bytes);
-  return sizeof(uint32_t) + bytes;
+  return bytes;
 }
 
 void ArrowView::WriteVariable(int64_t row, char** to) const {
   Spans* const spans = SpansOfThread();
+  std::string made;
   if (!FindSpans(row, spans)) {
     const size_t count = MissingCount();
     PutNumber(static_cast<uint32_t>(count), to);
     if (field_.bytes) return;
     field_.WriteDefault(count, *to);
     *to += count * field_.value_bytes();
-  } else if (field_.bytes_list) {
-    PutNumber(static_cast<uint32_t>(CountOf(*spans)), to);
-    ForEachValue(*spans, [&](int64_t place) {
-      PutNumber(static_cast<uint32_t>(TextOrDefault(place).size()), to);
-    });
-    ForEachValue(*spans, [&](int64_t place) { PutText(TextOrDefault(place), to); });
+    return;
+  }
+  if (field_.nested()) {
+    for (const std::vector<uint64_t>& level : spans->levels) {
+      for (size_t i = 1; i < level.size(); ++i) {
+        PutNumber(static_cast<uint32_t>(level[i] - level[i - 1]), to);
+      }
+    }
+    if (field_.bytes) {
+      ForEachValue(*spans, [&](int64_t place) {
+        PutNumber(static_cast<uint32_t>(TextOrDefault(place, &made).size()), to);
+      });
+      ForEachValue(*spans, [&](int64_t place) { PutText(TextOrDefault(place, &made), to); });
+      return;
+    }
   } else if (field_.bytes) {
-    const std::string_view text = TextOrDefault(PlaceOf(row));
+    const std::string_view text = TextOrDefault(PlaceOf(row), &made);
     PutNumber(static_cast<uint32_t>(text.size()), to);
     PutText(text, to);
+    return;
   } else {
-    const size_t count = CountOf(*spans);
-    PutNumber(static_cast<uint32_t>(count), to);
-    WriteValues(*spans, *to);
-    *to += count * field_.value_bytes();
+    PutNumber(static_cast<uint32_t>(CountOf(*spans)), to);
   }
+  WriteValues(*spans, *to);
+  *to += CountOf(*spans) * field_.value_bytes();
 }
 
 }  // namespace millhopper

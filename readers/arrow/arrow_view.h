@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,19 +33,22 @@ class ArrowPath {
  private:
   friend class ArrowView;
 
+  // Where the next step goes: to a child, or from places in a dictionary to its words. Those of run
+  // ends are in a child.
   struct Step {
     ArrowType type;
-    size_t child;  // to which the next step goes
+    size_t child;
+    bool dictionary;
   };
 
   void CheckType(const ArrowSchema& found) const;
 
   const Field& field_;
   const size_t slot_;
-  std::vector<Step> steps_;              // from the schema to the values
-  std::vector<size_t> ends_;             // the steps that are lists, and the last one
-  size_t lists_ = 0;                     // on the way
-  std::optional<ArrowType> dictionary_;  // of what the values are places in
+  std::vector<Step> steps_;         // from the schema to the values
+  std::vector<size_t> ends_;        // the steps that are lists, and the last one
+  size_t lists_ = 0;                // on the way
+  bool stands_for_others_ = false;  // in a dictionary or by runs
   ArrowType value_;
   WriteArrowValue write_ = nullptr;
   bool same_ = false;  // values are stored as the field has them
@@ -90,7 +93,8 @@ class ArrowView {
   // Writes the values of a field of known size.
   void WriteFixed(int64_t row, char* to) const;
   // What a field of unknown size takes in a record, and writes that: the number of its values, and
-  // the values; if these are bytes of several, their sizes first. Moves *to after it.
+  // the values. If it is nested, for each level of detail from the outer one on the lengths of its
+  // sequences, and the values. Moves *to after it.
   uint64_t Measure(int64_t row) const;
   void WriteVariable(int64_t row, char** to) const;
 
@@ -99,7 +103,12 @@ class ArrowView {
   struct Span {
     int64_t begin, end;
   };
-  using Spans = std::vector<Span>;
+  // Those of a row, and, if it is nested, the offsets of its lists: of each level of detail that is
+  // one of lists.
+  struct Spans {
+    std::vector<Span> spans;
+    std::vector<std::vector<uint64_t>> levels;
+  };
   // Those of a thread, so that it takes no memory for each row.
   static Spans* SpansOfThread();
 
@@ -108,6 +117,7 @@ class ArrowView {
   Span RangeOf(size_t list, int64_t place) const;
   bool FindSpans(int64_t row, Spans* spans) const;
   void AddSpans(size_t list, int64_t place, Spans* spans) const;
+  uint64_t StepsOf(uint64_t values) const;
   static size_t CountOf(const Spans& spans);
   // The place of a value in its buffers, or -1 if it is null.
   int64_t PlaceOf(int64_t index) const;
@@ -117,16 +127,18 @@ class ArrowView {
 
   void WriteOne(int64_t place, char* to) const;
   void WriteValues(const Spans& spans, char* to) const;
-  std::string_view TextOrDefault(int64_t place) const;
+  // `made` holds text that lies nowhere, until the next call.
+  std::string_view TextOrDefault(int64_t place, std::string* made) const;
+  // The bytes that a nested field takes in a record.
+  uint64_t MeasureNested(const Spans& spans) const;
   // How many default values a row without values gets. Throws if there is no default.
   size_t MissingCount() const;
   void LoadSequence(int64_t row, FieldRows* out) const;
+  void LoadNested(const Spans& spans, FieldRows* out) const;
 
   const ArrowPath& path_;
   const Field& field_;
-  std::vector<ArrowLevel>
-      levels_;  // from the batch to the values, or to the places in a dictionary
-  ArrowLevel values_;
+  std::vector<ArrowLevel> levels_;  // from the batch to the values
   bool has_nulls_ = false;
   const char* in_place_ = nullptr;
   int64_t row_bytes_ = 0;

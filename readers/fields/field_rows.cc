@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "readers/support/byte_records.h"
 
 namespace millhopper {
@@ -78,19 +79,29 @@ void FieldRows::AppendBytes(size_t slot, const std::vector<std::string_view>& va
     }
     return AppendBytes(slot, values[0]);
   }
-  CountSequence(slot);
-  thread_local std::vector<uint64_t> offsets;
-  offsets.assign(1, 0);
-  for (const std::string_view value : values) offsets.push_back(offsets.back() + value.size());
-  const uint64_t all[] = {0, values.size()};
-  const LodLevelView levels[] = {LodLevelView(all, 2),
-                                 LodLevelView(offsets.data(), offsets.size())};
-  char* place =
-      rows_->Append(slot, DataType::kUint8, Dims{static_cast<int64_t>(offsets.back())}, levels, 2);
+  thread_local std::vector<std::vector<uint64_t>> levels(2);
+  levels[0] = {0, values.size()};
+  levels[1].assign(1, 0);
+  for (const std::string_view value : values) {
+    levels[1].push_back(levels[1].back() + value.size());
+  }
+  char* place = TakeNested(slot, levels);
   for (const std::string_view value : values) {
     if (!value.empty()) std::memcpy(place, value.data(), value.size());
     place += value.size();
   }
+}
+
+char* FieldRows::TakeNested(size_t slot, const std::vector<std::vector<uint64_t>>& levels) {
+  CountSequence(slot);
+  LodLevelView views[kMaxLodLevels];
+  for (size_t level = 0; level < levels.size(); ++level) {
+    views[level] = LodLevelView(levels[level].data(), levels[level].size());
+  }
+  const SlotSpec& spec = fields_[slot].slot;
+  Dims dims = spec.dims;
+  dims[0] = static_cast<int64_t>(levels.back().back());
+  return rows_->Append(slot, spec.dtype, dims, views, levels.size());
 }
 
 void FieldRows::AppendDefault(size_t slot, const char* problem) {
@@ -102,7 +113,12 @@ void FieldRows::AppendDefault(size_t slot, const char* problem) {
 void FieldRows::AppendDefault(size_t slot) {
   const Field& field = fields_[slot];
   if (char* const mask = NextMask(slot)) *mask = 0;
-  if (field.bytes_list) return AppendBytes(slot, std::vector<std::string_view>());
+  if (field.nested()) {
+    std::vector<std::vector<uint64_t>> levels(static_cast<size_t>(field.slot.lod_level), {0});
+    levels[0].push_back(0);
+    TakeNested(slot, levels);
+    return;
+  }
   const size_t count = !field.sequence || field.has_default ? field.values : 0;
   field.WriteDefault(count, Take(slot, count));
 }

@@ -4,6 +4,7 @@
 #define MILLHOPPER_READERS_FIELDS_FIELD_ROWS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,9 @@ class FieldRows {
   // has 2 values, bytes takes one".
   void AppendBytes(size_t slot, const std::vector<std::string_view>& values);
   void AppendBytes(size_t slot, std::string_view value);
+  // The place of the record's values in a slot of lists of lists, or of lists of bytes, by the
+  // offsets of each level of detail, the last of them those of steps.
+  char* TakeNested(size_t slot, const std::vector<std::vector<uint64_t>>& levels);
   // What stands for values that are missing. Throws what ThrowMissing of the field throws, with
   // `problem`, unless the field says missing=default.
   void AppendDefault(size_t slot, const char* problem);

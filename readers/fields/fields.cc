@@ -22,7 +22,8 @@ namespace {
 
 constexpr char kMask[] = "mask";  // of missing=
 
-// Cuts an entry into its words. Quotes keep spaces together, and so do the brackets of dims.
+// Cuts an entry into its words. Quotes keep spaces together, and so do the brackets of dims. Within
+// quotes, two of them are one that belongs to the word.
 class Words {
  public:
   explicit Words(std::string_view text) : rest_(text) {}
@@ -36,7 +37,9 @@ class Words {
     size_t at = 0;
     for (; at < rest_.size(); ++at) {
       const char c = rest_[at];
-      if (c == '"') {
+      if (c == '"' && quoted && rest_.substr(at + 1, 1) == "\"") {
+        ++at;  // two of them within quotes are one of the word
+      } else if (c == '"') {
         quoted = !quoted;
         continue;
       }
@@ -117,26 +120,35 @@ T WholeNumber(const std::string& text, const char* what) {
 }
 
 void ParseType(const std::string& text, Field* field) {
-  if (text == "bytes" || text == "bytes[-1]") {
-    field->bytes = field->sequence = true;
-    field->bytes_list = text != "bytes";
-    field->slot.dtype = DataType::kUint8;
-    field->value_bytes_ = 1;
+  const size_t open = text.find('[');
+  const std::string type = text.substr(0, open);
+  field->bytes = type == "bytes";
+  field->slot.dtype = field->bytes ? DataType::kUint8 : TypeNamed(type);
+  field->value_bytes_ = SizeOf(field->slot.dtype);
+  if (text == "bytes") {
+    field->sequence = true;
     field->slot.dims = Dims{-1};
-    field->slot.lod_level = field->bytes_list ? 2 : 1;
+    field->slot.lod_level = 1;
     return;
   }
-  const size_t open = text.find('[');
-  field->slot.dtype = TypeNamed(text.substr(0, open));
-  field->value_bytes_ = SizeOf(field->slot.dtype);
   Require(open != std::string::npos && text.back() == ']', "'", Escaped(text),
           "' has no dims; a scalar is ", ToString(field->slot.dtype), "[]");
   std::string dims = text.substr(open + 1, text.size() - open - 2);
   dims.erase(std::remove(dims.begin(), dims.end(), ' '), dims.end());
-  field->sequence = dims == "-1" || dims.compare(0, 3, "-1,") == 0;
-  field->slot.lod_level = field->sequence ? 1 : 0;
+  while (dims == "-1" || dims.compare(0, 3, "-1,") == 0) {
+    Require(++field->slot.lod_level < static_cast<int>(kMaxLodLevels), "'", Shown(text),
+            "' has more levels than ", kMaxLodLevels);
+    dims.erase(0, 3);
+  }
+  field->sequence = field->slot.lod_level > 0;
   field->slot.dims.push_back(field->sequence ? -1 : 1);
-  if (field->sequence) dims.erase(0, 3);
+  if (field->bytes) {
+    Require(field->sequence && dims.empty(), "'", Shown(text),
+            "' is no type of bytes; those are bytes, bytes[-1], bytes[-1, -1] ...");
+    field->bytes_list = true;
+    ++field->slot.lod_level;  // each of them is a sequence
+    return;
+  }
   while (!dims.empty()) {
     const size_t comma = dims.find(',');
     const auto dim = WholeNumber<int64_t>(dims.substr(0, comma), "the dim");
@@ -216,7 +228,7 @@ void KeepNullsFromNumbers(Field* field) {
   }
 }
 
-Field ParseField(const std::string& entry) {
+Field ParseField(const std::string& entry, Lists lists) {
   static const std::vector<std::string> kOptions = {"default", "missing", "null",     "base",
                                                     "hash",    "vocab",   "scale",    "decode",
                                                     "unit",    "format",  "separator"};
@@ -228,6 +240,8 @@ Field ParseField(const std::string& entry) {
           "is int64[] or float32[], text is bytes");
   field.name = head.name;
   ParseType(head.type, &field);
+  Require(lists == Lists::kOfLists || field.slot.lod_level <= (field.bytes ? 2 : 1), "'",
+          Shown(head.type), "' is lists of lists, which only columns of Parquet and Arrow are");
   std::string default_text;
   std::set<std::string> given;
   for (const std::string& word : options) {
@@ -334,18 +348,21 @@ Field ParseField(const std::string& entry) {
 EntryHead HeadOf(const std::string& entry) { return CutEntry(entry).head; }
 
 std::string NameInEntry(const std::string& name) {
-  const bool plain = name.find_first_of(" \t[]") == std::string::npos && name != "=";
-  return plain ? name : StrCat('"', name, '"');
+  const bool plain = name.find_first_of(" \t\n\r[]\"") == std::string::npos;
+  if (plain && !name.empty() && name != "=") return name;
+  std::string quoted;
+  for (const char c : name) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return StrCat('"', quoted, '"');
 }
 
-std::vector<Field> ParseFields(const std::vector<std::string>& entries) {
+std::vector<Field> ParseFields(const std::vector<std::string>& entries, Lists lists) {
   if (entries.size() > kMaxSlots) {
     Throw(ErrorCode::kResourceLimit, entries.size(), " fields; the limit is ", kMaxSlots);
   }
   std::vector<Field> fields;
   for (size_t i = 0; i < entries.size(); ++i) {
     try {
-      fields.push_back(ParseField(entries[i]));
+      fields.push_back(ParseField(entries[i], lists));
     } catch (const Error& error) {
       if (!error.file().empty()) throw;
       throw Error(error.code() == ErrorCode::kDataLoss ? ErrorCode::kInvalidArgument : error.code(),
@@ -369,8 +386,9 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
   return names;
 }
 
-std::vector<Field> RequiredFields(const AttributeMap& attributes) {
-  std::vector<Field> fields = ParseFields(attributes.Get<std::vector<std::string>>("fields"));
+std::vector<Field> RequiredFields(const AttributeMap& attributes, Lists lists) {
+  std::vector<Field> fields =
+      ParseFields(attributes.Get<std::vector<std::string>>("fields"), lists);
   if (fields.empty()) {
     throw MissingSlots::ErrorOf(
         "this format needs the attribute fields, such as fields: \"label int64[]\"; "
@@ -402,7 +420,10 @@ std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields) {
 std::string QuotedEntry(const std::string& entry) {
   const char quote = entry.find('"') == std::string::npos ? '"' : '\'';
   std::string text;
-  for (const char c : entry) text += c == '\\' ? "\\\\" : std::string(1, c);
+  for (const char c : entry) {
+    if (c == '\\' || c == quote) text.push_back('\\');
+    text.push_back(c);
+  }
   return StrCat(quote, Escaped(text), quote);
 }
 

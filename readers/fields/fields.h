@@ -9,8 +9,11 @@
 //   image float32[28, 28] scale=1/255 a tensor; a batch has dims [n, 28, 28]
 //   tokens int64[-1]                  a sequence, with one level of detail
 //   "user id" int64[] hash=1000003    a name with spaces stands in quotes
+//   "the ""best""" int64[]            quotes in it are doubled
 //   title bytes                       the bytes as they are: uint8 with one level of detail
 //   words bytes[-1]                   any number of such: uint8 with two levels of detail
+//   turns int64[-1, -1]               lists of lists: a level of detail for each -1
+//   lines bytes[-1, -1]               lists of lists of bytes: one level more than that
 //   seen int64[] decode=timestamp     a date or a time as text: seconds since 1970, UTC
 //   day int64[] decode=timestamp format="%d %b %Y"  the same in a form of strptime
 //   age int64[] null=NA,NULL default=-1  these texts are no value
@@ -73,6 +76,8 @@ struct Field {
   bool from_text() const {
     return names_things() || decode == Decode::kText || decode == Decode::kTimestamp;
   }
+  // Whether the values lie in lists of lists or, if they are bytes, in lists.
+  bool nested() const { return slot.lod_level > 1; }
   // Whether a null among several values, or a word that a vocabulary does not have, becomes the
   // default. A mask cannot tell of them: it has one bool for a whole record.
   bool fills_gaps() const { return missing == Missing::kDefault && (!mask || has_default); }
@@ -142,15 +147,19 @@ EntryHead HeadOf(const std::string& entry);
 // The name as an entry has it: in quotes if it needs them.
 std::string NameInEntry(const std::string& name);
 
+// Whether a format has lists of lists, so that int64[-1, -1] can be.
+enum class Lists { kPlain, kOfLists };
+
 // Reads the entries. Throws kInvalidArgument "fields[1], 'x int65[]': ..." for one that is wrong,
 // and what reading the file of a vocabulary throws.
-std::vector<Field> ParseFields(const std::vector<std::string>& entries);
+std::vector<Field> ParseFields(const std::vector<std::string>& entries,
+                               Lists lists = Lists::kPlain);
 // The names of the slots of the entries: those of the fields, and after them "age.valid" for each
 // field with missing=mask. Throws what HeadOf throws.
 std::vector<std::string> NamesOf(const std::vector<std::string>& entries);
 // ParseFields for the attribute `fields` of a format that needs it: throws kInvalidArgument if it
 // is empty, too.
-std::vector<Field> RequiredFields(const AttributeMap& attributes);
+std::vector<Field> RequiredFields(const AttributeMap& attributes, Lists lists = Lists::kPlain);
 // Throws kInvalidArgument if the field has null= or separator=. For formats whose values are no
 // cells of text.
 void RefuseCellOptions(const Field& field);

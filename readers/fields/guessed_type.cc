@@ -211,7 +211,11 @@ std::string EntryFor(const std::string& name, const std::string& type) {
 }
 
 bool CanBeNamed(const std::string& name) {
-  return !name.empty() && Escaped(name) == name && name.find('"') == std::string::npos;
+  std::string printable = name;
+  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
+  std::replace_if(printable.begin(), printable.end(), is_control, ' ');
+  std::replace(printable.begin(), printable.end(), '\\', ' ');
+  return !name.empty() && name.find('\0') == std::string::npos && Escaped(printable) == printable;
 }
 
 bool IsTextType(const std::string& type) { return type.compare(0, 5, "bytes") == 0; }

@@ -33,7 +33,7 @@ std::string OptionForText(const Field& field, const std::string& text);
 
 // The entry of a field: its name, in quotes if it needs them, and its type.
 std::string EntryFor(const std::string& name, const std::string& type);
-// Whether an entry can have this name: not an empty one, nor one with a quote or what is no text.
+// Whether an entry can have this name: not an empty one, nor what is no text.
 bool CanBeNamed(const std::string& name);
 
 // Whether it is bytes or a list of bytes.

@@ -8,6 +8,7 @@
 
 #include "framework/base/error.h"
 #include "readers/arrow/arrow_columns.h"
+#include "readers/arrow/arrow_guess.h"
 
 namespace py = pybind11;
 
@@ -27,7 +28,10 @@ std::vector<std::string> GuessFields(const py::object& capsule) {
             "the stream gives no schema");
   }
   Require(schema->release != nullptr, "the schema has been taken already");
-  return GuessArrowFields(*schema, nullptr).entries;
+  const FittingFields fields = FieldsFor(GuessArrowColumns(*schema, nullptr));
+  Require(fields.left_out.empty(),
+          "not all columns can be read: ", fields.left_out.empty() ? "" : fields.left_out[0]);
+  return fields.entries;
 }
 
 }  // namespace

@@ -28,7 +28,10 @@ def _begins_with_type(text: str) -> bool:
 
 def _in_entry(name: str) -> str:
     """The name as an entry has it: in quotes if it needs them."""
-    return f'"{name}"' if any(c in name for c in " \t[]") or name == "=" else name
+    if name not in ("", "=") and not any(c in name for c in ' \t\n\r[]"'):
+        return name
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
 
 
 def field_entries(fields: Fields) -> tuple[list[str], list[str]]:

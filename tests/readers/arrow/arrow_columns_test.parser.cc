@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "readers/arrow/arrow_guess.h"
 #include "tests/files/arrow_arrays.h"
 #include "tests/readers/field_readers.h"
 #include "tests/testing.h"
@@ -72,7 +73,7 @@ void CheckManyAtOnce(const ArrowFields& fields, const Ref<Chunk>& chunk, bool ba
 // The rows of a batch as text, which is the same for records and for rows of a table. What went
 // wrong is the last of them.
 Strings Read(const ArrowColumnValues& batch, const Strings& entries) {
-  const ArrowFields fields(ParseFields(entries));
+  const ArrowFields fields(ParseFields(entries, Others::kPassedOver, Lists::kOfLists));
   const Ref<Chunk> records = Pool<Chunk>::Take(), columns = Pool<Chunk>::Take();
   std::shared_ptr<const ArrowRows> rows;
   std::string problem_of_records, problem_of_columns;
@@ -116,6 +117,35 @@ Strings Read(const ArrowColumnValues& batch, const Strings& entries) {
 }
 Strings Read(const ColumnPtr& column, const std::string& entry) {
   return Read(*Batch({column}), Strings{entry});
+}
+
+// The levels of detail and the values of the rows of a column.
+Strings LevelsOf(const ColumnPtr& column, const std::string& entry) {
+  const ColumnPtr batch = Batch({column});
+  Read(*batch, Strings{entry});  // gives the same for records and for a table
+  const ArrowFields fields(ParseFields({entry}, Others::kPassedOver, Lists::kOfLists));
+  const ArrowRows rows(fields, batch->schema, FindColumns(fields, batch->schema));
+  const Ref<Chunk> chunk = Pool<Chunk>::Take();
+  rows.AppendRecords(batch->array, 0, batch->array.length, 0, chunk.get());
+  Strings texts;
+  for (const Piece piece : chunk->pieces) {
+    Ticket ticket;
+    ticket.owner = chunk.get();
+    ticket.bytes = chunk->bytes->data() + piece.offset;
+    ticket.size = piece.size;
+    Rows loaded(SlotsOf(fields.fields()));
+    fields.Load(&ticket, 1, &loaded);
+    std::vector<LoDTensor> element;
+    loaded.MoveTo(&element);
+    std::string text;
+    for (const LodLevel& level : element[0].lod()) {
+      std::string offsets;
+      for (const uint64_t offset : level) offsets += StrCat(offsets.empty() ? "" : ", ", offset);
+      text += StrCat(text.empty() ? "{" : " {", offsets, "}");
+    }
+    texts.push_back(StrCat(text, ": ", TextOf(element)));
+  }
+  return texts;
 }
 
 TEST(ArrowColumns, NumbersBecomeTheTypeOfTheField) {
@@ -255,6 +285,110 @@ TEST(ArrowColumns, ListsOfListsAreNestedAsTheDims) {
   EXPECT_EQ(Read(List("a", {0, 2}, Texts("item", {"x", "yz"})), "a bytes[-1]").size(), 1u);
 }
 
+TEST(ArrowColumns, ListsOfListsAreLevelsOfDetail) {
+  const auto lists = [](const std::string& inner_valid = "") {
+    return List(
+        "a", {0, 2, 2, 4},
+        List("item", {0, 2, 2, 3, 4}, Numbers<int64_t>("item", "l", {1, 2, 3, 4}), inner_valid));
+  };
+  const auto read = [](const ColumnPtr& column, const std::string& entry) {
+    return LevelsOf(column, entry);
+  };
+  EXPECT_EQ(read(lists(), "a int64[-1,-1]"),
+            (Strings{"{0, 2} {0, 2, 2}: 1 2", "{0, 0} {0}: ", "{0, 2} {0, 1, 2}: 3 4"}));
+  EXPECT_EQ(read(List("a", {0, 1}, List("item", {0, 4}, Numbers<int64_t>("i", "l", {1, 2, 3, 4}))),
+                 "a int64[-1,-1,2]"),
+            (Strings{"{0, 1} {0, 2}: 1 2 3 4"}));
+  EXPECT_EQ(read(List("a", {0, 2}, List("item", {0, 1, 3}, Texts("item", {"x", "yz", ""}))),
+                 "a bytes[-1,-1]"),
+            (Strings{"{0, 2} {0, 1, 3} {0, 1, 3, 3}: 120 121 122"}));
+  EXPECT_EQ(
+      Read(lists(Bits({1, 0, 1, 1})), "a int64[-1,-1] missing=mask"),
+      (Strings{"row 10: column 'a': a list within it is null (missing=default after the field, "
+               "without a mask, reads it as one without values)"}));
+  EXPECT_EQ(read(lists(Bits({1, 0, 1, 1})), "a int64[-1,-1] missing=default").at(0),
+            "{0, 2} {0, 2, 2}: 1 2");
+  EXPECT_EQ(Read(Numbers<int64_t>("a", "l", {1}), "a int64[-1,-1]"),
+            (Strings{"column 'a': it is int64, not nested as deep as int64 [-1] with 2 levels of "
+                     "detail"}));
+}
+
+TEST(ArrowColumns, DecimalsAreTexts) {
+  const auto decimal = [](const std::vector<int64_t>& words, const std::string& format) {
+    return Make("a", format, 1, {"", Raw(words)});
+  };
+  EXPECT_EQ(Read(decimal({-150, -1}, "d:38,2"), "a bytes"), (Strings{"'-1.50'"}));
+  EXPECT_EQ(Read(decimal({5, 0}, "d:38,3"), "a bytes"), (Strings{"'0.005'"}));
+  EXPECT_EQ(Read(decimal({7, 0}, "d:38,-3"), "a bytes"), (Strings{"'7000'"}));
+  EXPECT_EQ(
+      Read(decimal({0, 0, 0, INT64_MIN}, "d:76,0,256"), "a bytes"),
+      (Strings{
+          "'-57896044618658097711785492504343953926634992332820282019728792003956564819968'"}));
+  EXPECT_EQ(Read(List("a", {0, 1}, Numbers<int64_t>("item", "d:18,1,64", {-1})), "a bytes[-1]"),
+            (Strings{"45 48 46 49"}));  // "-0.1"
+}
+
+TEST(ArrowColumns, TimesHaveTheUnitOfTheField) {
+  const ColumnPtr micros = Numbers<int64_t>("a", "tsu:UTC", {1'500'000, -1'000'000});
+  EXPECT_EQ(Read(micros, "a int64[] decode=timestamp unit=us"), (Strings{"1500000", "-1000000"}));
+  EXPECT_EQ(Read(micros, "a int64[] decode=timestamp unit=ms"), (Strings{"1500", "-1000"}));
+  EXPECT_EQ(
+      Read(micros, "a int64[] decode=timestamp"),
+      (Strings{"row 10: column 'a': 1500000 us since 1970 is no int64 of the unit of the field; "
+               "unit= after decode=timestamp says another one"}));
+  EXPECT_EQ(Read(Numbers<int32_t>("a", "tdD", {2}), "a int64[] decode=timestamp"),
+            (Strings{"172800"}));
+  EXPECT_EQ(
+      Read(Numbers<int64_t>("a", "tss:", {INT64_MAX}), "a int64[] decode=timestamp unit=ns"),
+      (Strings{"row 10: column 'a': 9223372036854775807 s since 1970 is no int64 of the unit of "
+               "the field; unit= after decode=timestamp says another one"}));
+}
+
+TEST(ArrowColumns, IntegersAreNotRounded) {
+  EXPECT_EQ(Read(Numbers<int64_t>("a", "l", {1, (int64_t{1} << 53) + 1}), "a float64[]"),
+            (Strings{"1.0",
+                     "row 11: column 'a': 9007199254740993 is no float64, which would round it; "
+                     "int64 and uint64 hold it"}));
+}
+
+TEST(ArrowColumns, ViewsOfListsAndRuns) {
+  const ColumnPtr view = Make("a", "+vl", 3, {"", Raw<int32_t>({2, 0, 1}), Raw<int32_t>({1, 0, 2})},
+                              {Numbers<int64_t>("item", "l", {1, 2, 3})});
+  EXPECT_EQ(Read(view, "a int64[-1]"), (Strings{"3", "", "2 3"}));
+  const ColumnPtr beyond = Make("a", "+vl", 1, {"", Raw<int32_t>({2}), Raw<int32_t>({2})},
+                                {Numbers<int64_t>("item", "l", {1, 2, 3})});
+  EXPECT_EQ(Read(beyond, "a int64[-1]"),
+            (Strings{"row 10: column 'a': its values go from 2 to 4 of 3"}));
+  const auto runs = [](const std::vector<int32_t>& ends) {
+    return Make(
+        "a", "+r", 4, {},
+        {Numbers<int32_t>("run_ends", "i", ends), Texts("values", {"x", "y"}, Bits({1, 0}))});
+  };
+  EXPECT_EQ(Read(runs({3, 4}), "a bytes missing=default"), (Strings{"'x'", "'x'", "'x'", "''"}));
+  EXPECT_EQ(Read(runs({1, 3}), "a bytes missing=default"),
+            (Strings{"'x'", "''", "''", "row 13: column 'a': its values go from 2 to 3 of 2"}));
+}
+
+TEST(ArrowColumns, FieldsHoldWhatAllFilesHave) {
+  const auto guess = [](const ColumnPtr& batch) {
+    return GuessArrowColumns(batch->schema, &batch->array);
+  };
+  ArrowGuesses columns =
+      guess(Batch({Numbers<int32_t>("a", "i", {1}), Make("n", "n", 1, {}), Texts("s", {"x"}),
+                   Numbers<int64_t>("t", "tsm:", {1}), Numbers<float>("f", "f", {1}),
+                   Numbers<int8_t>("x", "c", {1})}));
+  const ColumnPtr other =
+      Batch({Numbers<int64_t>("a", "l", {1}), Numbers<int16_t>("n", "s", {1}),
+             Numbers<int64_t>("t", "tsu:", {1}), Numbers<int32_t>("f", "i", {1}), Texts("x", {"1"}),
+             Texts("y", {"1"})});
+  AddArrowColumns(guess(other), "b.parquet", &columns);
+  const FittingFields fields = FieldsFor(columns);
+  EXPECT_EQ(fields.entries,
+            (Strings{"a int64[]", "n int16[] missing=mask", "s bytes missing=mask",
+                     "t int64[] decode=timestamp unit=us", "f float64[]", "y bytes missing=mask"}));
+  EXPECT_EQ(fields.left_out, Strings{"'x': in b.parquet it is text, in files before it int8"});
+}
+
 TEST(ArrowColumns, StructsAreNamedWithPoints) {
   const ColumnPtr user =
       Make("user", "+s", 3, {Bits({1, 0, 1})},
@@ -321,12 +455,14 @@ TEST(ArrowColumns, NamesThatTellNothingAreNumbered) {
              Numbers<int32_t>("#1", "i", {9}), Numbers<int32_t>("x\ny", "i", {10}),
              Numbers<int32_t>("\xff", "i", {11}), Numbers<int32_t>("x[0]", "i", {12}),
              Numbers<int32_t>("\xc3\xbc", "i", {13})});
-  const Strings guessed = GuessArrowFields(batch->schema, &batch->array).entries;
-  EXPECT_EQ(guessed, (Strings{"#0.b int32[]", "a.#1 int32[]", "a.#2 int32[]", "a.#0 int32[]",
-                              "a.b int32[]", "#2 int32[]", "#3 int32[]", "#4 int32[]", "#1 int32[]",
-                              "#6 int32[]", "#7 int32[]", "\"x[0]\" int32[]", "\xc3\xbc int32[]"}));
+  const Strings guessed = FieldsFor(GuessArrowColumns(batch->schema, &batch->array)).entries;
+  EXPECT_EQ(guessed,
+            (Strings{"#0.b int32[]", "a.#1 int32[]", "a.#2 int32[]", "a.#0 int32[]", "a.b int32[]",
+                     "#2 int32[]", "#3 int32[]", "#4 int32[]", "#1 int32[]", "\"x\ny\" int32[]",
+                     "#7 int32[]", "\"x[0]\" int32[]", "\xc3\xbc int32[]"}));
   EXPECT_EQ(Read(*batch, guessed),
             Strings{"1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13"});
+  EXPECT_EQ(Read(*batch, {"\"\" int32[]"}), Strings{"8"});
   EXPECT_EQ(Read(*batch, {"a.c int32[]"}),
             Strings{"2 columns are named 'c'; by their numbers they are '#1', '#2'"});
   EXPECT_EQ(Read(*batch, {"a.#4 int32[]"}).at(0).substr(0, 31), "no column is named 'a.#4'; ther");
@@ -363,8 +499,8 @@ TEST(ArrowColumns, TypesThatDoNotFitAreToldBeforeAnyRow) {
                     "from text, decode=timestamp a date or time, hash= and vocab= number it)"});
   EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1}), "a bytes"),
             Strings{"column 'a': it is int32, bytes is declared"});
-  EXPECT_EQ(Read(Make("a", "tiM", 1, {"", "1234"}), "a int32[]"),
-            Strings{"column 'a': it is of Arrow's type 'tiM', which is not read"});
+  EXPECT_EQ(Read(Make("a", "tiD", 1, {"", "12345678"}), "a int32[]"),
+            Strings{"column 'a': it is day_time_interval, which is not read"});
   EXPECT_EQ(Read(Make("a", "+ud:0", 1, {}), "a int32[]"),
             Strings{"column 'a': it is union, which is not read"});
 }
@@ -393,15 +529,13 @@ TEST(ArrowColumns, FieldsAreGuessed) {
        words->SetDictionary(words, Texts("", {"p", "q"})),
        Make("u", "+s", 2, {Bits({0, 1})}, {Numbers<int32_t>("d", "tdD", {1, 2})}),
        Make("m", "d:5,2", 2, {"", std::string(32, '\0')}), Make("n", "n", 2, {})});
-  EXPECT_EQ(GuessArrowFields(batch->schema, &batch->array).left_out,
-            Strings{"'n': it is of the type null and has no value"});
-  const Strings guessed = GuessArrowFields(batch->schema, &batch->array).entries;
-  EXPECT_EQ(guessed,
-            (Strings{"a int32[]", "\"b c\" uint32[] missing=mask", "s bytes", "l float32[-1]",
-                     "f int16[2]", "w bytes", "u.d int32[] missing=mask", "m float64[]"}));
+  const Strings guessed = FieldsFor(GuessArrowColumns(batch->schema, &batch->array)).entries;
+  EXPECT_EQ(guessed, (Strings{"a int32[]", "\"b c\" uint32[] missing=mask", "s bytes",
+                              "l float32[-1]", "f int16[2]", "w bytes", "u.d int32[] missing=mask",
+                              "m float64[]", "n float64[] default=nan"}));
   EXPECT_EQ(Read(*batch, guessed),
-            (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' | 0 | 0.0 | true | false",
-                     "2 | 0 | 'y' | 1.0 | 3 4 | 'q' | 2 | 0.0 | false | true"}));
+            (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' | 0 | 0.0 | nan | true | false",
+                     "2 | 0 | 'y' | 1.0 | 3 4 | 'q' | 2 | 0.0 | nan | false | true"}));
 }
 
 // What is proposed for nulls is no number that could be a label.
@@ -410,11 +544,27 @@ TEST(ArrowColumns, FieldsThatAreGuessedMakeNoValuesOfNulls) {
       Batch({Numbers<float>("f", "f", {1, 2}, Bits({0, 1})), Texts("s", {"x", "y"}, Bits({0, 1})),
              List("l", {0, 1, 2}, Numbers<int64_t>("item", "l", {1, 2}, Bits({0, 1}))),
              Make("p", "+w:2", 2, {Bits({0, 1})}, {Numbers<int16_t>("item", "s", {1, 2, 3, 4})})});
-  const Strings guessed = GuessArrowFields(batch->schema, &batch->array).entries;
-  EXPECT_EQ(guessed, (Strings{"f float32[] default=nan", "s bytes missing=mask",
-                              "l float64[-1] default=nan", "p int16[2] missing=mask"}));
-  EXPECT_EQ(Read(*batch, guessed), (Strings{"nan | '' | nan | 0 0 | false | false",
-                                            "2.0 | 'y' | 2.0 | 3 4 | true | true"}));
+  const Strings guessed = FieldsFor(GuessArrowColumns(batch->schema, &batch->array)).entries;
+  EXPECT_EQ(guessed,
+            (Strings{"f float32[] default=nan", "s bytes missing=mask",
+                     "l float64[-1] default=nan missing=mask", "p int16[2] missing=mask"}));
+  EXPECT_EQ(Read(*batch, guessed), (Strings{"nan | '' | nan | 0 0 | false | true | false",
+                                            "2.0 | 'y' | 2.0 | 3 4 | true | true | true"}));
+}
+
+TEST(ArrowColumns, MasksTellNullsOfAllKinds) {
+  const std::string valid = Bits({1, 0, 1});
+  const ColumnPtr batch =
+      Batch({Numbers<int32_t>("a", "i", {1, 2, 3}, valid), Texts("s", {"x", "y", "z"}, valid),
+             List("l", {0, 1, 1, 2}, Numbers<int64_t>("item", "l", {4, 5}), valid),
+             List("t", {0, 1, 1, 2}, Texts("item", {"p", "q"}), valid),
+             Numbers<int8_t>("b", "c", {7, 8, 9})});
+  EXPECT_EQ(
+      Read(*batch, {"a int32[] missing=mask", "s bytes missing=mask", "l int64[-1] missing=mask",
+                    "t bytes[-1] missing=mask", "b int8[] missing=mask", "c bytes missing=mask"}),
+      (Strings{"1 | 'x' | 4 | 112 | 7 | '' | true | true | true | true | true | false",
+               "0 | '' |  |  | 8 | '' | false | false | false | false | true | false",
+               "3 | 'z' | 5 | 113 | 9 | '' | true | true | true | true | true | false"}));
 }
 
 TEST(ArrowColumns, AColumnThatIsNotThereIsMissing) {

@@ -58,6 +58,25 @@ TEST(Fields, DeclareSlots) {
   EXPECT_EQ(One("image float32[28,28]").values, 784u);
 }
 
+TEST(Fields, ListsOfListsHaveALevelEach) {
+  EXPECT_EQ(
+      SlotsOf(
+          ParseFields({"a int64[-1,-1]", "b float32[-1, -1, 4]", "c bytes[-1,-1]", "d bytes[-1]"},
+                      Others::kPassedOver, Lists::kOfLists)),
+      (std::vector<SlotSpec>{Slot(DataType::kInt64, {-1}, 2), Slot(DataType::kFp32, {-1, 4}, 2),
+                             Slot(DataType::kUint8, {-1}, 3), Slot(DataType::kUint8, {-1}, 2)}));
+  const std::optional<Thrown> thrown = ErrorOf([] { ParseFields({"a int64[-1,-1]"}); });
+  ASSERT_TRUE(thrown);
+  EXPECT_NE(thrown->text.find("which only columns of Parquet and Arrow are"), std::string::npos);
+}
+
+TEST(Fields, QuotesInNamesAreDoubled) {
+  EXPECT_EQ(One("\"say \"\"hi\"\"\" int64[]").name, "say \"hi\"");
+  EXPECT_EQ(One("\"\"\"\" int64[]").name, "\"");
+  EXPECT_EQ(One("\"\" int64[]").name, "");
+  EXPECT_EQ(One("\"a\nb\" int64[]").name, "a\nb");
+}
+
 TEST(Fields, AreRefusedByWhatIsWrong) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"", "name dtype[dims]"},

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "readers/arrow/arrow_guess.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <unordered_map>
+
+#include "framework/base/error.h"
+#include "framework/base/limits.h"
+#include "readers/arrow/arrow_types.h"
+#include "readers/arrow/arrow_values.h"
+#include "readers/fields/guessed_type.h"
+
+namespace millhopper {
+namespace {
+
+constexpr size_t kMaxNesting = 64;  // of types within types
+constexpr int kAny = -1;            // of dims
+
+bool HasNulls(const ArrowArray* sample) {
+  if (sample == nullptr) return false;
+  const ArrowArray& array = *sample;
+  if (array.null_count >= 0) return array.null_count > 0;
+  const ArrowLevel level = ArrowLevelOf(ArrowType{ArrowKind::kStruct, 0, 0, 0, 0}, array);
+  for (int64_t i = 0; i < array.length; ++i) {
+    if (IsNullAt(level, array.offset + i)) return true;
+  }
+  return false;
+}
+
+// Goes through the columns of a schema.
+class Search {
+ public:
+  Search(const ArrowSchema& schema, const std::set<size_t>& with_nulls)
+      : schema_(schema), with_nulls_(with_nulls), names_(schema) {}
+
+  ArrowGuesses All(const ArrowArray* sample) {
+    AddIn(schema_, sample, ArrowGuess());
+    return std::move(found_);
+  }
+  ArrowGuesses One(size_t column, const ArrowArray* values) {
+    column_.push_back(column);
+    AddIn(*schema_.children[column], values, ArrowGuess());
+    return std::move(found_);
+  }
+
+ private:
+  // What is at column_, or a problem with it.
+  void Add(ArrowGuess guess, const char* problem = "") {
+    guess.column = column_;
+    guess.problem = problem;
+    const ArrowSchema* here = &schema_;
+    for (const size_t child : column_) {
+      here = MeaningOf(*here).children[child];
+      const std::string name = Escaped(std::string(ArrowNameOf(*here)));
+      guess.path += StrCat(guess.path.empty() ? "" : ".", name.empty() ? StrCat("#", child) : name);
+    }
+    found_.push_back(std::move(guess));
+  }
+
+  // Adds a column, at column_, and what is in it. `guess` has what is known of the lists around it.
+  void AddIn(const ArrowSchema& schema, const ArrowArray* sample, ArrowGuess guess) {
+    if (column_.size() > kMaxNesting) return Add(std::move(guess), "its types are nested too deep");
+    const bool outermost = column_.size() == 1;
+    bool& has_nulls = guess.dims.empty() ? guess.may_be_null : guess.null_within;
+    has_nulls = has_nulls || HasNulls(sample);
+    guess.may_be_null = guess.may_be_null || (outermost && with_nulls_.count(column_[0]) > 0);
+    if (schema.dictionary != nullptr) {
+      return AddIn(*schema.dictionary, sample == nullptr ? nullptr : sample->dictionary,
+                   std::move(guess));
+    }
+    const ArrowType type = ArrowTypeOf(schema);
+    if (sample != nullptr && sample->n_children != schema.n_children) {
+      Throw(ErrorCode::kDataLoss, "a batch has other children than its schema");
+    }
+    const auto go_to = [&](size_t child) {
+      AddIn(*schema.children[child], sample == nullptr ? nullptr : sample->children[child], guess);
+    };
+    if (type.kind == ArrowKind::kRunEnds) return go_to(1);
+    if (IsList(type.kind) || type.kind == ArrowKind::kStruct) {
+      if (type.kind == ArrowKind::kFixedList && type.size == 0) {
+        return Add(std::move(guess), "its lists have no room for values");
+      }
+      if (ChildrenOf(schema) == 0 && !column_.empty()) {
+        return Add(std::move(guess), "it is a struct of nothing");
+      }
+      if (IsList(type.kind)) {
+        guess.dims.push_back(type.kind == ArrowKind::kFixedList ? type.size : kAny);
+      }
+      for (size_t i = 0; i < ChildrenOf(schema); ++i) {
+        column_.push_back(i);
+        go_to(i);
+        column_.pop_back();
+      }
+      return;
+    }
+    AddValues(type, schema, std::move(guess));
+  }
+
+  void AddValues(const ArrowType& type, const ArrowSchema& schema, ArrowGuess guess) {
+    if (type.kind == ArrowKind::kOther) {
+      const std::string problem = StrCat("it is ", ArrowTypeName(schema), ", which is not read");
+      return Add(std::move(guess), problem.c_str());
+    }
+    guess.is_null_type = type.kind == ArrowKind::kNull;
+    guess.is_text = IsText(type.kind) || (type.kind == ArrowKind::kDecimal && !FitsFloat64(type));
+    guess.dtype = GuessDataType(schema);
+    guess.ticks_per_day = type.ticks_per_day;
+    guess.may_be_null = guess.may_be_null || guess.is_null_type;
+    guess.null_within = guess.null_within || (guess.is_null_type && !guess.dims.empty());
+    if (guess.dims.size() + 1 >= kMaxLodLevels) {
+      return Add(std::move(guess), "its lists are nested too deep");
+    }
+    guess.name = names_.NameOf(column_);
+    Add(std::move(guess),
+        guess.name.empty() ? "neither its name nor its number tells it apart" : "");
+  }
+
+  const ArrowSchema& schema_;
+  const std::set<size_t>& with_nulls_;
+  ArrowNames names_;
+  ArrowColumn column_;
+  ArrowGuesses found_;
+};
+
+// The type and the options of a field.
+std::string TypeFor(const ArrowGuess& column) {
+  constexpr int64_t kSecondsOfDay = 86400;
+  // Dims after the last one of any length are those of a tensor; those before it become lists.
+  const auto last = std::find(column.dims.rbegin(), column.dims.rend(), kAny);
+  const auto lists = static_cast<size_t>(column.dims.rend() - last);
+  std::string dims;
+  for (size_t i = 0; i < column.dims.size(); ++i) {
+    dims += StrCat(i == 0 ? "" : ", ", column.is_text || i < lists ? kAny : column.dims[i]);
+  }
+  const bool may_miss = column.may_be_null || column.null_within;
+  if (column.is_text) {
+    const std::string type = dims.empty() ? "bytes" : StrCat("bytes[", dims, "]");
+    return may_miss ? OrMissing(type) : type;
+  }
+  // Dates that are stored as days have no unit that a field could name.
+  const bool is_time = column.ticks_per_day >= kSecondsOfDay;
+  const bool gaps = !is_time && (column.null_within ||
+                                 (lists > 0 && column.may_be_null && IsFloat(column.dtype)));
+  std::string type = StrCat(
+      ToString(gaps && !IsFloat(column.dtype) ? DataType::kFp64 : column.dtype), "[", dims, "]");
+  std::string time;
+  if (is_time) {
+    const ArrowType unit{ArrowKind::kInt64, 0, 0, 0, column.ticks_per_day};
+    time = StrCat(" decode=timestamp",
+                  column.ticks_per_day == kSecondsOfDay ? "" : StrCat(" unit=", TimeUnitOf(unit)));
+  }
+  if (!may_miss) return type + time;
+  if (is_time) return type + time + " default=-9223372036854775808 missing=mask";  // numpy's NaT
+  if (lists == 0) return gaps ? type + " default=nan" : OrMissing(type);
+  return type + (gaps ? " default=nan missing=mask" : " missing=mask");
+}
+
+bool IsSigned(DataType type) {
+  return type == DataType::kInt8 || type == DataType::kInt16 || type == DataType::kInt32 ||
+         type == DataType::kInt64;
+}
+
+// The type that holds all values of both; nothing if there is none.
+std::optional<DataType> TypeOfBoth(DataType a, DataType b) {
+  if (a == b) return a;
+  if (a == DataType::kBool || b == DataType::kBool) return std::nullopt;
+  if (IsFloat(a) && IsFloat(b)) return SizeOf(a) > SizeOf(b) ? a : b;
+  if (IsFloat(a) || IsFloat(b)) {
+    // Integers that a float64 would round are an error when they are read.
+    return DataType::kFp64;
+  }
+  if (IsSigned(a) == IsSigned(b)) return SizeOf(a) > SizeOf(b) ? a : b;
+  const DataType with_sign = IsSigned(a) ? a : b, without = IsSigned(a) ? b : a;
+  if (SizeOf(with_sign) > SizeOf(without)) return with_sign;
+  switch (SizeOf(without)) {
+    case 1:
+      return DataType::kInt16;
+    case 2:
+      return DataType::kInt32;
+    default:  // a uint64 beyond the range is an error when it is read
+      return DataType::kInt64;
+  }
+}
+
+std::string InWords(const ArrowGuess& column) {
+  return column.is_text ? "text" : ToString(column.dtype);
+}
+
+// Makes a column one that holds the values of another, too.
+void Widen(const ArrowGuess& other, const std::string& file, ArrowGuess* column) {
+  if (!column->problem.empty()) return;
+  if (!other.problem.empty()) {
+    column->problem = StrCat("in ", Escaped(file), ", ", other.problem);
+    return;
+  }
+  column->may_be_null = column->may_be_null || other.may_be_null;
+  column->null_within = column->null_within || other.null_within;
+  if (other.is_null_type && other.dims.empty()) return;
+  if (column->is_null_type && column->dims.empty()) {
+    ArrowGuess known = other;
+    known.column = column->column;
+    known.name = column->name;
+    known.path = column->path;
+    known.may_be_null = true;
+    *column = std::move(known);
+    return;
+  }
+  if (column->dims.size() != other.dims.size()) {
+    column->problem = StrCat("in ", Escaped(file), " it is ", other.dims.size(),
+                             " lists deep, in files before it ", column->dims.size());
+    return;
+  }
+  for (size_t i = 0; i < column->dims.size(); ++i) {
+    if (column->dims[i] != other.dims[i]) column->dims[i] = kAny;
+  }
+  if (other.is_null_type) return;
+  if (column->is_null_type) {
+    column->is_null_type = false;
+    column->is_text = other.is_text;
+    column->dtype = other.dtype;
+    column->ticks_per_day = other.ticks_per_day;
+    return;
+  }
+  const std::optional<DataType> both = TypeOfBoth(column->dtype, other.dtype);
+  const bool same_kind =
+      column->is_text == other.is_text && (column->ticks_per_day > 0) == (other.ticks_per_day > 0);
+  if (!same_kind || (!column->is_text && !both)) {
+    column->problem = StrCat("in ", Escaped(file), " it is ", InWords(other),
+                             ", in files before it ", InWords(*column));
+    return;
+  }
+  if (!column->is_text) column->dtype = *both;
+  if (column->ticks_per_day != other.ticks_per_day) column->dtype = DataType::kInt64;
+  column->ticks_per_day = std::max(column->ticks_per_day, other.ticks_per_day);
+}
+
+}  // namespace
+
+ArrowGuesses GuessArrowColumns(const ArrowSchema& schema, const ArrowArray* sample,
+                               const std::set<size_t>& with_nulls) {
+  return Search(schema, with_nulls).All(sample);
+}
+
+ArrowGuesses GuessArrowColumns(const ArrowSchema& schema, size_t column, const ArrowArray* values,
+                               const std::set<size_t>& with_nulls) {
+  return Search(schema, with_nulls).One(column, values);
+}
+
+void AddArrowColumns(const ArrowGuesses& more, const std::string& file, ArrowGuesses* columns) {
+  const auto key_of = [](const ArrowGuess& column) {
+    return column.name.empty() ? column.path : column.name;
+  };
+  std::unordered_map<std::string, size_t> places;
+  for (size_t i = 0; i < columns->size(); ++i) places.emplace(key_of((*columns)[i]), i);
+  std::vector<bool> there(columns->size());
+  for (const ArrowGuess& other : more) {
+    const auto found = places.find(key_of(other));
+    if (found != places.end()) {
+      there[found->second] = true;
+      Widen(other, file, &(*columns)[found->second]);
+      continue;
+    }
+    columns->push_back(other);
+    columns->back().may_be_null = true;
+    if (other.name.find('#') == 0) {
+      columns->back().problem =
+          StrCat("only ", Escaped(file), " has it, and its number alone names it");
+    }
+  }
+  for (size_t i = 0; i < there.size(); ++i) {
+    if (!there[i]) (*columns)[i].may_be_null = true;
+  }
+}
+
+FittingFields FieldsFor(const ArrowGuesses& columns) {
+  FittingFields fields;
+  for (const ArrowGuess& column : columns) {
+    if (column.problem.empty()) {
+      fields.entries.push_back(EntryFor(column.name, TypeFor(column)));
+    } else {
+      fields.left_out.push_back(StrCat("'", column.path, "': ", column.problem));
+    }
+  }
+  return fields;
+}
+
+}  // namespace millhopper
