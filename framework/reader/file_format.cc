@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,14 @@ std::map<std::string, FormatSchema>& Registry() {
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// File names of other systems, such as DATA.CSV, may have capital letters.
+std::string WithSmallLetters(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
 }
 
 // Finds the format when the first file is opened, and from then on forwards to it.
@@ -85,11 +94,15 @@ struct ColumnarFormat {
   const char* extension;
   std::string_view magic;
 };
-constexpr ColumnarFormat kColumnarFormats[] = {
-    {".parquet", "PAR1"}, {".arrow", "ARROW1"}, {".feather", "ARROW1"}};
+constexpr ColumnarFormat kColumnarFormats[] = {{".parquet", "PAR1"},
+                                               {".parq", "PAR1"},
+                                               {".pq", "PAR1"},
+                                               {".arrow", "ARROW1"},
+                                               {".feather", "ARROW1"}};
 constexpr char kColumnarHint[] =
-    "Parquet, Arrow and Feather files are read by a plugin: tools/build_parquet_plugin builds it, "
-    "--plugin=/absolute/FILE loads it, millhopper.load_plugin in Python";
+    "Parquet, Arrow and Feather files are read by a plugin, which pip install "
+    "'millhopper[parquet]' adds; for other programs than the package's "
+    "tools/build_parquet_plugin builds it, --plugin=/absolute/FILE loads it";
 
 }  // namespace
 
@@ -219,6 +232,12 @@ FormatSchema& FormatSchema::InferFields(FittingFields (*infer)(const std::string
   return *this;
 }
 
+FormatSchema& FormatSchema::InferFieldsOfAll(
+    FittingFields (*infer)(const std::vector<std::string>& paths, const AttributeMap& attributes)) {
+  infer_fields_of_all = infer;
+  return *this;
+}
+
 AttributeMap FormatSchema::WithDefaults(AttributeMap given) const {
   for (const AttributeSchema& attribute : attributes) {
     if (!given.Has(attribute.name)) given.Set(attribute.name, attribute.default_value);
@@ -272,7 +291,7 @@ FormatChoice SplitFormatPrefix(const std::string& file_name) {
 FormatChoice ChooseFormat(const std::string& file_name) {
   FormatChoice choice = SplitFormatPrefix(file_name);
   if (choice.schema != nullptr || IsCommand(file_name)) return choice;
-  const std::string name = WithoutCompression(file_name);
+  const std::string name = WithSmallLetters(WithoutCompression(file_name));
   // Such as index.json: what is in it tells whether it names other files.
   const bool may_name_others =
       std::any_of(Registry().begin(), Registry().end(), [&](const auto& entry) {
@@ -293,6 +312,26 @@ FormatChoice ChooseFormat(const std::string& file_name) {
             "': ", kColumnarHint);
   }
   return choice;
+}
+
+bool NamesColumns(const std::string& file_name) {
+  const std::string name = WithSmallLetters(file_name);
+  return std::any_of(
+      std::begin(kColumnarFormats), std::end(kColumnarFormats),
+      [&](const ColumnarFormat& format) { return EndsWith(name, format.extension); });
+}
+
+bool HoldsColumns(const std::string& path) {
+  const FileSystem& system = FileSystemOf(path);
+  if (!IsLocal(path) || system.Stat(path).kind != FileStatus::Kind::kFile) return false;
+  char head[8];
+  const std::unique_ptr<const File> file = system.Open(path);
+  const auto size = static_cast<size_t>(std::min<uint64_t>(sizeof(head), file->size()));
+  file->Read(0, head, size);
+  return std::any_of(
+      std::begin(kColumnarFormats), std::end(kColumnarFormats), [&](const ColumnarFormat& format) {
+        return std::string_view(head, size).substr(0, format.magic.size()) == format.magic;
+      });
 }
 
 std::string FolderProblem(const std::string& path) {

@@ -254,8 +254,8 @@ struct FittingFields {
 struct FormatSchema {
   explicit FormatSchema(std::string text) : doc(std::move(text)) {}
   FormatSchema& Attr(AttributeSchema attribute);
-  // File names with this end, such as ".recordio", are of this format; a ".gz", ".zst" or ".lz4"
-  // after it is ignored.
+  // File names with this end in small letters, such as ".recordio", are of this format; a ".gz",
+  // ".zst" or ".lz4" after it is ignored.
   FormatSchema& Extension(std::string extension);
   // Whether the first bytes of a file (up to 64, decompressed) can be of this format.
   FormatSchema& Magic(bool (*matches)(const char* head, size_t size));
@@ -278,6 +278,10 @@ struct FormatSchema {
   // attribute `exclude` names, which this adds (readers/sources/inferred_fields.h).
   FormatSchema& InferFields(FittingFields (*infer)(const std::string& path,
                                                    const AttributeMap& attributes));
+  // The same of all files of a reader, where that costs little. Besides the function above, which a
+  // reader then does not call.
+  FormatSchema& InferFieldsOfAll(FittingFields (*infer)(const std::vector<std::string>& paths,
+                                                        const AttributeMap& attributes));
   // The attributes, with defaults for those that are not set.
   AttributeMap WithDefaults(AttributeMap attributes) const;
   // A format with these settings, as its function makes it; attributes that are not set have their
@@ -295,6 +299,8 @@ struct FormatSchema {
   std::string name_part;  // of files that name others beside them
   std::string companion_name, companion_list_name, companion_doc;
   FittingFields (*guess_fields)(const std::string& path, const AttributeMap& attributes) = nullptr;
+  FittingFields (*infer_fields_of_all)(const std::vector<std::string>& paths,
+                                       const AttributeMap& attributes) = nullptr;
   std::unique_ptr<FileFormat> (*make)(const FormatArguments& arguments) = nullptr;
   const char* library = nullptr;  // the library of `make` (LibraryOf); set by the registry
 };
@@ -323,6 +329,12 @@ FormatChoice SplitFormatPrefix(const std::string& file_name);
 // first bytes decide when the file is first read. Throws kInvalidArgument if the extension belongs
 // to several formats, or to one of a plugin of ours that is not loaded.
 FormatChoice ChooseFormat(const std::string& file_name);
+
+// Whether the extension is one of files of columns (Parquet, Arrow, Feather), which may lie in
+// folders that are read as one. Their plugin need not be loaded.
+bool NamesColumns(const std::string& file_name);
+// Whether the first bytes of a local file are those of such a file, whatever its name says.
+bool HoldsColumns(const std::string& path);
 
 // What is wrong with a folder where a file is wanted, with what can be typed instead.
 std::string FolderProblem(const std::string& path);

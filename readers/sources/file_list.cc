@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/sources/file_list.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -189,9 +191,63 @@ bool IsUnfinishedIndex(const std::string& name) {
   return EndsWith(whole, kIndexSuffix) || EndsWith(whole.substr(0, number), kIndexSuffix);
 }
 
+// Calls visit(path, name) for the files in a folder and in those within it, by their names from the
+// folder on. Left out are names that begin with one of some characters.
+template <typename Visit>
+void VisitFilesIn(const std::string& folder, const std::string& name, const char* hidden,
+                  const Visit& visit, int depth = 0) {
+  constexpr int kMostFolders = 64;  // within one another, where a link may lead back
+  CheckStop();
+  if (depth > kMostFolders) {
+    throw Error(ErrorCode::kResourceLimit, "folders that are nested too deep").InFile(folder, -1);
+  }
+  for (const FolderEntry& entry : FileSystemOf(folder).ListFolder(folder)) {
+    if (entry.name.find_first_of(hidden) == 0) continue;
+    const std::string path = folder + (EndsWith(folder, "/") ? "" : "/") + entry.name;
+    const std::string relative = name.empty() ? entry.name : StrCat(name, "/", entry.name);
+    if (entry.kind == FileStatus::Kind::kDirectory) {
+      VisitFilesIn(path, relative, hidden, visit, depth + 1);
+    } else {
+      visit(path, relative);
+    }
+  }
+}
+
+// Where a part "**" of a pattern begins; npos if it has none.
+size_t FindAnyFolders(const std::string& pattern) {
+  for (size_t at = pattern.find("**"); at != std::string::npos; at = pattern.find("**", at + 1)) {
+    const bool begins = at == 0 || pattern[at - 1] == '/';
+    if (begins && (at + 2 == pattern.size() || pattern[at + 2] == '/')) return at;
+  }
+  return std::string::npos;
+}
+
+// The files that match a pattern with "**" at a place.
+std::vector<std::string> FilesInAnyFolders(const std::string& pattern, size_t at) {
+  const std::string folder = at == 0 ? "." : pattern.substr(0, at);
+  const std::string rest = at + 2 == pattern.size() ? "*" : pattern.substr(at + 3);
+  Require(!HasWildcard(folder) && FindAnyFolders(rest) == std::string::npos, "'", Escaped(pattern),
+          "': one ** can be in a pattern, and no other wildcard before it");
+  const auto folders = std::count(rest.begin(), rest.end(), '/');
+  std::vector<std::string> names;
+  VisitFilesIn(folder, "", ".", [&](const std::string& path, const std::string& name) {
+    std::string tail = name;  // that has as many folders as the rest
+    for (auto more = std::count(name.begin(), name.end(), '/'); more > folders; --more) {
+      tail.erase(0, tail.find('/') + 1);
+    }
+    if (::fnmatch(rest.c_str(), tail.c_str(), FNM_PATHNAME | FNM_PERIOD) != 0) return;
+    names.push_back(at == 0 ? name : path);
+    CheckCount(names.size(), pattern);
+  });
+  return names;
+}
+
 // Names of existing files that match; throws if there are none.
 std::vector<std::string> Glob(const std::string& pattern) {
-  std::vector<std::string> names = FileSystemOf(pattern).List(pattern);
+  const size_t any_folders = FindAnyFolders(pattern);
+  std::vector<std::string> names = any_folders == std::string::npos
+                                       ? FileSystemOf(pattern).List(pattern)
+                                       : FilesInAnyFolders(pattern, any_folders);
   const auto drop = [&names](const std::string& suffix) {
     names.erase(std::remove_if(names.begin(), names.end(),
                                [&](const std::string& name) { return EndsWith(name, suffix); }),
@@ -211,9 +267,33 @@ std::vector<std::string> Glob(const std::string& pattern) {
   return names;
 }
 
-void Expand(const std::string& path, std::set<std::string>* names) {
+// Whether the name may be that of a folder of files of columns. A server is not asked for a name
+// without a slash at its end.
+bool MayBeFolder(const std::string& path) {
+  if (!IsLocal(path)) return IsOnServer(path) && EndsWith(path, "/");
+  if (NamesColumns(path)) return true;
+  return ChooseFormat(path).schema == nullptr;
+}
+
+// Adds the files of columns in a folder; false if it is none or has none.
+bool AddFolder(const std::string& path, std::set<std::string>* names) {
+  if (!MayBeFolder(path)) return false;
+  if (IsLocal(path) && FileSystemOf(path).Stat(path).kind != FileStatus::Kind::kDirectory) {
+    return false;
+  }
+  const size_t before = names->size();
+  VisitFilesIn(path, "", "._", [&](const std::string& file, const std::string&) {
+    if (!NamesColumns(file)) return;
+    names->insert(file);
+    CheckCount(names->size(), path);
+  });
+  return names->size() > before;
+}
+
+// `is_file`: it is not taken for a folder of files.
+void Expand(const std::string& path, bool is_file, std::set<std::string>* names) {
   if ((!HasWildcard(path) && path.find('{') == std::string::npos) || Exists(path)) {
-    names->insert(path);
+    if (is_file || !AddFolder(path, names)) names->insert(path);
     return;
   }
   Require(path.find('\0') == std::string::npos, "the file name '", Escaped(path),
@@ -238,10 +318,10 @@ std::vector<std::string> ExpandFileNames(const std::vector<std::string>& entries
   std::vector<std::string> names;
   size_t bytes = 0;
   for (const std::string& entry : entries) {
-    const std::string path = SplitFormatPrefix(entry).path;
+    const auto [path, format] = SplitFormatPrefix(entry);
     const std::string prefix = entry.substr(0, entry.size() - path.size());
     std::set<std::string> expanded;
-    Expand(path, &expanded);
+    Expand(path, format != nullptr && format->reads_folders, &expanded);
     CheckCount(names.size() + expanded.size(), entry);
     while (!expanded.empty()) {  // moved out one by one, so that each name is in memory only once
       names.push_back(prefix + std::move(expanded.extract(expanded.begin()).value()));

@@ -18,6 +18,10 @@ namespace millhopper {
 //                    manifest, unless the pattern has its extension (".json"),
 //                    never an index (chunk_index.h) unless it ends in ".mhi", or one that is
 //                    being written unless it ends in ".partial"
+//   **               in place of a folder: any folders within folders, or none
+// A folder stands for the files of columns in it and in folders within it (NamesColumns), but for
+// those whose names, or whose folders' names, begin with a dot or "_", as those of programs that
+// write such folders do.
 // A file that exists under exactly the name that is written is taken as it is. Throws
 // kInvalidArgument for a pattern that matches nothing, kIo for a directory that cannot be read, and
 // kResourceLimit for more than kMaxListLength names or kMaxListBytes bytes of them, or if they take

@@ -15,11 +15,17 @@
 namespace millhopper {
 namespace {
 
-// What the format finds in a file.
+// What the format finds in a file, or in all of them. Errors name one of these.
 FittingFields FieldsThatFit(const FormatSchema& schema, const FormatArguments& arguments,
                             const std::string& path) {
   try {
-    return schema.guess_fields(path, schema.WithDefaults(arguments.attributes));
+    const AttributeMap attributes = schema.WithDefaults(arguments.attributes);
+    if (schema.infer_fields_of_all == nullptr) return schema.guess_fields(path, attributes);
+    std::vector<std::string> paths;
+    for (const FileEntry& file : arguments.files) {
+      if (!CanBeReadOnceOnly(file.path)) paths.push_back(file.path);
+    }
+    return schema.infer_fields_of_all(paths, attributes);
   } catch (const Error& error) {
     if (error.interrupts()) throw;
     const Error located = error.file().empty() ? error.InFile(path, 0) : error;

@@ -80,6 +80,17 @@ std::unique_ptr<ReaderBase> OpenFile(const FormatSchema& schema, const std::stri
 
 namespace {
 
+// Refuses a file of columns whose name says that it is another one, which no text is.
+void RefuseColumns(const std::string& name, const std::string& path) {
+  if (SplitFormatPrefix(name).schema != nullptr || NamesColumns(path) || !HoldsColumns(path)) {
+    return;
+  }
+  const std::string& tag = FormatByContent(path).tag;
+  throw Error(ErrorCode::kDataLoss, StrCat("its first bytes are those of the format ", tag, "; '",
+                                           tag, ":", Escaped(path), "' reads it"))
+      .InFile(path, 0);
+}
+
 FoundFiles FindFiles(const std::vector<std::string>& names,
                      const std::vector<std::string>& companions, FormatArguments arguments) {
   const std::vector<std::string> files = ExpandFileNames(names);
@@ -100,6 +111,8 @@ FoundFiles FindFiles(const std::vector<std::string>& names,
     FileReader::CheckExist(arguments.files, false);
     const std::string& first = arguments.files.front().path;
     if (!CanBeReadOnceOnly(first)) schema = &FormatByContent(first);
+  } else if (schema != nullptr && schema->infers_fields && GivesNoFields(arguments)) {
+    RefuseColumns(files.front(), arguments.files.front().path);
   }
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);
   return {schema, std::move(arguments)};

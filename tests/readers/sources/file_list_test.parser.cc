@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,31 @@ class Folder {
   Names files_;
 };
 
+// A folder with such files in folders within it, empty ones.
+class FolderTree {
+ public:
+  explicit FolderTree(const Names& names) : path_(TempName("tree")) {
+    for (const std::string& name : names) {
+      const std::filesystem::path file = path_ + "/" + name;
+      std::filesystem::create_directories(file.parent_path());
+      WriteFile(file.string(), "");
+    }
+  }
+  ~FolderTree() { std::filesystem::remove_all(path_); }
+  FolderTree(const FolderTree&) = delete;
+  FolderTree& operator=(const FolderTree&) = delete;
+
+  // The names that a pattern after that of the folder gives, without the folder.
+  Names Expand(const std::string& pattern) const {
+    Names names = ExpandFileNames({path_ + pattern});
+    for (std::string& name : names) name.erase(0, path_.size());
+    return names;
+  }
+
+ private:
+  const std::string path_;
+};
+
 TEST(FileList, ANameIsItself) {
   EXPECT_EQ(ExpandFileNames({"b", "a", "text:c", "b"}), (Names{"b", "a", "text:c", "b"}));
   EXPECT_EQ(ExpandFileNames({}), Names{});
@@ -71,6 +97,27 @@ TEST(FileList, WildcardsFindWhatIsThereInSortedOrder) {
   } catch (const Error& error) {
     EXPECT_EQ(error.file(), "no folder/*");
   }
+}
+
+TEST(FileList, TwoStarsAreAnyFolders) {
+  const FolderTree tree({"a.csv", "x/b.csv", "x/y/c.csv", "x/.hidden/d.csv", "x/y/e.tsv"});
+  EXPECT_EQ(tree.Expand("/**/*.csv"), (Names{"/a.csv", "/x/b.csv", "/x/y/c.csv"}));
+  EXPECT_EQ(tree.Expand("/x/**"), (Names{"/x/b.csv", "/x/y/c.csv", "/x/y/e.tsv"}));
+  EXPECT_EQ(tree.Expand("/**/y/*.?sv"), (Names{"/x/y/c.csv", "/x/y/e.tsv"}));
+  ExpectError(ErrorCode::kInvalidArgument, "no file matches '", [&] { tree.Expand("/**/*.txt"); });
+  ExpectError(ErrorCode::kInvalidArgument, "one ** can be in a pattern",
+              [&] { tree.Expand("/**/**/a"); });
+  ExpectError(ErrorCode::kInvalidArgument, "no other wildcard before it",
+              [&] { tree.Expand("/*/**/a"); });
+}
+
+TEST(FileList, AFolderStandsForTheColumnsInIt) {
+  const FolderTree tree({"_SUCCESS", "k=1/a.parquet", "k=2/B.PARQUET", "_temporary/c.parquet",
+                         ".d.parquet", "k=2/note.txt"});
+  EXPECT_EQ(tree.Expand(""), (Names{"/k=1/a.parquet", "/k=2/B.PARQUET"}));
+  EXPECT_EQ(tree.Expand("/k=1/"), (Names{"/k=1/a.parquet"}));
+  const FolderTree other({"a.csv"});
+  EXPECT_EQ(other.Expand(""), Names{""});  // opening it says what is wrong
 }
 
 TEST(FileList, RangesAndListsNeedNoFiles) {

@@ -37,6 +37,7 @@ std::string FirstSlot(const std::vector<ElementValue>& elements) {
 TEST(OpenFiles, NamesTellTheFormat) {
   EXPECT_EQ(FormatOf({"a.txt", "text:b", "c.txt.gz"}), FindFileFormat("text"));
   EXPECT_EQ(FormatOf({"text:a.idx"}), FindFileFormat("text"));
+  EXPECT_EQ(FormatOf({"A.TXT", "B.Txt"}), FindFileFormat("text"));
   EXPECT_EQ(FormatOf({"part-{0..9}.idx", "*-idx3-ubyte"}), FindFileFormat("idx"));
   EXPECT_EQ(FormatOf({"a", "b.bin", "http:c", "x/text:d"}), nullptr);
   EXPECT_EQ(FormatOf({}), nullptr);
@@ -138,6 +139,10 @@ TEST(OpenFiles, FilesOfThePluginForColumnsNameIt) {
   constexpr char kHint[] = "tools/build_parquet_plugin builds it, --plugin=";
   ExpectError(ErrorCode::kInvalidArgument, kHint, [] { FormatOf({"a.parquet"}); });
   ExpectError(ErrorCode::kInvalidArgument, kHint, [] { FormatOf({"a.arrow"}); });
+  ExpectError(ErrorCode::kInvalidArgument, "pip install 'millhopper[parquet]'",
+              [] { FormatOf({"A.PARQ"}); });
+  const TempFile table("a.csv", "PAR1 and so on");
+  ExpectError(ErrorCode::kDataLoss, kHint, [&] { OpenFiles({table.path()}, {}, {}, {}); });
   FormatArguments arguments;
   arguments.declared.resize(1);
   arguments.declared[0].dims = Dims{1};
