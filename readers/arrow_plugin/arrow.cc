@@ -9,6 +9,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "readers/arrow_plugin/arrow_access.h"
 #include "readers/arrow_plugin/columnar_format.h"
 #include "readers/arrow_plugin/ipc_messages.h"
+#include "readers/arrow_plugin/partitions.h"
 
 namespace millhopper {
 namespace {
@@ -50,7 +52,7 @@ arrow::ipc::IpcReadOptions OptionsFor(const ArrowAccess& access, const std::vect
 // without its count of nulls.
 std::shared_ptr<arrow::ArrayData> StructureOf(const arrow::ArrayData& array) {
   std::shared_ptr<arrow::ArrayData> same = array.Copy();
-  same->null_count = arrow::kUnknownNullCount;
+  if (array.type->id() != arrow::Type::NA) same->null_count = arrow::kUnknownNullCount;
   arrow::FieldVector children;
   for (std::shared_ptr<arrow::ArrayData>& child : same->child_data) {
     child = StructureOf(*child);
@@ -91,6 +93,15 @@ std::shared_ptr<arrow::ArrayData> StructureOf(const arrow::ArrayData& array) {
       break;
     case arrow::Type::LARGE_LIST:
       same->type = arrow::large_list(children.at(0));
+      break;
+    case arrow::Type::LIST_VIEW:
+      same->type = arrow::list_view(children.at(0));
+      break;
+    case arrow::Type::LARGE_LIST_VIEW:
+      same->type = arrow::large_list_view(children.at(0));
+      break;
+    case arrow::Type::RUN_END_ENCODED:
+      same->type = arrow::run_end_encoded(children.at(0)->type(), children.at(1)->type());
       break;
     case arrow::Type::FIXED_SIZE_LIST:
       same->type = arrow::fixed_size_list(
@@ -170,18 +181,31 @@ class IpcAccess {
 // What the fields need of a file: which columns to decode, all if it has none of them, and how they
 // become rows.
 struct Wanted {
-  Wanted(const ArrowFields& fields, const arrow::Schema& schema) {
-    FieldColumns found = ColumnsOf(fields, schema);
+  Wanted(const std::string& path, const ArrowFields& fields, const arrow::Schema& schema)
+      : partitions(path, schema, fields) {
+    FieldColumns found = ColumnsOf(fields, *partitions.AddTo(schema));
+    const auto own = static_cast<size_t>(schema.num_fields());
     std::set<int> outermost;
     for (const FieldColumn& one : found) {
-      if (!one.column.empty()) outermost.insert(static_cast<int>(one.column[0]));
+      if (!one.column.empty() && one.column[0] < own) {
+        outermost.insert(static_cast<int>(one.column[0]));
+      }
     }
     columns.assign(outermost.begin(), outermost.end());
+    used = partitions.UsedBy(found, own);
     arrow::FieldVector decoded;
     for (const int column : columns) decoded.push_back(schema.field(column));
-    rows = RowsOf(fields, arrow::Schema(decoded), Narrowed(std::move(found), 1));
+    rows = RowsOf(fields, *partitions.Add(used, arrow::Schema(decoded), true),
+                  Narrowed(std::move(found), 1));
   }
 
+  // What the rows are made of.
+  std::shared_ptr<arrow::RecordBatch> Of(const arrow::RecordBatch& decoded) const {
+    return partitions.Add(used, decoded, !columns.empty());
+  }
+
+  PartitionColumns partitions;
+  std::vector<size_t> used;  // of the partitions
   std::vector<int> columns;
   std::shared_ptr<const ArrowRows> rows;
 };
@@ -198,7 +222,7 @@ class IpcSource : public FileSource {
   IpcSource(std::shared_ptr<const File> file, const ArrowFields& fields,
             const arrow::Schema& schema, bool records)
       : file_(std::move(file)),
-        wanted_(fields, schema),
+        wanted_(file_->path(), fields, schema),
         leaves_out_(AnySkips(fields.fields())),
         records_(records) {}
 
@@ -220,7 +244,7 @@ class IpcSource : public FileSource {
   const Wanted& wanted() const { return wanted_; }
 
   uint64_t Append(const Claimed& claimed, int number, IpcAccess* access, Chunk* chunk) const {
-    const auto batch = access->Read(number);
+    const auto batch = wanted_.Of(*access->Read(number));
     const auto rows = static_cast<uint64_t>(batch->num_rows());
     if (records_) {
       AppendRecords(*wanted_.rows, *batch, 0, chunk);
@@ -370,6 +394,7 @@ class IpcStreamSource final : public IpcSource {
 
 // Whether it is a file and not a stream. Throws for what is neither.
 bool IsFile(const File& file) {
+  if (file.size() == 0) throw Error(ErrorCode::kDataLoss, "it is empty").InFile(file.path(), 0);
   char head[8];
   const size_t size = std::min<uint64_t>(sizeof(head), file.size());
   file.Read(0, head, size);
@@ -421,40 +446,106 @@ class IpcFormat final : public ColumnarFormat {
   }
 };
 
-// By the first record batch.
-FittingFields Guess(const std::string& path, const AttributeMap&) {
-  return WithPlace(path, 0, "", [&] {
-    const std::shared_ptr<const File> file = File::Open(path);
-    const auto use_first = [&](IpcAccess* access, const auto& use) {
-      WithPlace(path, 0, "record batch 0: ", [&] { use(*access->Read(0)->Slice(0, kSampleRows)); });
-    };
-    if (IsFile(*file)) {
-      const bool empty = ReadIpcBatches(*file).empty();
-      const auto schema = IpcAccess(file, std::vector<int>()).schema();
-      return GuessFieldsOf(*schema, {}, [&](const std::vector<int>& columns, const auto& use) {
-        if (empty) return;
-        IpcAccess access(file, columns, kMostSampleBytes);
-        use_first(&access, use);
+// How many arrays a column consists of.
+size_t ArraysOf(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::EXTENSION) {
+    return ArraysOf(*static_cast<const arrow::ExtensionType&>(type).storage_type());
+  }
+  size_t arrays = 1;
+  for (const std::shared_ptr<arrow::Field>& child : type.fields()) {
+    arrays += ArraysOf(*child->type());
+  }
+  return arrays;
+}
+
+// The outermost columns that have nulls, by those of their arrays.
+void AddColumnsWithNulls(const arrow::Schema& schema, const std::vector<int64_t>& nulls,
+                         std::set<size_t>* columns) {
+  size_t at = 0;
+  for (int column = 0; column < schema.num_fields(); ++column) {
+    const size_t arrays = ArraysOf(*schema.field(column)->type());
+    for (size_t i = at; i < std::min(at + arrays, nulls.size()); ++i) {
+      if (nulls[i] != 0) columns->insert(static_cast<size_t>(column));
+    }
+    at += arrays;
+  }
+}
+
+// What the schema of a file or stream and the headers of its record batches tell.
+struct Headers {
+  std::shared_ptr<arrow::Schema> schema;
+  std::set<size_t> with_nulls;
+  std::vector<Stretch> messages;  // of a stream, up to its first record batch
+  bool empty = true;              // there is no record batch
+};
+
+Headers ReadHeaders(const std::shared_ptr<const File>& file) {
+  Headers headers;
+  std::vector<int64_t> nulls;
+  if (IsFile(*file)) {
+    const std::vector<uint64_t> batches = ReadIpcBatches(*file);
+    headers.schema = IpcAccess(file, std::vector<int>()).schema();
+    headers.empty = batches.empty();
+    for (const uint64_t batch : batches) {
+      if (ReadIpcMessage(*file, batch, &nulls)) {
+        AddColumnsWithNulls(*headers.schema, nulls, &headers.with_nulls);
+      }
+    }
+    return headers;
+  }
+  headers.messages = {SchemaOf(*file)};
+  headers.schema = IpcAccess(file, headers.messages, std::vector<int>()).schema();
+  uint64_t at = headers.messages[0].size;
+  while (const std::optional<IpcMessage> message = ReadIpcMessage(*file, at, &nulls)) {
+    if (headers.empty) headers.messages.push_back(message->stretch);
+    at += message->stretch.size;
+    if (message->kind != IpcMessage::Kind::kRecordBatch) continue;
+    headers.empty = false;
+    AddColumnsWithNulls(*headers.schema, nulls, &headers.with_nulls);
+  }
+  return headers;
+}
+
+// By the first record batch, too.
+ArrowGuesses GuessBySample(const std::string& path, const std::shared_ptr<const File>& file,
+                           const Headers& headers) {
+  return GuessColumnsOf(
+      *headers.schema, headers.with_nulls, [&](const std::vector<int>& columns, const auto& use) {
+        if (headers.empty) return;
+        WithPlace(path, 0, "record batch 0: ", [&] {
+          IpcAccess access = headers.messages.empty()
+                                 ? IpcAccess(file, columns, kMostSampleBytes)
+                                 : IpcAccess(file, headers.messages, columns, kMostSampleBytes);
+          use(*access.Read(0)->Slice(0, kSampleRows));
+        });
       });
-    }
-    // All up to the first record batch.
-    std::vector<Stretch> messages = {SchemaOf(*file)};
-    const auto schema = IpcAccess(file, messages, std::vector<int>()).schema();
-    uint64_t at = messages[0].size;
-    bool empty = true;
-    while (empty) {
-      const std::optional<IpcMessage> message = ReadIpcMessage(*file, at);
-      if (!message) break;
-      messages.push_back(message->stretch);
-      at += message->stretch.size;
-      empty = message->kind != IpcMessage::Kind::kRecordBatch;
-    }
-    return GuessFieldsOf(*schema, {}, [&](const std::vector<int>& columns, const auto& use) {
-      if (empty) return;
-      IpcAccess access(file, messages, columns, kMostSampleBytes);
-      use_first(&access, use);
+}
+
+FittingFields GuessForAll(const std::vector<std::string>& paths, const AttributeMap&) {
+  std::vector<std::shared_ptr<arrow::Schema>> schemas;
+  std::vector<KnownColumns> known;
+  for (const std::string& path : paths) {
+    WithPlace(path, 0, "", [&] {
+      const std::shared_ptr<const File> file = File::Open(path);
+      const Headers headers = ReadHeaders(file);
+      const auto same = std::find_if(schemas.rbegin(), schemas.rend(), [&](const auto& schema) {
+        return schema->Equals(*headers.schema, false);
+      });
+      if (same != schemas.rend()) {
+        known[static_cast<size_t>(schemas.rend() - same) - 1].SetNulls(headers.with_nulls);
+        return;
+      }
+      known.push_back({path, schemas.empty()
+                                 ? GuessBySample(path, file, headers)
+                                 : GuessColumnsOf(*headers.schema, headers.with_nulls)});
+      schemas.push_back(headers.schema);
     });
-  });
+  }
+  return FieldsForAll(known, paths);
+}
+
+FittingFields Guess(const std::string& path, const AttributeMap& attributes) {
+  return GuessForAll({path}, attributes);
 }
 
 bool MatchesArrow(const char* head, size_t size) {
@@ -477,6 +568,7 @@ FormatSchema ArrowSchemaOfFormat() {
                        .Extension(".ipc")
                        .Magic(MatchesArrow)
                        .InferFields(Guess)
+                       .InferFieldsOfAll(GuessForAll)
                        .Attr(FieldsAttribute(kNames)));
 }
 
@@ -485,6 +577,7 @@ FormatSchema FeatherSchema() {
   return std::move(schema.Extension(".feather")
                        .Magic(MatchesFeather1)
                        .InferFields(Guess)
+                       .InferFieldsOfAll(GuessForAll)
                        .Attr(FieldsAttribute(kNames)));
 }
 

@@ -5,12 +5,14 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <numeric>
 #include <utility>
 
 #include "framework/base/error.h"
+#include "readers/arrow_plugin/partitions.h"
 
 namespace millhopper {
 namespace {
@@ -22,8 +24,10 @@ void Check(const arrow::Status& status) {
 }  // namespace
 
 ColumnarFormat::ColumnarFormat(const FormatArguments& arguments)
-    : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(RequiredFields(arguments.attributes)))),
-      fields_(RequiredFields(arguments.attributes)),
+    : FileFormat(AgreeOnSlots(
+          arguments.declared,
+          SlotsOf(RequiredFields(arguments.attributes, Others::kPassedOver, Lists::kOfLists)))),
+      fields_(RequiredFields(arguments.attributes, Others::kPassedOver, Lists::kOfLists)),
       leaves_out_(AnySkips(fields_.fields())) {
   Require(arguments.buffer_type == BufferType::kMemory,
           "buffer_type \"mmap\" is not for files of columns: they are decoded into memory");
@@ -42,13 +46,13 @@ std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::
   return std::make_shared<ArrowRows>(fields, *exported, std::move(columns));
 }
 
-FittingFields GuessFieldsOf(
+ArrowGuesses GuessColumnsOf(
     const arrow::Schema& schema, const std::set<size_t>& with_nulls,
     const std::function<void(const std::vector<int>& columns,
                              const std::function<void(const arrow::RecordBatch&)>& use)>& read) {
   ArrowOwned<ArrowSchema> exported;
   Check(arrow::ExportSchema(schema, exported.out()));
-  FittingFields fields;
+  ArrowGuesses guesses;
   // False if the columns are too large.
   const auto guess = [&](const std::vector<int>& columns, const auto& from) {
     bool guessed = false;
@@ -56,10 +60,10 @@ FittingFields GuessFieldsOf(
       read(columns, [&](const arrow::RecordBatch& batch) {
         ArrowOwned<ArrowArray> sample;
         Check(arrow::ExportRecordBatch(batch, sample.out()));
-        fields = from(&*sample);
+        guesses = from(&*sample);
         guessed = true;
       });
-      if (!guessed) fields = from(nullptr);
+      if (!guessed) guesses = from(nullptr);
       return true;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kResourceLimit) throw;
@@ -69,20 +73,52 @@ FittingFields GuessFieldsOf(
   std::vector<int> columns(static_cast<size_t>(schema.num_fields()));
   std::iota(columns.begin(), columns.end(), 0);
   const auto all = [&](const ArrowArray* sample) {
-    return GuessArrowFields(*exported, sample, with_nulls);
+    return GuessArrowColumns(*exported, sample, with_nulls);
   };
-  if (guess(columns, all)) return fields;
-  FittingFields of_all;
+  if (guess(columns, all)) return guesses;
+  ArrowGuesses of_all;
   for (const int column : columns) {
     const auto one = [&](const ArrowArray* sample) {
-      return GuessArrowFields(*exported, static_cast<size_t>(column),
-                              sample == nullptr ? nullptr : sample->children[0], with_nulls);
+      return GuessArrowColumns(*exported, static_cast<size_t>(column),
+                               sample == nullptr ? nullptr : sample->children[0], with_nulls);
     };
-    if (!guess({column}, one)) fields = one(nullptr);
-    std::move(fields.entries.begin(), fields.entries.end(), std::back_inserter(of_all.entries));
-    std::move(fields.left_out.begin(), fields.left_out.end(), std::back_inserter(of_all.left_out));
+    if (!guess({column}, one)) guesses = one(nullptr);
+    std::move(guesses.begin(), guesses.end(), std::back_inserter(of_all));
   }
   return of_all;
+}
+
+ArrowGuesses GuessColumnsOf(const arrow::Schema& schema, const std::set<size_t>& with_nulls) {
+  ArrowOwned<ArrowSchema> exported;
+  Check(arrow::ExportSchema(schema, exported.out()));
+  return GuessArrowColumns(*exported, nullptr, with_nulls);
+}
+
+void KnownColumns::SetNulls(const std::set<size_t>& outermost) {
+  for (ArrowGuess& column : columns) {
+    if (outermost.count(column.column.at(0)) > 0) column.may_be_null = true;
+  }
+}
+
+bool KnownColumns::NeedsNulls(size_t outermost) const {
+  return std::any_of(columns.begin(), columns.end(), [&](const ArrowGuess& column) {
+    return column.column.at(0) == outermost && !column.may_be_null;
+  });
+}
+
+FittingFields FieldsForAll(const std::vector<KnownColumns>& schemas,
+                           const std::vector<std::string>& paths) {
+  ArrowGuesses columns = schemas.at(0).columns;
+  for (size_t i = 1; i < schemas.size(); ++i) {
+    AddArrowColumns(schemas[i].columns, schemas[i].path, &columns);
+  }
+  GuessedPartitions partitions;
+  for (const std::string& path : paths) partitions.Add(path);
+  partitions.AddTo(paths.size(), &columns);
+  if (columns.empty()) {
+    throw Error(ErrorCode::kDataLoss, "it has no columns").InFile(schemas[0].path, 0);
+  }
+  return FieldsFor(columns);
 }
 
 void AppendRecords(const ArrowRows& rows, const arrow::RecordBatch& batch, uint64_t first_row,

@@ -17,6 +17,7 @@
 #include "framework/base/error.h"
 #include "framework/reader/file_format.h"
 #include "readers/arrow/arrow_columns.h"
+#include "readers/arrow/arrow_guess.h"
 
 namespace millhopper {
 
@@ -49,15 +50,32 @@ FieldColumns ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema);
 std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::Schema& schema,
                                         FieldColumns columns);
 
-// Fields that fit a file of this schema and its first rows. read(columns, use) calls use(batch) for
+// The columns of a file of this schema, by its first rows. read(columns, use) calls use(batch) for
 // a batch of some of them with these outermost columns, if there is one. If that is too large
 // (kMostSampleBytes), it is called column by column; of a column that is too large alone, only
 // whether it has nulls stays unknown, unless it is one of `with_nulls`.
-FittingFields GuessFieldsOf(
+ArrowGuesses GuessColumnsOf(
     const arrow::Schema& schema, const std::set<size_t>& with_nulls,
     const std::function<void(const std::vector<int>& columns,
                              const std::function<void(const arrow::RecordBatch&)>& use)>& read);
-// What Arrow may hold for that. A file of some KB can expand to gigabytes.
+// The same without rows.
+ArrowGuesses GuessColumnsOf(const arrow::Schema& schema, const std::set<size_t>& with_nulls);
+
+// What the first file with a schema tells of the columns, and others with the same schema.
+struct KnownColumns {
+  // Has the outermost columns with these numbers be ones that may be null.
+  void SetNulls(const std::set<size_t>& outermost);
+  // Whether SetNulls could make a difference for one of them.
+  bool NeedsNulls(size_t outermost) const;
+
+  std::string path;
+  ArrowGuesses columns;
+};
+// The fields of files with these schemas, by what their own names tell, too.
+FittingFields FieldsForAll(const std::vector<KnownColumns>& schemas,
+                           const std::vector<std::string>& paths);
+
+// What Arrow may hold for rows that are looked at. A file of some KB can expand to gigabytes.
 constexpr int64_t kMostSampleBytes = int64_t{128} << 20;
 
 // Adds the rows of a batch, counted from `first_row` on, as records to a chunk.

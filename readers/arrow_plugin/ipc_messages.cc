@@ -15,6 +15,7 @@ constexpr uint32_t kContinued = 0xffffffff;  // begins messages since Arrow 0.15
 constexpr std::string_view kMagic = "ARROW1";
 constexpr size_t kTailBytes = 4 + kMagic.size();
 constexpr size_t kBlockBytes = 24;
+constexpr size_t kArrayBytes = 16;  // its length, and how many nulls it has
 
 [[noreturn]] void Damaged(const File& file, uint64_t offset, const std::string& problem,
                           ErrorCode code = ErrorCode::kDataLoss) {
@@ -98,7 +99,8 @@ std::string ReadMetadata(const File& file, uint64_t offset, uint64_t size) {
 }
 
 // Reads what the metadata of the message say. Its stretch, which ends after them, gets the body.
-void ReadHeader(const File& file, std::string_view metadata, IpcMessage* message) {
+void ReadHeader(const File& file, std::string_view metadata, IpcMessage* message,
+                std::vector<int64_t>* nulls) {
   const Table table = Table::Root(metadata);
   const auto kind = table.Number<uint8_t>(1, 0);
   if (kind < 1 || kind > 3) {
@@ -123,11 +125,18 @@ void ReadHeader(const File& file, std::string_view metadata, IpcMessage* message
           kMaxChunkRecords);
   }
   message->rows = static_cast<uint64_t>(rows);
+  if (nulls == nullptr) return;
+  nulls->clear();
+  const std::string_view arrays = table.Inner(2).Vector(1, kArrayBytes);
+  for (size_t at = 0; at < arrays.size(); at += kArrayBytes) {
+    std::memcpy(&nulls->emplace_back(), arrays.data() + at + sizeof(int64_t), sizeof(int64_t));
+  }
 }
 
 }  // namespace
 
-std::optional<IpcMessage> ReadIpcMessage(const File& file, uint64_t offset) {
+std::optional<IpcMessage> ReadIpcMessage(const File& file, uint64_t offset,
+                                         std::vector<int64_t>* nulls) {
   if (offset == file.size()) return std::nullopt;
   const uint64_t left = file.size() - offset;
   uint64_t head = sizeof(uint32_t);
@@ -151,7 +160,7 @@ std::optional<IpcMessage> ReadIpcMessage(const File& file, uint64_t offset) {
   message.stretch = {offset, head + size};
   const std::string metadata = ReadMetadata(file, offset + head, size);
   try {
-    ReadHeader(file, metadata, &message);
+    ReadHeader(file, metadata, &message, nulls);
   } catch (const Error& error) {
     throw error.InFile(file.path(), static_cast<int64_t>(offset));
   }

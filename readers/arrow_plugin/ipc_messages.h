@@ -26,8 +26,10 @@ struct IpcMessage {
 
 // The message that begins at a byte; nothing at the end of the stream or of the file. Throws
 // kDataLoss for what is no message or goes beyond the end of the file, and kResourceLimit for one
-// that is too large; the errors have file and byte.
-std::optional<IpcMessage> ReadIpcMessage(const File& file, uint64_t offset);
+// that is too large; the errors have file and byte. `nulls` gets how many a record batch says that
+// each array has, one within another after it; not checked.
+std::optional<IpcMessage> ReadIpcMessage(const File& file, uint64_t offset,
+                                         std::vector<int64_t>* nulls = nullptr);
 
 // Where the record batches of an IPC file begin, by its footer. Throws what ReadIpcMessage throws.
 std::vector<uint64_t> ReadIpcBatches(const File& file);

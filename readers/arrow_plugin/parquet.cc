@@ -3,11 +3,13 @@
 // or, if it is large, several: each reads some of the columns, and the last one gives out the rows.
 #include <arrow/array/array_base.h>
 #include <arrow/record_batch.h>
+#include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
+#include <parquet/schema.h>
 #include <parquet/statistics.h>
 
 #include <algorithm>
@@ -29,6 +31,7 @@
 #include "readers/arrow_plugin/arrow_access.h"
 #include "readers/arrow_plugin/columnar_format.h"
 #include "readers/arrow_plugin/flat_column.h"
+#include "readers/arrow_plugin/partitions.h"
 #include "readers/arrow_plugin/stored_values.h"
 
 namespace millhopper {
@@ -62,6 +65,7 @@ auto InFooter(const Function& function) {
 
 // Many threads may use it: what it allocates, such as statistics, is in Arrow's own pool.
 Footer ReadFooter(const std::shared_ptr<const File>& file) {
+  if (file->size() == 0) Throw(ErrorCode::kDataLoss, "it is empty");
   char end[4];
   if (file->size() >= sizeof(end)) {
     file->Read(file->size() - sizeof(end), end, sizeof(end));
@@ -248,7 +252,7 @@ void AddLeaves(const parquet::arrow::SchemaField& field, std::set<int>* columns)
 Columns LeavesOf(const parquet::arrow::SchemaManifest& manifest, const FieldColumns& fields) {
   std::set<int> columns;
   for (const auto& [field, column] : fields) {
-    if (column.empty()) continue;
+    if (column.empty() || column[0] >= manifest.schema_fields.size()) continue;  // of no column
     const parquet::arrow::SchemaField* here = &manifest.schema_fields.at(column.at(0));
     for (size_t i = 1; i < column.size() && !here->children.empty(); ++i) {
       here = &here->children.at(column[i]);
@@ -287,6 +291,8 @@ struct Part {
   Columns columns;
   std::vector<Outermost> outermost;  // of the columns
   std::shared_ptr<arrow::Schema> schema;
+  std::vector<size_t> partitions;  // that are used
+  bool has_fields;                 // in the columns; else one of these tells the rows only
   std::shared_ptr<const ArrowRows> rows;
 };
 
@@ -307,7 +313,10 @@ class ParquetSource final : public FileSource {
         leaves_out_(AnySkips(fields.fields())),
         records_(records) {
     Access access(file_, footer_, kSampleRows);
-    std::vector<FieldColumns> parts = {ColumnsOf(fields, *access.schema())};
+    const std::shared_ptr<arrow::Schema> whole = access.schema();
+    const auto own = static_cast<size_t>(whole->num_fields());
+    partitions_.emplace(file_->path(), *whole, fields);
+    std::vector<FieldColumns> parts = {ColumnsOf(fields, *partitions_->AddTo(*whole))};
     if (!together) {
       parts = Divided(std::move(parts[0]), [&](const FieldColumns& some) {
         if (footer_->num_row_groups() == 0) return uint64_t{0};
@@ -317,11 +326,16 @@ class ParquetSource final : public FileSource {
     for (FieldColumns& some : parts) {
       Columns columns = LeavesOf(access.manifest(), some);
       std::shared_ptr<arrow::Schema> schema = access.SchemaOf(columns);
+      std::vector<size_t> used = partitions_->UsedBy(some, own);
+      const bool has_fields = std::any_of(some.begin(), some.end(), [&](const FieldColumn& one) {
+        return !one.column.empty() && one.column[0] < own;
+      });
       std::shared_ptr<const ArrowRows> rows =
-          RowsOf(fields, *schema, Narrowed(std::move(some), kAllLevels));
+          RowsOf(fields, *partitions_->Add(used, *schema, has_fields),
+                 Narrowed(std::move(some), kAllLevels));
       std::vector<Outermost> outermost = OutermostOf(access.manifest(), *footer_, columns);
-      parts_.push_back(
-          {std::move(columns), std::move(outermost), std::move(schema), std::move(rows)});
+      parts_.push_back({std::move(columns), std::move(outermost), std::move(schema),
+                        std::move(used), has_fields, std::move(rows)});
     }
   }
 
@@ -427,8 +441,10 @@ class ParquetSource final : public FileSource {
     Access access(file_, footer_, rows);
     access.CheckStored(claimed.group, part.columns);
     Ref<ArrowPart> columns(new ArrowPart(part.rows, access.shared_memory()));
-    access.ReadGroup(claimed.group, part.outermost, part.schema,
-                     [&](const arrow::RecordBatch& batch) { AddBatch(batch, columns.get()); });
+    access.ReadGroup(
+        claimed.group, part.outermost, part.schema, [&](const arrow::RecordBatch& batch) {
+          AddBatch(*partitions_->Add(part.partitions, batch, part.has_fields), columns.get());
+        });
     claimed.table->Set(claimed.part, columns);
     if (chunk->is_part) {
       chunk->holder = Ref<RecordHolder>(columns.get());
@@ -446,7 +462,10 @@ class ParquetSource final : public FileSource {
     uint64_t rows = 0;
     access.Read({claimed.group}, part.columns, [&](const arrow::RecordBatch& batch) {
       const auto more = static_cast<uint64_t>(batch.num_rows());
-      if (more <= declared - rows) AppendRecords(*part.rows, batch, rows, chunk);
+      if (more <= declared - rows) {
+        AppendRecords(*part.rows, *partitions_->Add(part.partitions, batch, part.has_fields), rows,
+                      chunk);
+      }
       rows += more;
       return rows <= declared;
     });
@@ -457,6 +476,7 @@ class ParquetSource final : public FileSource {
   const Footer footer_;
   const bool leaves_out_;  // rows, so that a chunk may have fewer records
   const bool records_;
+  std::optional<PartitionColumns> partitions_;
   std::vector<Part> parts_;
   // What Claim finds next.
   int group_ = 0;
@@ -494,46 +514,125 @@ class ParquetFormat final : public ColumnarFormat {
   }
 };
 
-// The outermost columns that have nulls in some row group, by its statistics. Of others the rows
-// that are looked at tell it.
-std::set<size_t> ColumnsWithNulls(const parquet::arrow::SchemaManifest& manifest,
-                                  const Footer& footer) {
-  std::set<size_t> columns;
-  for (size_t column = 0; column < manifest.schema_fields.size(); ++column) {
-    const parquet::arrow::SchemaField& field = manifest.schema_fields[column];
-    for (int i = 0; field.is_leaf() && i < footer->num_row_groups(); ++i) {
-      const auto group = footer->RowGroup(i);
-      const auto statistics = ChunkOf(footer, *group, field.column_index)->statistics();
-      if (statistics == nullptr || !statistics->HasNullCount()) continue;
-      if (statistics->null_count() > 0) columns.insert(column);
-    }
+// Nothing if the statistics do not tell it, or cannot be read.
+std::optional<int64_t> NullsIn(const parquet::ColumnChunkMetaData& chunk) {
+  try {
+    const std::shared_ptr<parquet::Statistics> statistics = chunk.statistics();
+    if (statistics == nullptr || !statistics->HasNullCount()) return std::nullopt;
+    return statistics->null_count();
+  } catch (const parquet::ParquetException&) {
+    return std::nullopt;
   }
-  return columns;
 }
 
-FittingFields Guess(const std::string& path, const AttributeMap&) {
-  return WithPlace(path, 0, "", [&] {
-    const std::shared_ptr<const File> file = File::Open(path);
-    const Footer footer = ReadFooter(file);
-    Access access(file, footer, kSampleRows, true);
-    const std::set<size_t> with_nulls = ColumnsWithNulls(access.manifest(), footer);
-    return GuessFieldsOf(
-        *access.schema(), with_nulls, [&](const std::vector<int>& columns, const auto& use) {
-          if (footer->num_row_groups() == 0) return;
-          WithPlace(path, 0, PlaceOf(0), [&] {
-            std::set<int> leaves;
-            for (const int column : columns) {
-              AddLeaves(access.manifest().schema_fields.at(static_cast<size_t>(column)), &leaves);
-            }
-            const std::unique_ptr<parquet::RowGroupMetaData> group = footer->RowGroup(0);
-            for (const int leaf : leaves) ChunkOf(footer, *group, leaf);
-            access.Read({0}, {leaves.begin(), leaves.end()}, [&](const arrow::RecordBatch& batch) {
-              use(batch);
-              return false;
-            });
-          });
-        });
-  });
+// Whether a column may have nulls, by its type and by statistics. Those of lists count empty lists,
+// too.
+bool MayHaveNulls(const Footer& footer, int leaf, bool unless_told) {
+  const parquet::ColumnDescriptor& column = *footer->schema()->Column(leaf);
+  if (column.max_definition_level() == column.max_repetition_level()) return false;
+  for (int i = 0; i < footer->num_row_groups(); ++i) {
+    const std::optional<int64_t> nulls = NullsIn(*ChunkOf(footer, *footer->RowGroup(i), leaf));
+    if (nulls ? *nulls > 0 : unless_told) return true;
+  }
+  return false;
+}
+
+// The numbers of the leaves of each outermost column.
+std::vector<Columns> LeavesByColumn(const parquet::SchemaDescriptor& schema) {
+  std::vector<Columns> leaves(static_cast<size_t>(schema.group_node()->field_count()));
+  for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
+    const auto column =
+        static_cast<size_t>(schema.group_node()->FieldIndex(*schema.GetColumnRoot(leaf)));
+    leaves.at(column).push_back(leaf);
+  }
+  return leaves;
+}
+
+// What is known of the columns of files with one schema.
+struct KnownSchema {
+  Footer footer;  // of the first of them
+  std::vector<Columns> leaves;
+};
+
+std::string ArrowSchemaIn(const parquet::FileMetaData& footer) {
+  const auto& metadata = footer.key_value_metadata();
+  return metadata == nullptr ? "" : metadata->Get("ARROW:schema").ValueOr("");
+}
+
+bool HaveOneSchema(const parquet::FileMetaData& a, const parquet::FileMetaData& b) {
+  return a.schema()->Equals(*b.schema()) && ArrowSchemaIn(a) == ArrowSchemaIn(b);
+}
+
+// The outermost columns that may have nulls. `sampled`: all rows are looked at, too.
+std::set<size_t> ColumnsWithNulls(const Footer& footer, const std::vector<Columns>& leaves,
+                                  bool sampled, const KnownColumns& known) {
+  std::set<size_t> with_nulls;
+  for (size_t column = 0; column < leaves.size(); ++column) {
+    if (!known.columns.empty() && !known.NeedsNulls(column)) continue;
+    const bool some = std::any_of(leaves[column].begin(), leaves[column].end(), [&](int leaf) {
+      const bool in_list = footer->schema()->Column(leaf)->max_repetition_level() > 0;
+      return !(sampled && in_list) && MayHaveNulls(footer, leaf, !sampled);
+    });
+    if (some) with_nulls.insert(column);
+  }
+  return with_nulls;
+}
+
+ArrowGuesses GuessBySample(const std::string& path, const std::shared_ptr<const File>& file,
+                           const Footer& footer, const std::vector<Columns>& leaves) {
+  Access access(file, footer, kSampleRows, true);
+  const bool sampled = footer->num_rows() <= kSampleRows && footer->num_row_groups() <= 1;
+  return GuessColumnsOf(*access.schema(), ColumnsWithNulls(footer, leaves, sampled, {}),
+                        [&](const std::vector<int>& columns, const auto& use) {
+                          if (footer->num_row_groups() == 0) return;
+                          WithPlace(path, 0, PlaceOf(0), [&] {
+                            Columns some;
+                            for (const int column : columns) {
+                              const Columns& more = leaves.at(static_cast<size_t>(column));
+                              some.insert(some.end(), more.begin(), more.end());
+                            }
+                            const std::unique_ptr<parquet::RowGroupMetaData> group =
+                                footer->RowGroup(0);
+                            for (const int leaf : some) ChunkOf(footer, *group, leaf);
+                            access.Read({0}, some, [&](const arrow::RecordBatch& batch) {
+                              use(batch);
+                              return false;
+                            });
+                          });
+                        });
+}
+
+FittingFields GuessForAll(const std::vector<std::string>& paths, const AttributeMap&) {
+  std::vector<KnownSchema> schemas;
+  std::vector<KnownColumns> known;
+  for (const std::string& path : paths) {
+    WithPlace(path, 0, "", [&] {
+      const std::shared_ptr<const File> file = File::Open(path);
+      const Footer footer = ReadFooter(file);
+      const auto same = std::find_if(schemas.rbegin(), schemas.rend(), [&](const KnownSchema& one) {
+        return HaveOneSchema(*one.footer, *footer);
+      });
+      if (same != schemas.rend()) {
+        KnownColumns& columns = known[static_cast<size_t>(schemas.rend() - same) - 1];
+        columns.SetNulls(ColumnsWithNulls(footer, same->leaves, false, columns));
+        return;
+      }
+      std::vector<Columns> leaves = LeavesByColumn(*footer->schema());
+      if (schemas.empty()) {
+        known.push_back({path, GuessBySample(path, file, footer, leaves)});
+      } else {
+        Access access(file, footer, kSampleRows, true);
+        known.push_back(
+            {path, GuessColumnsOf(*access.schema(), ColumnsWithNulls(footer, leaves, false, {}))});
+      }
+      schemas.push_back({footer, std::move(leaves)});
+    });
+  }
+  return FieldsForAll(known, paths);
+}
+
+FittingFields Guess(const std::string& path, const AttributeMap& attributes) {
+  return GuessForAll({path}, attributes);
 }
 
 bool Matches(const char* head, size_t size) {
@@ -543,9 +642,11 @@ bool Matches(const char* head, size_t size) {
 FormatSchema Schema() {
   FormatSchema schema("Parquet: columns by name, a row group at a time");
   return std::move(schema.Extension(".parquet")
+                       .Extension(".parq")
                        .Extension(".pq")
                        .Magic(Matches)
                        .InferFields(Guess)
+                       .InferFieldsOfAll(GuessForAll)
                        .Attr(FieldsAttribute(
                            "columns, \"user.age\" in a struct, or numbers of them, #3, #0.age")));
 }

@@ -659,7 +659,7 @@ def test_fields_of_what_expands_to_gigabytes_are_proposed_in_little_memory(
     memory, fields = ran.stdout.splitlines()
     assert int(memory) < 400
     texts = ["m.key bytes[-1]", "m.value bytes[-1]"] if name == "row.parquet" else ["m bytes"]
-    assert ast.literal_eval(fields) == [*texts, "n int64[-1] missing=default"]
+    assert ast.literal_eval(fields) == [*texts, "n int64[] missing=mask"]
 
 
 def test_what_arrow_reads_is_read(tmp_path: Path) -> None:
@@ -820,7 +820,7 @@ def test_columns_of_equal_empty_and_dotted_names(tmp_path: Path) -> None:
             "#2 int64[]",
             "#3 int64[]",
             "#4 int64[]",
-            "#5 int64[]",
+            '"q""\n" int64[]',
         ]
         values = [[9, 8], [7, 6], [10, 20], [1, 2], [3, 4], [5, 6], [30, 40]]
         assert read(path, *proposed) == values
@@ -863,20 +863,25 @@ def test_what_is_proposed_for_nulls_makes_no_values(tmp_path: Path, kind: str) -
             writer.write_table(table)
     proposed = proposed_for(path)
     assert proposed == [
-        "label int64[-1] missing=default",
-        "on bool[-1] missing=default",
+        "label int64[] missing=mask",
+        "on bool[] missing=mask",
         "f float64[] default=nan",
-        "s bytes missing=default",
-        "words bytes[-1] missing=default",
-        "list int64[-1] missing=default",
-        "holes float64[-1] default=nan",
-        "time int64[-1] missing=default",
+        "s bytes missing=mask",
+        "words bytes[-1] missing=mask",
+        "list int64[-1] missing=mask",
+        "holes float64[-1] default=nan missing=mask",
+        "time int64[] decode=timestamp unit=ms default=-9223372036854775808 missing=mask",
     ]
-    found = read(path, *proposed)
-    assert found[0] == [[3], [], [0]] and found[1] == [[True], [], [False]]
-    assert str(found[2]) == "[0.5, nan, 1.5]" and found[3] == [b"x", b"", b"z"]
-    assert found[4] == [[b"x"], [], []] and found[5] == [[1, 2], [], [3]]
-    assert str(found[6]) == "[[1.0, nan], [nan], [3.0]]" and found[7] == [[1], [], [3]]
+    (batch,) = millhopper.Reader.open_files(path, fields=proposed).batch(10)
+    found = {name: values_of(batch, name) for name in batch}
+    masks = [f"{name}.valid" for name in ("label", "on", "s", "words", "list", "holes", "time")]
+    assert list(found)[8:] == masks
+    assert all(found[name] == [True, False, True] for name in masks)
+    assert found["label"] == [3, 0, 0] and found["on"] == [True, False, False]
+    assert str(found["f"]) == "[0.5, nan, 1.5]" and found["s"] == [b"x", b"", b"z"]
+    assert found["words"] == [[b"x"], [], []] and found["list"] == [[1, 2], [], [3]]
+    assert str(found["holes"]) == "[[1.0, nan], [nan], [3.0]]"
+    assert found["time"] == [1, -(2**63), 3]
 
 
 def test_a_column_that_a_file_lacks_is_missing(tmp_path: Path) -> None:
