@@ -195,6 +195,16 @@ def test_the_extra_reads_parquet_without_a_call(installed: Path, tmp_path: Path)
         assert read == "[3, 1, 2]\n", name
 
 
+def test_commands_read_parquet_by_the_extra(installed: Path, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"numbers": [1, 2]}), tmp_path / "a.parquet")
+    peek = "from millhopper.command.native import peek; peek()"
+    shown = run(sys.executable, "-c", peek, tmp_path / "a.parquet", path=installed)
+    assert '["numbers int64[]"]' in shown
+
+
 def test_the_extra_reads_stores_without_a_call(installed: Path) -> None:
     pytest.importorskip("pyarrow")
     code = (

@@ -9,15 +9,23 @@ formats, or a file in one of their stores, does.
 from __future__ import annotations
 
 import importlib
+import itertools
+import os
 import re
+from collections.abc import Sequence
 
 from millhopper import _core
 
 # Names of operators, formats before a colon, extensions of file names, and schemes of stores.
 _PARQUET = re.compile(
-    rb"(?:parquet|arrow|feather)(?:_file_reader|:)|\.(?:parquet|pq|arrows?|ipc|feather)(?![\w.])"
+    rb"(?:parquet|arrow|feather)(?:_file_reader|:)"
+    rb"|\.(?i:parquet|parq|pq|arrows?|ipc|feather)(?![\w.])"
     rb"|(?<![0-9A-Za-z])(?:gs|abfss?|hdfs)://"
 )
+# The first bytes of Parquet and Arrow files.
+_MAGIC = (b"PAR1", b"PARE", b"ARROW1", b"\xff\xff\xff\xff")
+
+_MOST_NAMES = 1000  # in a folder, that are looked at
 
 _registered: set[str] = set()
 
@@ -35,15 +43,54 @@ def load_extras(program: bytes | str) -> None:
     """
     if isinstance(program, str):
         program = program.encode(errors="surrogateescape")
-    if _PARQUET.search(program) is None or _is_registered("parquet"):
-        return
+    if _PARQUET.search(program) is not None:
+        _load_parquet()
+
+
+def load_extras_for(paths: Sequence[str | bytes]) -> None:
+    """The same for files, by their names and by the first bytes of the first one, and for folders."""
+    for path in paths:
+        load_extras(path)
+    if may_be_columns(paths[0]):
+        _load_parquet()
+
+
+def may_be_columns(path: str | bytes) -> bool:
+    """Whether a local file may be one of Parquet or Arrow, or a folder hold such files."""
+    name = os.fsencode(path)
+    if _PARQUET.search(name) is not None:
+        return True
+    if os.path.isdir(name):
+        inside = (file for _, _, files in os.walk(name) for file in files)
+        return any(map(_PARQUET.search, itertools.islice(inside, _MOST_NAMES)))
+    if not os.path.isfile(name):
+        return False
+    with open(name, "rb") as file:
+        return file.read(6).startswith(_MAGIC)
+
+
+def parquet_plugin() -> str | None:
+    """The path of the plugin that ``pip install millhopper[parquet]`` has brought, if it has.
+
+    Raises:
+        ImportError: the package is installed, but what it needs is not.
+    """
     try:
         package = importlib.import_module("millhopper_parquet")
     except ModuleNotFoundError as error:
         if error.name != "millhopper_parquet":
             raise
+        return None
+    path: str = package.plugin()
+    return path
+
+
+def _load_parquet() -> None:
+    if _is_registered("parquet"):
         return
-    _core.load_plugin(package.plugin().encode())
+    plugin = parquet_plugin()
+    if plugin is not None:
+        _core.load_plugin(plugin.encode())
 
 
 def _is_registered(tag: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from millhopper import _core
 from millhopper.base.paths import Path
 from millhopper.errors import Error
-from millhopper.programs.extras import load_extras
+from millhopper.programs.extras import load_extras_for
 from millhopper.readers.chain import Chain
 from millhopper.readers.fields import Fields, field_entries, with_slots
 from millhopper.readers.other_names import other_keywords
@@ -63,7 +63,7 @@ def _with_types(
     """
     entries, names_of_slots = field_entries([] if fields is None else fields)
     if _core.are_chosen_by_name(entries):
-        load_extras("\n".join(paths))
+        load_extras_for(paths)
         entries = with_slots(entries, names_of_slots)
         told = {**attributes, "fields": entries}
         found = _core.inferred_fields(paths, told)  # adds to it what goes with them
