@@ -24,10 +24,9 @@ void Check(const arrow::Status& status) {
 }  // namespace
 
 ColumnarFormat::ColumnarFormat(const FormatArguments& arguments)
-    : FileFormat(AgreeOnSlots(
-          arguments.declared,
-          SlotsOf(RequiredFields(arguments.attributes, Others::kPassedOver, Lists::kOfLists)))),
-      fields_(RequiredFields(arguments.attributes, Others::kPassedOver, Lists::kOfLists)),
+    : FileFormat(AgreeOnSlots(arguments.declared,
+                              SlotsOf(RequiredFields(arguments.attributes, Lists::kOfLists)))),
+      fields_(RequiredFields(arguments.attributes, Lists::kOfLists)),
       leaves_out_(AnySkips(fields_.fields())) {
   Require(arguments.buffer_type == BufferType::kMemory,
           "buffer_type \"mmap\" is not for files of columns: they are decoded into memory");

@@ -542,7 +542,7 @@ const char* JsonParser::FindWithin(const JsonText& text, const Step& step, const
         const auto known =
             HasEscape(written) ? step.by_key.find(KeyOf(written)) : step.by_key.find(written);
         if (known == step.by_key.end()) {
-          if (other_keys_ == OtherKeys::kIgnore) return text.Skip(member);
+          if (others_ == Others::kIgnore) return text.Skip(member);
           return PassOver(text, step, written, member, found);
         }
         expected = known->second;

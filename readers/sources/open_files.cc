@@ -111,7 +111,7 @@ FoundFiles FindFiles(const std::vector<std::string>& names,
     FileReader::CheckExist(arguments.files, false);
     const std::string& first = arguments.files.front().path;
     if (!CanBeReadOnceOnly(first)) schema = &FormatByContent(first);
-  } else if (schema != nullptr && schema->infers_fields && GivesNoFields(arguments)) {
+  } else if (schema != nullptr && schema->guess_fields != nullptr && GivesNoFields(arguments)) {
     RefuseColumns(files.front(), arguments.files.front().path);
   }
   if (schema != nullptr && arguments.has_companions) CheckCompanions(*schema);

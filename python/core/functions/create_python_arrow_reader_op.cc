@@ -34,8 +34,8 @@ void CreatePythonArrowReader(OpContext& context) {
   const std::shared_ptr<const PythonFunction> function =
       PythonFunction::Find(context.Attr<int64_t>("function"));
   const uint64_t reader = OpensReader::Current();
-  std::vector<Field> fields = ParseFields(context.Attr<std::vector<std::string>>("fields"),
-                                          Others::kPassedOver, Lists::kOfLists);
+  std::vector<Field> fields =
+      ParseFields(context.Attr<std::vector<std::string>>("fields"), Lists::kOfLists);
   Require(!fields.empty(), "fields is empty: name the columns that become slots");
   StoreReader(context, std::make_unique<ArrowStreamReader>(
                            [function, reader](ArrowArrayStream* out) {

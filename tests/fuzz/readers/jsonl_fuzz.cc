@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {"jsonl", {"a int64[-1] decode=timestamp null=NA default=0", "d bytes null=NA missing=skip"}},
       {"jsonl",
        {"a bytes decode=json", "/b/c float64[-1] missing=default"},
-       {{"other_keys", std::string("error")}}},
+       {{"others", std::string("error")}}},
       {"json", {"a bytes decode=json missing=default"}},
       {"json", {"a int64[] missing=skip"}},
   };
