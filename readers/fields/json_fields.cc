@@ -699,8 +699,7 @@ FittingFields GuessJsonFields(const std::vector<std::string>& records) {
   for (const std::string& record : records) {
     const JsonText text(record);
     InRecord(text, [&] {
-      text.CheckEnd(text.Skip(text.root()));
-      NameOf(text, text.root());
+      text.CheckEnd(text.Check(text.root()));
       if (text.IsObject(text.root())) look_into(text, text.root(), "", look_into);
     });
     if (!text.IsObject(text.root())) {

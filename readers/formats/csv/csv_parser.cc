@@ -1140,8 +1140,14 @@ FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& at
   for (size_t column = 0; column < names.size(); ++column) {
     const std::string& name = names[column];
     const bool can_be_named = has_header && CanBeNamed(name) && times[name] == 1;
-    named = named || can_be_named;
-    fields.entries.push_back(EntryFor(can_be_named ? name : StrCat("#", column),
+    const std::string number = StrCat("#", column);
+    // A column that is really called so is what the number names.
+    if (has_header && !can_be_named && times.count(number) > 0) {
+      fields.left_out.push_back(StrCat("column ", number, ": another one is named so"));
+      continue;
+    }
+    named = named || (can_be_named && name[0] != '#');
+    fields.entries.push_back(EntryFor(can_be_named ? name : number,
                                       TypeOfColumn(rows, has_header ? 1 : 0, column, syntax)));
   }
   if (has_header && !named) fields.attributes.Set("header", std::string("yes"));

@@ -248,6 +248,7 @@ TEST(Csv, FindsHowATableIsWritten) {
   EXPECT_EQ(found("csv", "country,2019,2020\nFR,1,2\n"),
             "encoding=utf-8 country bytes; 2019 int64[]; 2020 int64[]; ");
   EXPECT_EQ(found("csv", "FR,1,2\nDE,3,4\n"), "encoding=utf-8 #0 bytes; #1 int64[]; #2 int64[]; ");
+  EXPECT_EQ(Csv("#1,#0\n1,x\n", {}), Texts{"1 | 'x'"});  // names, not numbers
   // What is no name of a column is a value.
   EXPECT_EQ(found("csv", ",5\n1,2\n"), "encoding=utf-8 #0 int64[] missing=mask; #1 int64[]; ");
   EXPECT_EQ(found("csv", "NA,5\n3,4\n"),

@@ -400,6 +400,9 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
          "; bytes decode=json reads any value, as its text");
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2, 3]}", "; int64[-1] reads it");
   expect("{\"a\": null}", "7", "the record is a number, not an object");
+  ExpectError(ErrorCode::kDataLoss,
+              "the record is no JSON: it has an escape that JSON does not know",
+              [] { Jsonl("{\"a\": {\"\\q\": 1}}\n", {}); });
   EXPECT_EQ(Jsonl("{\"a\": 1, \"b\": 2}\n", {"a int64[]"}), Texts{"1"});
   ExpectError(ErrorCode::kDataLoss, "no field names the key 'b'", [&] {
     TextsIn("jsonl", "{\"a\": 1, \"b\": 2}\n", {"a int64[]"}, {{"others", std::string("error")}});
