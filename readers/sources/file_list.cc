@@ -282,10 +282,10 @@ bool AddFolder(const std::string& path, std::set<std::string>* names) {
     return false;
   }
   const size_t before = names->size();
+  size_t seen = 0;
   VisitFilesIn(path, "", "._", [&](const std::string& file, const std::string&) {
-    if (!NamesColumns(file)) return;
-    names->insert(file);
-    CheckCount(names->size(), path);
+    CheckCount(++seen, path);
+    if (NamesColumns(file)) names->insert(file);
   });
   return names->size() > before;
 }

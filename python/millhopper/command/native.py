@@ -7,6 +7,7 @@ plugin that ``pip install millhopper[parquet]`` has brought, if a file may need 
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -23,8 +24,7 @@ def _become(name: str) -> NoReturn:
     if plugin is None:
         os.execv(program, words)
     # The libraries that the plugin needs lie where pyarrow does, which need not be beside it.
-    import pyarrow
-
+    pyarrow = importlib.import_module("pyarrow")
     known = os.environ.get("LD_LIBRARY_PATH")
     folders = [*pyarrow.get_library_dirs(), *([known] if known else [])]
     environment = {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(folders)}

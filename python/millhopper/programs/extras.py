@@ -48,7 +48,7 @@ def load_extras(program: bytes | str) -> None:
 
 
 def load_extras_for(paths: Sequence[str | bytes]) -> None:
-    """The same for files, by their names and by the first bytes of the first one, and for folders."""
+    """The same for files, by their names and the first bytes of the first one, and for folders."""
     for path in paths:
         load_extras(path)
     if may_be_columns(paths[0]):
