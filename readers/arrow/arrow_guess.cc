@@ -113,8 +113,8 @@ class Search {
       return Add(std::move(guess), "its lists are nested too deep");
     }
     guess.name = names_.NameOf(column_);
-    Add(std::move(guess),
-        guess.name.empty() ? "neither its name nor its number tells it apart" : "");
+    const bool has_name = !guess.name.empty();
+    Add(std::move(guess), has_name ? "" : "neither its name nor its number tells it apart");
   }
 
   const ArrowSchema& schema_;
