@@ -43,7 +43,7 @@ OpSchema MixSchema(std::string doc, std::string x, std::string out) {
              "+ 3; what is accepted is multiplied by u ^ (1 / alpha), u being draw 0. Uniform "
              "numbers are 1 minus 53 bits, but for the angle.")
       .Input("X", std::move(x))
-      .Input("Label", "int64 [N, 1], classes from 0 to num_classes - 1")
+      .Input("Label", "int64 [N] or [N, 1], classes from 0 to num_classes - 1")
       .OptionalInput("Step",
                      "int64 [1]; other numbers are drawn for each value. Only needed in a main "
                      "program: in a block for the elements of a reader each element has its own")
@@ -64,11 +64,12 @@ OpSchema MixSchema(std::string doc, std::string x, std::string out) {
 
 void InferMix(InferContext& context) {
   const TensorSpec& label = context.In("Label");
+  const auto are_labels = [](const Dims& dims) {
+    return dims.size() == 1 || (dims.size() == 2 && (dims[1] < 0 || dims[1] == 1));
+  };
   if (label.dtype.value_or(DataType::kInt64) != DataType::kInt64 ||
-      label.lod_level.value_or(0) != 0 ||
-      (label.dims &&
-       (label.dims->size() != 2 || ((*label.dims)[1] >= 0 && (*label.dims)[1] != 1)))) {
-    context.ThrowUnfit("Label", "labels are int64 [N, 1]");
+      label.lod_level.value_or(0) != 0 || (label.dims && !are_labels(*label.dims))) {
+    context.ThrowUnfit("Label", "labels are int64 [N] or [N, 1]");
   }
   context.SetOut("Out", context.In("X"));
   const int64_t n = label.dims ? (*label.dims)[0] : -1;
@@ -81,8 +82,10 @@ double DrawLambda(const RandomKey& key, double alpha) {
 
 void MixLabels(OpContext& context, int64_t n, double lambda) {
   const LoDTensor label = context.In("Label");
-  RequireInput(label.dtype() == DataType::kInt64 && label.dims() == Dims{n, 1}, context, "Label",
-               "it must be int64 [", n, ", 1], one label for each element of X");
+  RequireInput(
+      label.dtype() == DataType::kInt64 && (label.dims() == Dims{n} || label.dims() == Dims{n, 1}),
+      context, "Label", "it must be int64 [", n, "] or [", n,
+      ", 1], one label for each element of X");
   const auto classes = context.Attr<int64_t>("num_classes");
   const auto* const values = label.data<int64_t>();
   for (int64_t i = 0; i < n; ++i) {

@@ -157,7 +157,7 @@ ImageFiles TarOfImages() {
   ImageFiles files = {"tar", NewFolder("steady_images") + "/images.tar", {}};
   WriteFile(files.path, TarOf(members));
   files.arguments.attributes.Set("fields",
-                                 std::vector<std::string>{"jpg bytes", "cls int64[1] decode=text"});
+                                 std::vector<std::string>{"jpg bytes", "cls int64[] decode=text"});
   return files;
 }
 
@@ -182,7 +182,7 @@ TEST_P(SteadyStateOfImages, ABatchAllocatesAndAnImageDoesNot) {
                         {{"Out", {"batches"}}}, {{"batch_size", StrCat("i: ", kBatch)}})}) +
       BlockText(
           1, 0,
-          {TensorText("jpeg", "UINT8", {-1}, 1), TensorText("label", "INT64", {1, 1}),
+          {TensorText("jpeg", "UINT8", {-1}, 1), TensorText("label", "INT64", {1}),
            TensorText("pixels", "UINT8", {1, -1, -1, 3}),
            TensorText("cropped", "UINT8", {1, 24, 20, 3}),
            TensorText("flipped", "UINT8", {1, 24, 20, 3}),

@@ -187,7 +187,8 @@ void TiffDecoder::Session::ForEachBlock(const Block& block) {
   if (block_bytes < needed || row_bytes * tile_height > block_bytes) ThrowFailure();
   if (block_bytes > kMostBlockBytes) Fail("its tiles, or its rows, have too many bytes");
   std::vector<uint8_t> values(block_bytes);
-  for (uint16_t plane = 0; plane < (has_planes ? samples : 1); ++plane) {
+  const uint16_t planes = has_planes ? samples : 1;
+  for (uint16_t plane = 0; plane < planes; ++plane) {
     for (int64_t y = 0; y < shape.height; y += tile_height) {
       for (int64_t x = 0; x < shape.width; x += tile_width) {
         const auto column = static_cast<uint32_t>(x), row = static_cast<uint32_t>(y);

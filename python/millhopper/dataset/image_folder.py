@@ -13,8 +13,8 @@ def image_folder(folder: Path, *, seed: int = 0) -> Reader:
     """The images below the folders of a folder, and their classes.
 
     Slots: ``image``, the bytes of a file, uint8 ``[n]``, for ``Reader.decode_image``; ``label``,
-    int64 ``[1, 1]``, the place of the class's folder among the sorted names, so that a batch of
-    images has ``[n, 1]``: torch's losses take ``batch["label"].squeeze(1)``.
+    int64 ``[1]``, the place of the class's folder among the sorted names, so that a batch of
+    images has ``[n]``, as torch's losses take it.
 
     Args:
         folder: a folder with a folder for each class.

@@ -472,7 +472,7 @@ class ImageMethods(OperatorMethods):
         """Mixes each image of a batch, which is float32, with the one before it.
 
         Args:
-            num_classes: how many there are: the labels, int64 ``[N, 1]``, become float32
+            num_classes: how many there are: the labels, int64 ``[N]``, become float32
                 ``[N, num_classes]`` with the share of each class.
             alpha: of the distribution Beta(alpha, alpha) of the shares.
             slot: the images, also as ``to_chw`` makes them.

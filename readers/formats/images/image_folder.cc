@@ -161,8 +161,8 @@ class ImageFolderFormat final : public LabeledFilesFormat {
 FormatSchema Schema() {
   return FormatSchema(
              "a folder of images with a folder for each class, as torchvision's ImageFolder, but "
-             "without hidden folders: the bytes of an image and the index of its class, int64 [1, "
-             "1]")
+             "without hidden folders: the bytes of an image and the index of its class, int64 [1]; "
+             "[1, 1] if that is declared")
       .Folders();
 }
 

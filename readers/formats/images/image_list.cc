@@ -142,7 +142,7 @@ class ImageListFormat final : public LabeledFilesFormat {
 FormatSchema Schema() {
   FormatSchema schema(
       "a text file that names an image and its integer label in each line: the bytes of an image "
-      "and its label, int64 [1, 1]; plain, gzip, zstd, lz4, bzip2, xz");
+      "and its label, int64 [1] ([1, 1] if that is declared); plain, gzip, zstd, lz4, bzip2, xz");
   schema
       .Attr({"root", "",
              "the folder that paths in the list are relative to; without it, the "

@@ -119,10 +119,12 @@ class LabeledFilesSource final : public FileSource {
   FilesRead read_{FileRole::kData};
 };
 
-std::vector<SlotSpec> Slots() {
+// The label of a batch of n is [n], or [n, 1] if it is declared so, as programs of the lineage do.
+std::vector<SlotSpec> SlotsFor(const std::vector<SlotSpec>& declared) {
   SlotSpec label;
   label.dtype = DataType::kInt64;
-  label.dims = Dims{1, 1};
+  const bool has_axis = declared.size() == 2 && declared[1].dims.size() == 2;
+  label.dims = has_axis ? Dims{1, 1} : Dims{1};
   return {BytesSlot(), label};
 }
 
@@ -171,7 +173,7 @@ void LabeledFiles::GetPath(size_t i, std::string* path) const {
 }
 
 LabeledFilesFormat::LabeledFilesFormat(const FormatArguments& arguments)
-    : FileFormat(AgreeOnSlots(arguments.declared, Slots())) {
+    : FileFormat(AgreeOnSlots(arguments.declared, SlotsFor(arguments.declared))) {
   Require(arguments.buffer_type == BufferType::kMemory,
           "buffer_type \"mmap\" is for large files; many small ones are read with \"memory\"");
 }

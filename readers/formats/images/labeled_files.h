@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many small files with a label each, such as images by class. A record is a whole file and its
-// label: its bytes as they are, uint8 [-1] with one level of detail, and an int64 [1, 1].
+// label: its bytes as they are, uint8 [-1] with one level of detail, and an int64 [1], or [1, 1] if
+// the program declares it so.
 #ifndef MILLHOPPER_READERS_FORMATS_IMAGES_LABELED_FILES_H_
 #define MILLHOPPER_READERS_FORMATS_IMAGES_LABELED_FILES_H_
 

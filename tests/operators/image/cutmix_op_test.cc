@@ -53,7 +53,7 @@ TEST(CutmixOp, TakesARectangleOfTheImageBefore) {
 }
 
 TEST(CutmixOp, Refuses) {
-  ExpectRefused("it must be int64 [1, 1]", "cutmix",
+  ExpectRefused("it must be int64 [1] or [1, 1]", "cutmix",
                 {{"X", RandomImages({1, 2, 2, 3})}, {"Label", MakeTensor<float>({1, 1}, {0})}},
                 {"Out", "LabelOut"}, {{"num_classes", int64_t{3}}});
   ExpectRefused(

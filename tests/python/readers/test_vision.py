@@ -458,7 +458,9 @@ def test_pixels_are_limited(folder: Path, pictures: list[np.ndarray]) -> None:
 
 def test_a_file_that_is_no_image_is_an_error(folder: Path) -> None:
     (folder / "cats" / "1.png").write_bytes(b"this is no image")
-    with pytest.raises(millhopper.Error, match="they do not begin like JPEG, PNG or WebP"):
+    with pytest.raises(
+        millhopper.Error, match="they do not begin like JPEG, PNG, WebP, TIFF, GIF, BMP or PNM"
+    ):
         list(dataset.image_folder(folder).decode_image("image"))
 
 

@@ -30,7 +30,7 @@ inline LabeledRecords LabeledRecordsOf(ReaderBase* reader) {
     EXPECT_EQ(element[0].dtype, DataType::kUint8);
     EXPECT_EQ(element[0].lod, (Lod{{0, element[0].bytes.size()}}));
     EXPECT_EQ(element[1].dtype, DataType::kInt64);
-    EXPECT_EQ(element[1].dims, (std::vector<int64_t>{1, 1}));
+    EXPECT_EQ(element[1].dims, (std::vector<int64_t>{1}));
     int64_t label = 0;
     std::memcpy(&label, element[1].bytes.data(), sizeof(label));
     records.emplace_back(element[0].bytes, label);
