@@ -374,15 +374,21 @@ std::vector<Field> ParseFields(const std::vector<std::string>& entries, Lists li
 
 std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
   const std::string mask_option = StrCat("missing=", kMask);
-  std::vector<std::string> names, masks;
+  std::vector<std::string> names, masked;
   for (const std::string& text : entries) {
     const auto [head, options] = CutEntry(text);
     names.push_back(head.slot);
     if (std::find(options.begin(), options.end(), mask_option) != options.end()) {
-      masks.push_back(head.slot + ".valid");
+      masked.push_back(head.slot);
     }
   }
-  names.insert(names.end(), masks.begin(), masks.end());
+  std::set<std::string> taken(names.begin(), names.end());
+  for (std::string& name : masked) {
+    do {
+      name += ".valid";
+    } while (!taken.insert(name).second);
+    names.push_back(std::move(name));
+  }
   return names;
 }
 

@@ -58,12 +58,7 @@ def field_entries(fields: Fields) -> tuple[list[str], list[str]]:
             entry = f"{_in_entry(slot)} {entry}"
         entries.append(entry)
         slots.append(_core.field_names([entry])[0] if slot is None else slot)
-    masks = [
-        f"{slot}.valid"
-        for entry, slot in zip_strict(entries, slots)
-        if len(_core.field_names([entry])) > 1
-    ]
-    return entries, slots + masks
+    return entries, _core.field_names(with_slots(entries, slots))
 
 
 def with_slots(entries: list[str], slots: list[str]) -> list[str]:

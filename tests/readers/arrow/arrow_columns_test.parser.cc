@@ -73,7 +73,7 @@ void CheckManyAtOnce(const ArrowFields& fields, const Ref<Chunk>& chunk, bool ba
 // The rows of a batch as text, which is the same for records and for rows of a table. What went
 // wrong is the last of them.
 Strings Read(const ArrowColumnValues& batch, const Strings& entries) {
-  const ArrowFields fields(ParseFields(entries, Others::kPassedOver, Lists::kOfLists));
+  const ArrowFields fields(ParseFields(entries, Lists::kOfLists));
   const Ref<Chunk> records = Pool<Chunk>::Take(), columns = Pool<Chunk>::Take();
   std::shared_ptr<const ArrowRows> rows;
   std::string problem_of_records, problem_of_columns;
@@ -123,7 +123,7 @@ Strings Read(const ColumnPtr& column, const std::string& entry) {
 Strings LevelsOf(const ColumnPtr& column, const std::string& entry) {
   const ColumnPtr batch = Batch({column});
   Read(*batch, Strings{entry});  // gives the same for records and for a table
-  const ArrowFields fields(ParseFields({entry}, Others::kPassedOver, Lists::kOfLists));
+  const ArrowFields fields(ParseFields({entry}, Lists::kOfLists));
   const ArrowRows rows(fields, batch->schema, FindColumns(fields, batch->schema));
   const Ref<Chunk> chunk = Pool<Chunk>::Take();
   rows.AppendRecords(batch->array, 0, batch->array.length, 0, chunk.get());

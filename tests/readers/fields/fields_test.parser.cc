@@ -62,7 +62,7 @@ TEST(Fields, ListsOfListsHaveALevelEach) {
   EXPECT_EQ(
       SlotsOf(
           ParseFields({"a int64[-1,-1]", "b float32[-1, -1, 4]", "c bytes[-1,-1]", "d bytes[-1]"},
-                      Others::kPassedOver, Lists::kOfLists)),
+                      Lists::kOfLists)),
       (std::vector<SlotSpec>{Slot(DataType::kInt64, {-1}, 2), Slot(DataType::kFp32, {-1, 4}, 2),
                              Slot(DataType::kUint8, {-1}, 3), Slot(DataType::kUint8, {-1}, 2)}));
   const std::optional<Thrown> thrown = ErrorOf([] { ParseFields({"a int64[-1,-1]"}); });
@@ -227,6 +227,8 @@ TEST(Fields, HaveMasksAfterAllSlots) {
                                             "x float32[-1, 2] missing=mask"};
   EXPECT_EQ(NamesOf(entries),
             (std::vector<std::string>{"user id", "title", "x", "user id.valid", "x.valid"}));
+  EXPECT_EQ(NamesOf({"a int64[] missing=mask", "a.valid bool[] missing=mask"}),
+            (std::vector<std::string>{"a", "a.valid", "a.valid.valid", "a.valid.valid.valid"}));
   const std::vector<Field> fields = ParseFields(entries);
   const std::vector<SlotSpec> slots = SlotsOf(fields);
   ASSERT_EQ(slots.size(), 5u);
