@@ -222,23 +222,55 @@ std::vector<SeenArray> ArraysIn(const std::string& path, std::vector<std::string
       if (error.interrupts()) throw;
       const std::string place = Escaped(path) + ": ";
       const bool has_place = error.message().compare(0, place.size(), place) == 0;
-      left_out->push_back(member + error.message().substr(has_place ? place.size() : 0));
+      left_out->push_back(
+          StrCat("'", name, "': ", error.message().substr(has_place ? place.size() : 0)));
     }
   }
   return arrays;
 }
 
-// The arrays that have as many rows as most have; of two such numbers, the one that comes first.
-FittingFields Guess(const std::string& path, const AttributeMap&) {
+std::vector<std::string> EntriesIn(const AttributeMap& attributes) {
+  if (!attributes.Has("fields")) return {};
+  return attributes.Get<std::vector<std::string>>("fields");
+}
+
+// Whether entries are given that are names of members and nothing more, which opening a file finds
+// and checks by itself.
+bool AreNamesOfMembers(const std::vector<std::string>& entries) {
+  return !entries.empty() && std::none_of(entries.begin(), entries.end(), [](const auto& entry) {
+    return entry.find_first_of(" \t\"*-") != std::string::npos;
+  });
+}
+
+// The first array that an entry names, or null.
+const SeenArray* FirstNamed(const std::vector<SeenArray>& arrays,
+                            const std::vector<std::string>& entries) {
+  for (const std::string& entry : entries) {
+    const std::string name = HeadOf(entry).name;
+    const auto found = std::find_if(arrays.begin(), arrays.end(),
+                                    [&](const SeenArray& array) { return array.name == name; });
+    if (found != arrays.end()) return &*found;
+  }
+  return nullptr;
+}
+
+// The arrays that have as many rows as the first that is named, or else as most have; of two such
+// numbers, the one that comes first.
+FittingFields Guess(const std::string& path, const AttributeMap& attributes) {
+  const std::vector<std::string> entries = EntriesIn(attributes);
   FittingFields fields;
+  if (AreNamesOfMembers(entries)) return fields;
   const std::vector<SeenArray> arrays = ArraysIn(path, &fields.left_out);
   const auto as_long = [&](const SeenArray& array) {
     return std::count_if(arrays.begin(), arrays.end(),
                          [&](const SeenArray& other) { return other.records == array.records; });
   };
-  const auto chosen = std::max_element(
-      arrays.begin(), arrays.end(),
-      [&](const SeenArray& a, const SeenArray& b) { return as_long(a) < as_long(b); });
+  const SeenArray* chosen = FirstNamed(arrays, entries);
+  if (chosen == nullptr && !arrays.empty()) {
+    chosen = &*std::max_element(
+        arrays.begin(), arrays.end(),
+        [&](const SeenArray& a, const SeenArray& b) { return as_long(a) < as_long(b); });
+  }
   for (const SeenArray& array : arrays) {
     if (array.records == chosen->records) {
       fields.entries.push_back(array.entry);

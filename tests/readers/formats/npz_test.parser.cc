@@ -194,7 +194,7 @@ TEST(Npz, ProposesTheArraysThatAreAsLong) {
   EXPECT_EQ(fields.entries, (Names{"\"x y\" uint8[2]", "z int16[]"}));
   EXPECT_EQ(fields.left_out,
             (Names{"'notes.txt': it is no .npy array",
-                   "'o.npy': its dtype is '|O': object arrays are pickles, which are never loaded",
+                   "'o': its dtype is '|O': object arrays are pickles, which are never loaded",
                    "'names': it has 2 rows, 'x y' has 3; \"names uint8[]\" reads it by itself",
                    "'one': it has 1 row, 'x y' has 3; \"one uint8[]\" reads it by itself"}));
   EXPECT_EQ(ReadAll(Reader(file.path(), fields.entries).get()).size(), 3u);
@@ -309,6 +309,7 @@ TEST(Npz, ReadsTheFilesOfOthersAsTheTruthSays) {
     const std::vector<ElementValue> floats = ReadAll(Reader(path, {"floats float64[1]"}).get());
     ASSERT_EQ(ints.size(), 4u);
     ASSERT_EQ(floats.size(), 2u);
+    EXPECT_EQ(ReadAll(Reader(path, {"floats"}).get()).size(), 2u);
     EXPECT_EQ(ints[3][0].bytes, FromHex("0400000000000000"));
     EXPECT_EQ(floats[1][0].bytes, FromHex("0000000000000040"));
     // Numpy keeps arrays of any lengths together; rows of both need equal ones.
