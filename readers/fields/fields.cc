@@ -457,7 +457,9 @@ AttributeSchema OthersAttribute() {
 }
 
 Others OthersOf(const AttributeMap& attributes) {
-  return attributes.Get<std::string>("others") == "error" ? Others::kError : Others::kIgnore;
+  constexpr char kName[] = "others";
+  const bool refuses = attributes.Has(kName) && attributes.Get<std::string>(kName) == "error";
+  return refuses ? Others::kError : Others::kIgnore;
 }
 
 const char kOthersIgnored[] = "others \"ignore\" leaves out what no field names";

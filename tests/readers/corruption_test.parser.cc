@@ -265,6 +265,7 @@ Case MxnetCase() {
   item.name = "mxnet";
   item.file_name = "a.rec";
   item.format = "mxnet";
+  item.arguments.declared = {BytesSlot()};  // so that nothing is looked at before it is read
   const std::vector<size_t> sizes = {4, 0, 16, 8};
   std::vector<std::pair<size_t, size_t>> contents;  // bytes, and the record that they belong to
   for (size_t i = 0; i < sizes.size(); ++i) {

@@ -143,9 +143,9 @@ blocks {
 }
 
 TEST(Readme, ShowsAFormatThatWorks) {
-  const TempFile first("first.pgm", std::string("P5\n3 2\n255\n\1\2\3\4\5\6", 17));
-  const TempFile second("second.pgm", "P5 2 1 255 \7\10");
-  const TempFile damaged("third.pgm", "P5 2 2 255 \7\10");
+  const TempFile first("first.p5", std::string("P5\n3 2\n255\n\1\2\3\4\5\6", 17));
+  const TempFile second("second.p5", "P5 2 1 255 \7\10");
+  const TempFile damaged("third.p5", "P5 2 2 255 \7\10");
   const TempFile startup("startup.pbtxt", R"(
 blocks {
   idx: 0

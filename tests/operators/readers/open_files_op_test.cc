@@ -242,9 +242,8 @@ TEST_F(OpenFilesOp, NamesAllMissingFilesBeforeAnythingIsRead) {
   EXPECT_NE(thrown->text.find("/b.recordio"), std::string::npos) << thrown->text;
 }
 
-TEST_F(OpenFilesOp, NeedsSlotsToBeDeclaredForRecordsOfTensors) {
-  ExpectError(ErrorCode::kInvalidArgument, "the slots of this reader must be declared",
-              [&] { Read(Names("numbers-0.recordio"), {}, {}); });
+TEST_F(OpenFilesOp, InfersTheSlotsOfRecordsOfTensors) {
+  EXPECT_EQ(Read(Names("numbers-1.recordio"), {}, {}), (std::vector<int64_t>{100, 101, 102}));
 }
 
 TEST_F(OpenFilesOp, RefusesWrongAttributesWhenChecked) {

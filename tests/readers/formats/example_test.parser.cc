@@ -245,9 +245,9 @@ TEST(Example, RefusesWhatNoFieldNames) {
          "one\" float32[2] default=nan', or others \"ignore\" leaves out what no field names");
   expect(with(Bytes({"x"})), "'\"late one\" bytes missing=mask'");
   expect(with(Integers({1})), "'\"late one\" int64[] missing=mask'");
-  expect(with(""), "'\"late one\" bytes[-1] missing=default'");
+  expect(with(""), "'\"late one\" bytes[-1] missing=mask'");
   expect(first + Message(2, MapOf({{"s", Message(1, Integers({1}))}})),
-         "the feature 's', which no field names: add the field \"s int64[-1] missing=default\"");
+         "the feature 's', which no field names: add the field \"s int64[-1] missing=mask\"");
   expect(first + Message(2, MapOf({{"s", Message(1, Bytes({"x", "y"}))}})),
          "the feature 's', which no field names: others \"ignore\" leaves out what no field names");
   expect(first + Message(2, MapOf({{"a", Message(1, Integers({1}))}})),

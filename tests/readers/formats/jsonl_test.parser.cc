@@ -386,7 +386,7 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
   const std::string usual = "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2]}";
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2], \"b c\": 0.5}",
          "no field names the key 'b c', at byte 45 of the JSON; the field '\"b c\" float64[] "
-         "default=nan' reads it; with others \"ignore\"");
+         "default=nan' reads it; others \"ignore\"");
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7, \"n\": \"x\"}, \"l\": [1, 2]}",
          "no field names the key '/u/n', at byte 29 of the JSON; the field \"/u/n bytes "
          "missing=mask\" reads it");

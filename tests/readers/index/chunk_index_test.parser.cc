@@ -28,6 +28,7 @@
 #include "readers/index/indexable_format.h"
 #include "readers/sources/file_list.h"
 #include "readers/sources/open_files.h"
+#include "readers/support/byte_records.h"
 #include "tests/bytes.h"
 #include "tests/bytes_read.h"
 #include "tests/fakes/memory_files.h"
@@ -64,7 +65,11 @@ class ChunkIndexes : public ::testing::TestWithParam<IndexableKind> {
                                    Texts fields = {}) const {
     FormatArguments arguments;
     if (fields.empty()) fields = GetParam().fields;
-    if (!fields.empty()) arguments.attributes.Set("fields", fields);
+    if (fields.empty()) {
+      arguments.declared = {BytesSlot()};  // so that nothing is looked at before it is read
+    } else {
+      arguments.attributes.Set("fields", fields);
+    }
     Texts names;
     for (const std::string& path : paths) names.push_back(GetParam().tag + ":" + path);
     std::unique_ptr<ReaderBase> reader = OpenFiles(names, {}, std::move(arguments), options);

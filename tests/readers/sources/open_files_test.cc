@@ -122,7 +122,7 @@ TEST(OpenFiles, ContentTellsWhatNamesDoNot) {
 
 // Fields that are missing are looked for in the file: what is wrong with it would be wrong with
 // any.
-TEST(OpenFiles, DamageThatIsMetWhileFieldsAreLookedForIsTold) {
+TEST(OpenFiles, DamageIsToldWhereNoFieldsAreGiven) {
   const std::pair<const char*, const char*> kFiles[] = {
       {"a.tar", "the member at byte 0: the checksum of its header is"},
       {"a.npz", "no zip file, or one that was cut off"},
@@ -131,7 +131,7 @@ TEST(OpenFiles, DamageThatIsMetWhileFieldsAreLookedForIsTold) {
   for (const auto& [name, words] : kFiles) {
     const TempFile file(name, "\xff\xfe" + std::string(1000, 'x') + "\n");
     ExpectError(ErrorCode::kDataLoss, StrCat(file.path(), ": ", words),
-                [&] { OpenFiles({file.path()}, {}, {}, {}); });
+                [&] { ReadAll(OpenFiles({file.path()}, {}, {}, {}).get()); });
   }
 }
 

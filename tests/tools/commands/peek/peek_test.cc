@@ -116,6 +116,8 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
   EXPECT_EQ(result.output,
             "fields that fit the first records:\n"
             "  [\"id int64[]\"]\n"
+            "with the attributes:\n"
+            "  encoding: \"utf-8\"\n"
             "reader 'files' (open_files, peek: operator 0 of block 0)\n"
             "  slot 0 (id) is declared int64 [1]\n"
             "and more elements\n");
@@ -317,7 +319,7 @@ TEST(PeekAtFiles, ShowsLinesOfSlots) {
                                 "  [\"#0 int64[]\",\n"
                                 "   \"#1 float64[2]\"]\n"
                                 "with the attributes:\n"
-                                "  others: error\n",
+                                "  others: \"error\"\n",
                                 0),
             0u)
       << result.output;
