@@ -65,7 +65,7 @@ def _with_types(
     if _core.are_chosen_by_name(entries):
         load_extras_for(paths)
         entries = with_slots(entries, names_of_slots)
-        told = {**attributes, "fields": entries}
+        told: dict[str, object] = {**attributes, "fields": entries}
         found = _core.inferred_fields(paths, told)  # adds to it what goes with them
         if found:
             attributes.update(told)
