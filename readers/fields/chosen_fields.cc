@@ -115,8 +115,10 @@ class Columns {
   }
 
   [[noreturn]] void Missing(const std::string& name, const std::string& range) const {
-    Throw(ErrorCode::kInvalidArgument, "there is no '", Escaped(name), "'", range,
-          DidYouMean(name, names_), "; there are ", Listed(names_));
+    const std::string meant = DidYouMean(name, names_);
+    Throw(ErrorCode::kInvalidArgument, "there is no '", Escaped(name), "'", range, meant,
+          "; there are ", Listed(names_),
+          meant.empty() ? ", and a type is such as int64[], float32[] or bytes" : "");
   }
 
   const FittingFields& found_;
