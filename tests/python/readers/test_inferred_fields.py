@@ -17,6 +17,20 @@ import pytest
 
 PEEK = [sys.executable, "-c", "from millhopper.command.native import peek; peek()"]
 
+PROGRAM = """blocks {{
+  idx: 0
+  parent_idx: -1
+  vars {{ name: "files" persistable: true type {{ type: READER }} }}
+  ops {{
+    type: "open_files"
+    outputs {{ parameter: "Out" arguments: "files" }}
+    attrs {{ name: "file_names" strings: "{path}" }}
+    attrs {{ name: "fields" strings: {fields} }}
+    {attributes}
+  }}
+}}
+"""
+
 # What is wrong with a file of $MILLHOPPER_TEST_DATA that cannot be read as a whole.
 PROBLEMS = {
     "csv/duckdb/empty.csv": "is empty",
@@ -84,12 +98,17 @@ def test_samples_are_read_without_any_option(name: str, request: pytest.FixtureR
 
 
 @pytest.mark.parametrize("name", [name for name in sample_files(FIELDS) if name not in PROBLEMS])
-def test_what_peek_prints_reads_the_same(name: str, request: pytest.FixtureRequest) -> None:
+def test_what_peek_prints_reads_the_same(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     path = file_of(name, request)
     plugin = [f"--plugin={request.getfixturevalue('parquet_plugin')}"] * name.endswith(".parquet")
-    shown = subprocess.run(
-        [*PEEK, path, "--count=0", *plugin], capture_output=True, text=True, check=True
-    ).stdout
+
+    def peek(*flags: object) -> str:
+        command = [*PEEK, *flags, *plugin]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    shown = peek(path, "--count=0")
     pattern = (
         r"fields that fit the first records:\n(  \[.*?\])\n(with the attributes:\n.*?)?reader "
     )
@@ -104,6 +123,11 @@ def test_what_peek_prints_reads_the_same(name: str, request: pytest.FixtureReque
     again = millhopper.Reader.open_files(path, fields=fields, **attributes)
     assert again.to_text() == reader.to_text()
     assert values_of(again) == values_of(reader)
+    # The same text is the value of attributes in a program.
+    startup = tmp_path / "startup.pbtxt"
+    given = "".join(f'attrs {{ name: "{name}" s: {value} }}' for name, value in pairs)
+    startup.write_text(PROGRAM.format(path=path, fields=printed[1].strip(), attributes=given))
+    assert peek("--startup", startup, "--json", "--count=20") == peek(path, "--json", "--count=20")
 
 
 def test_all_columns_are_read(tmp_path: Path) -> None:
