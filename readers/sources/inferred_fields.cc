@@ -15,24 +15,6 @@
 namespace millhopper {
 namespace {
 
-// What the format finds in a file, or in all of them. Errors name one of these.
-FittingFields FieldsThatFit(const FormatSchema& schema, const FormatArguments& arguments,
-                            const std::string& path) {
-  try {
-    const AttributeMap attributes = schema.WithDefaults(arguments.attributes);
-    if (schema.infer_fields_of_all == nullptr) return schema.guess_fields(path, attributes);
-    std::vector<std::string> paths;
-    for (const FileEntry& file : arguments.files) {
-      if (!CanBeReadOnceOnly(file.path)) paths.push_back(file.path);
-    }
-    return schema.infer_fields_of_all(paths, attributes);
-  } catch (const Error& error) {
-    if (error.interrupts()) throw;
-    const Error located = error.file().empty() ? error.InFile(path, 0) : error;
-    throw located.WithContext("while looking for fields that fit it, since none are given");
-  }
-}
-
 std::vector<std::string> ListIn(const AttributeMap& given, const char* attribute) {
   if (!given.Has(attribute)) return {};
   return given.Get<std::vector<std::string>>(attribute);
@@ -55,6 +37,25 @@ std::string ListOf(const std::vector<std::string>& entries) {
 }
 
 }  // namespace
+
+FittingFields FieldsThatFit(const FormatSchema& schema, const FormatArguments& arguments) {
+  try {
+    const AttributeMap attributes = schema.WithDefaults(arguments.attributes);
+    if (schema.infer_fields_of_all == nullptr) {
+      return schema.guess_fields(arguments.files.front().path, attributes);
+    }
+    std::vector<std::string> paths;
+    for (const FileEntry& file : arguments.files) {
+      if (!CanBeReadOnceOnly(file.path)) paths.push_back(file.path);
+    }
+    return schema.infer_fields_of_all(paths, attributes);
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    const std::string& first = arguments.files.front().path;
+    const Error located = error.file().empty() ? error.InFile(first, 0) : error;
+    throw located.WithContext("while looking for fields that fit it, since none are given");
+  }
+}
 
 bool GivesNoFields(const FormatArguments& arguments) {
   return arguments.declared.empty() && ListIn(arguments.attributes, "fields").empty();
@@ -88,7 +89,7 @@ void InferFields(const FormatSchema& schema, FormatArguments* arguments) {
   FileReader::CheckExist(arguments->files, schema.reads_folders);
   const std::string& path = arguments->files.front().path;
   if (CanBeReadOnceOnly(path)) return;
-  const FittingFields found = FieldsThatFit(schema, *arguments, path);
+  const FittingFields found = FieldsThatFit(schema, *arguments);
   if (found.entries.empty() && found.left_out.empty()) return;  // records of bytes
   try {
     SetChosenFields(schema, found, &arguments->attributes);
@@ -107,7 +108,7 @@ Error WithFittingFields(const FormatSchema& schema, const FormatArguments& argum
   if (FileSystemOf(path).Stat(path).size == 0) {
     return error.WithMessage(StrCat(error.message(), "; ", Escaped(path), " is empty"));
   }
-  const std::vector<std::string> entries = FieldsThatFit(schema, arguments, path).entries;
+  const std::vector<std::string> entries = FieldsThatFit(schema, arguments).entries;
   if (entries.empty()) return error;
   return error.WithMessage(
       StrCat(error.message(), "; these fit ", Escaped(path), ": ", ListOf(entries)));

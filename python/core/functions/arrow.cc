@@ -9,14 +9,17 @@
 #include "framework/base/error.h"
 #include "readers/arrow/arrow_columns.h"
 #include "readers/arrow/arrow_guess.h"
+#include "readers/fields/chosen_fields.h"
 
 namespace py = pybind11;
 
 namespace millhopper {
 namespace {
 
-// Fields that fit the schema in a capsule, or that of the stream in one.
-std::vector<std::string> GuessFields(const py::object& capsule) {
+// The fields of the schema in a capsule, or of the stream in one, that entries choose, which may be
+// names alone, or none for all.
+std::vector<std::string> ChosenFields(const py::object& capsule,
+                                      const std::vector<std::string>& entries) {
   ArrowOwned<ArrowSchema> schema;
   if (PyCapsule_IsValid(capsule.ptr(), kArrowSchemaCapsule) != 0) {
     TakeArrow(PyCapsule_GetPointer(capsule.ptr(), kArrowSchemaCapsule), schema.out());
@@ -28,16 +31,13 @@ std::vector<std::string> GuessFields(const py::object& capsule) {
             "the stream gives no schema");
   }
   Require(schema->release != nullptr, "the schema has been taken already");
-  const FittingFields fields = FieldsFor(GuessArrowColumns(*schema, nullptr));
-  Require(fields.left_out.empty(),
-          "not all columns can be read: ", fields.left_out.empty() ? "" : fields.left_out[0]);
-  return fields.entries;
+  return ChooseFields(entries, {}, FieldsFor(GuessArrowColumns(*schema, nullptr)));
 }
 
 }  // namespace
 
 void DefineArrow(py::module_* module) {
-  module->def("guess_arrow_fields", &GuessFields, py::arg("capsule"));
+  module->def("chosen_arrow_fields", &ChosenFields, py::arg("capsule"), py::arg("entries"));
 }
 
 }  // namespace millhopper

@@ -139,8 +139,8 @@ def _once(make: Callable[[], object], title: str) -> Callable[[], object]:
     return stream
 
 
-def guess_fields(source: Any) -> list[str]:
-    """Fields that fit a source of Arrow's streams, for all of its columns that can be fields."""
+def chosen_fields(source: Any, entries: list[str]) -> list[str]:
+    """The fields of a source of Arrow's streams that names alone choose; without any, all."""
     schema = getattr(source, "__arrow_c_schema__", None)
     capsule = source.__arrow_c_stream__() if schema is None else schema()
-    return _core.guess_arrow_fields(capsule)
+    return _core.chosen_arrow_fields(capsule, entries)

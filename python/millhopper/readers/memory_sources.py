@@ -14,8 +14,8 @@ from millhopper import _core
 from millhopper.base.zipped import zip_strict
 from millhopper.ragged import Ragged
 from millhopper.readers.chain import AnyReader, Chain
-from millhopper.readers.fields import Fields, field_entries
-from millhopper.readers.map_function import guess_fields, keep_function, keep_stream
+from millhopper.readers.fields import Fields, field_entries, with_slots
+from millhopper.readers.map_function import chosen_fields, keep_function, keep_stream
 from millhopper.readers.slots import Slot, declared
 
 if TYPE_CHECKING:
@@ -221,10 +221,11 @@ class MemorySources(Chain):
                 of batches) has one pass, and the next one is an error. It must not change while it
                 is read. A resumed loop asks for the stream anew, which must have the same batches,
                 and skips through it; a second time for elements in a window.
-            fields: the columns that become slots, as for ``open_files``; ``readers/formats`` tells
-                under ``arrow`` what becomes of each type. By default all columns for which fields
-                can be guessed from the schema; pass them for a source that can be read only once
-                and has no ``__arrow_c_schema__``.
+            fields: the columns that become slots, as for ``open_files``, by names alone, too;
+                ``readers/formats`` tells under ``arrow`` what becomes of each type. By default all
+                columns. A schema does not tell whether there are nulls, so ``missing=`` must.
+                Pass fields with types for a source that can be read only once and has no
+                ``__arrow_c_schema__``.
             seed: seed of all random choices in this chain.
             name: the reader's name in error messages and programs.
 
@@ -237,7 +238,10 @@ class MemorySources(Chain):
         Source: the Arrow PyCapsule interface.
         """
         held, attributes = keep_stream(source)
-        entries, names = field_entries(guess_fields(source) if fields is None else fields)
+        entries, names = field_entries([] if fields is None else fields)
+        if _core.are_chosen_by_name(entries):
+            entries = chosen_fields(source, with_slots(entries, names))
+            names = _core.field_names(entries)
         attributes["fields"] = entries
         return cls._source(
             "create_python_arrow_reader", name, attributes, names, seed=seed, functions=[held]

@@ -44,6 +44,15 @@ def test_fields_choose_columns() -> None:
     assert len(set(batch["word"].tolist())) == 2
 
 
+def test_names_alone_choose_columns() -> None:
+    (batch,) = millhopper.Reader.from_arrow(TABLE, fields={"x": "n", "s": None}).take(1).batch(1)
+    assert [batch["x"].tolist(), batch["s"].to_bytes()] == [[0], [b"0"]]
+    (batch,) = millhopper.Reader.from_arrow(TABLE, fields=["w", "*"]).take(1).batch(1)
+    assert list(batch) == ["w", "n", "s", "l"]
+    with pytest.raises(millhopper.Error, match="there is no 'm'; there are 'n', 's', 'l', 'w'"):
+        millhopper.Reader.from_arrow(TABLE, fields=["m"])
+
+
 def test_shuffles_are_the_same_each_time() -> None:
     def read() -> list[int]:
         reader = millhopper.Reader.from_arrow(TABLE, fields=["n int64[]"]).shuffle(100, seed=3)

@@ -101,12 +101,16 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   AttributeMap attributes = AttributesOfFlags(format, given_attributes);
   Strings fields = given_fields;
   if (given_slots.slots.empty() && format.guess_fields != nullptr && AreChosenByName(fields)) {
-    const std::string path = SplitFormatPrefix(files.front()).path;
-    FittingFields fitting = format.guess_fields(path, format.WithDefaults(attributes));
+    FormatArguments arguments;
+    arguments.attributes = attributes;
+    for (const std::string& file : files) {
+      arguments.files.push_back(FileEntry{SplitFormatPrefix(file).path, ""});
+    }
+    FittingFields fitting = FieldsThatFit(format, arguments);
     // What cannot be read is shown, unless the flags tell what is to be read.
     const bool by_names = !fields.empty() || attributes.Has("exclude");
     if (!fitting.entries.empty() && (by_names || fitting.left_out.empty())) {
-      fitting = Chosen(format, path, fitting, fields, attributes);
+      fitting = Chosen(format, arguments.files.front().path, fitting, fields, attributes);
       attributes.Set("exclude", Strings());  // they are left out now
     }
     if (given_fields.empty()) PrintFields(fitting, hints);
