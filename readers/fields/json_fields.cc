@@ -718,8 +718,8 @@ FittingFields GuessJsonFields(const std::vector<std::string>& records) {
     return false;
   };
   for (const auto& [key, seen] : keys) {
-    if (is_in_any(seen.pointer) || (seen.objects && !seen.is_any()))
-      continue;  // members are fields
+    const bool is_apart = seen.objects && !seen.is_any();  // its members are fields
+    if (is_apart || is_in_any(seen.pointer)) continue;
     const std::string& name = key.empty() ? seen.pointer : key;
     const char* const problem = !CanBeNamed(name) ? "its name cannot be written in an entry"
                                 : fields.entries.size() == kMaxSlots ? "there are too many keys"

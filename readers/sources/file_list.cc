@@ -192,21 +192,29 @@ bool IsUnfinishedIndex(const std::string& name) {
 }
 
 // Calls visit(path, name) for the files in a folder and in those within it, by their names from the
-// folder on. Left out are names that begin with one of some characters.
+// folder on. Left out are names that begin with one of some characters. All files and folders are
+// counted in *seen, so that links back to a folder above have an end.
 template <typename Visit>
 void VisitFilesIn(const std::string& folder, const std::string& name, const char* hidden,
-                  const Visit& visit, int depth = 0) {
+                  size_t* seen, const Visit& visit, int depth = 0) {
   constexpr int kMostFolders = 64;  // within one another, where a link may lead back
   CheckStop();
   if (depth > kMostFolders) {
     throw Error(ErrorCode::kResourceLimit, "folders that are nested too deep").InFile(folder, -1);
   }
   for (const FolderEntry& entry : FileSystemOf(folder).ListFolder(folder)) {
+    CheckCount(++*seen, folder);
     if (entry.name.find_first_of(hidden) == 0) continue;
     const std::string path = folder + (EndsWith(folder, "/") ? "" : "/") + entry.name;
     const std::string relative = name.empty() ? entry.name : StrCat(name, "/", entry.name);
+    if (entry.kind == FileStatus::Kind::kUnknown) {  // else its files would be there many times
+      throw Error(ErrorCode::kIo,
+                  "cannot tell whether it is a file or a folder (a symbolic link to a folder above "
+                  "it?)")
+          .InFile(path, -1);
+    }
     if (entry.kind == FileStatus::Kind::kDirectory) {
-      VisitFilesIn(path, relative, hidden, visit, depth + 1);
+      VisitFilesIn(path, relative, hidden, seen, visit, depth + 1);
     } else {
       visit(path, relative);
     }
@@ -230,14 +238,14 @@ std::vector<std::string> FilesInAnyFolders(const std::string& pattern, size_t at
           "': one ** can be in a pattern, and no other wildcard before it");
   const auto folders = std::count(rest.begin(), rest.end(), '/');
   std::vector<std::string> names;
-  VisitFilesIn(folder, "", ".", [&](const std::string& path, const std::string& name) {
+  size_t seen = 0;
+  VisitFilesIn(folder, "", ".", &seen, [&](const std::string& path, const std::string& name) {
     std::string tail = name;  // that has as many folders as the rest
     for (auto more = std::count(name.begin(), name.end(), '/'); more > folders; --more) {
       tail.erase(0, tail.find('/') + 1);
     }
     if (::fnmatch(rest.c_str(), tail.c_str(), FNM_PATHNAME | FNM_PERIOD) != 0) return;
     names.push_back(at == 0 ? name : path);
-    CheckCount(names.size(), pattern);
   });
   return names;
 }
@@ -283,8 +291,7 @@ bool AddFolder(const std::string& path, std::set<std::string>* names) {
   }
   const size_t before = names->size();
   size_t seen = 0;
-  VisitFilesIn(path, "", "._", [&](const std::string& file, const std::string&) {
-    CheckCount(++seen, path);
+  VisitFilesIn(path, "", "._", &seen, [&](const std::string& file, const std::string&) {
     if (NamesColumns(file)) names->insert(file);
   });
   return names->size() > before;

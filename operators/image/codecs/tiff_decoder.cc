@@ -147,7 +147,8 @@ void TiffDecoder::Session::ReadTags() {
   }
   has_planes = planar == PLANARCONFIG_SEPARATE && samples > 1;
   const uint16_t plain = has_inks ? 4 : has_colors ? 3 : 1;
-  if (samples < plain || samples > kMostSamples || (has_inks && (samples > plain || has_planes))) {
+  if (samples < plain || samples > kMostSamples || (has_inks && samples > plain) ||
+      (has_planes && (has_inks || has_palette))) {
     Fail("its pixels have too many or too few values");
   }
   // Without the tag that says what they are, four values are colours and alpha.

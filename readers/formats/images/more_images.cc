@@ -25,14 +25,12 @@ FormatSchema SchemaOf(const std::string& name, const std::vector<std::string>& e
   return schema;
 }
 
-FormatSchema BmpSchema() { return SchemaOf<kBmpImage>("BMP", {".bmp", ".BMP"}); }
-FormatSchema GifSchema() { return SchemaOf<kGifImage>("GIF", {".gif", ".GIF"}); }
+FormatSchema BmpSchema() { return SchemaOf<kBmpImage>("BMP", {".bmp"}); }
+FormatSchema GifSchema() { return SchemaOf<kGifImage>("GIF", {".gif"}); }
 FormatSchema PnmSchema() {
   return SchemaOf<kPnmImage>("PBM, PGM and PPM", {".pbm", ".pgm", ".ppm", ".pnm"});
 }
-FormatSchema TiffSchema() {
-  return SchemaOf<kTiffImage>("TIFF", {".tif", ".tiff", ".TIF", ".TIFF"});
-}
+FormatSchema TiffSchema() { return SchemaOf<kTiffImage>("TIFF", {".tif", ".tiff"}); }
 
 template <const std::string_view& kKind>
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -52,8 +52,8 @@ Members MembersOf(const std::vector<std::string>& entries) {
                   field.separator == 0,
               "the field '", Escaped(entry),
               "' is of npz: an array has rows of one size and no options but default= and "
-              "missing=, which are for files without it, so write it as "
-              "\"name\" or \"name dtype[dims]\"");
+              "missing=, which are for files without it, so write it as \"name\" or \"name "
+              "dtype[dims]\"");
       slot = field.slot;
     }
     members.names.push_back(field.name);
@@ -296,10 +296,9 @@ FormatSchema Schema() {
           .InferFields(Guess)
           .Attr(OthersAttribute())
           .Attr(FieldsAttribute(
-              "members, with or without .npy; a name alone is enough, and of the options "
-              "only default= and missing= are for arrays, of files that lack them. With "
-              "slots in place of fields they are the members in the "
-              "order of the file")));
+              "members, with or without .npy; a name alone is enough, and of the options only "
+              "default= and missing= are for arrays, of files that lack them. With slots in place "
+              "of fields they are the members in the order of the file")));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -66,6 +66,7 @@ class FolderTree {
   FolderTree(const FolderTree&) = delete;
   FolderTree& operator=(const FolderTree&) = delete;
 
+  const std::string& path() const { return path_; }
   // The names that a pattern after that of the folder gives, without the folder.
   Names Expand(const std::string& pattern) const {
     Names names = ExpandFileNames({path_ + pattern});
@@ -118,6 +119,16 @@ TEST(FileList, AFolderStandsForTheColumnsInIt) {
   EXPECT_EQ(tree.Expand("/k=1/"), (Names{"/k=1/a.parquet"}));
   const FolderTree other({"a.csv"});
   EXPECT_EQ(other.Expand(""), Names{""});  // opening it says what is wrong
+}
+
+// Its files would be there once more for each time around.
+TEST(FileList, ALinkBackToAFolderAboveIsAnError) {
+  const FolderTree tree({"x/a.parquet"});
+  std::filesystem::create_directory_symlink(".", tree.path() + "/x/again");
+  for (const char* const pattern : {"", "/**/*.parquet"}) {
+    ExpectError(ErrorCode::kIo, "a symbolic link to a folder above it?",
+                [&] { tree.Expand(pattern); });
+  }
 }
 
 TEST(FileList, RangesAndListsNeedNoFiles) {
