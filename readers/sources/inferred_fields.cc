@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
 #include "framework/reader/file_reader.h"
 #include "readers/fields/chosen_fields.h"
@@ -26,14 +25,6 @@ bool HaveAllNames(const std::vector<std::string>& chosen, const std::vector<std:
   for (const std::string& entry : chosen) names.insert(HeadOf(entry).name);
   return std::all_of(found.begin(), found.end(),
                      [&](const std::string& entry) { return names.count(HeadOf(entry).name) > 0; });
-}
-
-std::string ListOf(const std::vector<std::string>& entries) {
-  std::string list;
-  for (const std::string& entry : entries) {
-    list += StrCat(list.empty() ? "" : ", ", QuotedEntry(entry));
-  }
-  return StrCat("fields: [", list, "]");
 }
 
 }  // namespace
@@ -96,22 +87,6 @@ void InferFields(const FormatSchema& schema, FormatArguments* arguments) {
   } catch (const Error& error) {
     throw error.InFile(path, 0);
   }
-}
-
-Error WithFittingFields(const FormatSchema& schema, const FormatArguments& arguments,
-                        const Error& error) {
-  if (schema.guess_fields == nullptr || !GivesNoFields(arguments) || arguments.files.empty()) {
-    return error;
-  }
-  const std::string& path = arguments.files.front().path;
-  if (CanBeReadOnceOnly(path)) return error;
-  if (FileSystemOf(path).Stat(path).size == 0) {
-    return error.WithMessage(StrCat(error.message(), "; ", Escaped(path), " is empty"));
-  }
-  const std::vector<std::string> entries = FieldsThatFit(schema, arguments).entries;
-  if (entries.empty()) return error;
-  return error.WithMessage(
-      StrCat(error.message(), "; these fit ", Escaped(path), ": ", ListOf(entries)));
 }
 
 }  // namespace millhopper

@@ -28,11 +28,6 @@ void SetChosenFields(const FormatSchema& schema, const FittingFields& found,
 // and for files that can be read once only. Throws what SetChosenFields and reading throw.
 void InferFields(const FormatSchema& schema, FormatArguments* arguments);
 
-// The error of a format that needs fields and has none, with fields that fit the first file, if
-// some do. Throws what is wrong with that file, which would be wrong with any fields, too.
-Error WithFittingFields(const FormatSchema& schema, const FormatArguments& arguments,
-                        const Error& error);
-
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_READERS_SOURCES_INFERRED_FIELDS_H_

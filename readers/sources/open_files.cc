@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
 #include "framework/reader/file_reader.h"
 #include "readers/sources/file_lanes.h"
@@ -24,6 +25,15 @@ void CheckCompanions(const FormatSchema& schema) {
           " take no second file each");
 }
 
+// The error of a format that needs fields, and why the first file tells none, if it is empty.
+Error FoundEmpty(const FormatSchema& schema, const FormatArguments& arguments, const Error& error) {
+  const bool inferred = schema.guess_fields != nullptr && GivesNoFields(arguments);
+  if (!inferred || arguments.files.empty()) return error;
+  const std::string& path = arguments.files.front().path;
+  if (CanBeReadOnceOnly(path) || FileSystemOf(path).Stat(path).size > 0) return error;
+  return error.WithMessage(StrCat(error.message(), "; ", Escaped(path), " is empty"));
+}
+
 // Makes the format, with the fields that the files tell if none are given. If it cannot be made, a
 // file that is missing is what the error is about.
 std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema, FormatArguments arguments) {
@@ -35,7 +45,7 @@ std::unique_ptr<FileFormat> FormatFor(const FormatSchema* schema, FormatArgument
     if (error.interrupts()) throw;
     FileReader::CheckExist(arguments.files, schema != nullptr && schema->reads_folders);
     if (schema == nullptr || !error.file().empty()) throw;
-    throw WithFittingFields(*schema, arguments, error);
+    throw FoundEmpty(*schema, arguments, error);
   }
 }
 

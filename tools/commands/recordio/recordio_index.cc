@@ -16,6 +16,7 @@
 #include "readers/index/chunk_index.h"
 #include "readers/index/indexable_format.h"
 #include "readers/sources/file_list.h"
+#include "readers/sources/inferred_fields.h"
 #include "tools/commands/help/shared_flags.h"
 #include "tools/commands/recordio/recordio_command.h"
 #include "tools/commands/recordio/recordio_files.h"
@@ -30,8 +31,8 @@ namespace millhopper {
 namespace {
 
 // A format that finds the records of this file, or null if it needs more than fields to do it.
-// Which fields it has matters for a header only, so those that fit are guessed where the format
-// needs some and none are given.
+// Which fields it has matters for a header only, so those that fit, and how the file is written,
+// are found where the format needs some and none are given, as readers find them.
 std::unique_ptr<FileFormat> FormatFor(const FormatSchema& schema, const std::string& path,
                                       const std::vector<std::string>& fields,
                                       const std::vector<std::string>& attributes) {
@@ -44,10 +45,14 @@ std::unique_ptr<FileFormat> FormatFor(const FormatSchema& schema, const std::str
   } catch (const Error& error) {
     if (!fields.empty()) throw;
     if (schema.guess_fields == nullptr) return nullptr;
-    const std::vector<std::string> guessed =
-        schema.guess_fields(path, schema.WithDefaults(arguments.attributes)).entries;
-    if (guessed.empty()) throw InWordsOfFlags(error, path);
-    arguments.attributes.Set("fields", guessed);
+    arguments.files = {FileEntry{path, ""}};
+    const FittingFields found = FieldsThatFit(schema, arguments);
+    arguments.files.clear();
+    if (found.entries.empty()) throw InWordsOfFlags(error, path);
+    for (const auto& [name, value] : found.attributes.values()) {
+      arguments.attributes.Set(name, value);
+    }
+    arguments.attributes.Set("fields", found.entries);
   }
   return schema.Make(arguments);
 }

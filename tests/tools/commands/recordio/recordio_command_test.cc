@@ -183,6 +183,18 @@ TEST(RecordIOCommand, WritesTheFieldsThatItInfers) {
   EXPECT_THAT(result.errors, HasSubstr("'1.5' is no int64; float64[] reads it"));
 }
 
+// An index is of the file as readers without fields find it to be written.
+TEST(RecordIOCommand, IndexesATableAsReadersFindIt) {
+  const TempFile table("semicolons.csv", "a;b\n1;\"2;3\"\n4;5\n");
+  ChildResult result = RunRecordIO({"index", table.path()});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const std::string output = "--output=" + TempName("out.recordio");
+  result = RunRecordIO({"write", output, table.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr(": 2 records, "));
+  ::unlink((table.path() + ".mhi").c_str());
+}
+
 TEST(RecordIOCommand, NamesAFileThatNoFieldsFit) {
   const TempFile empty("empty.csv", ""), damaged("damaged.jsonl", "{\"x\": 1}\n{\"x\": }\n");
   const std::string output = "--output=" + TempName("out.recordio");
