@@ -320,6 +320,8 @@ void DefineRecordio(py::module_* module) {
               "errors.");
   module->def("field_names", &NamesOf, py::arg("entries"),
               "The names of the slots of fields, and after them those of their masks.");
+  module->def("name_in_entry", &NameInEntry, py::arg("name"),
+              "The name as an entry of fields has it: in quotes if it needs them.");
   module->def("are_chosen_by_name", &AreChosenByName, py::arg("entries"),
               "Whether the files must tell the types of these fields, or of all.");
   module->def("inferred_slots", &SlotsInferredFor, py::arg("files"),

@@ -212,25 +212,23 @@ class ValueLoader {
 
   const char* ReadValue(const Field& field, const char* value, char* place) const {
     const JsonKind kind = text_.KindOf(value);
-    if (kind == JsonKind::kNull && IsFloat(field.slot.dtype) &&
-        field.missing == Field::Missing::kDefault && text_.IsNull(value)) {
-      if (field.has_default) {
-        field.WriteDefault(1, place);
-      } else {
-        field.Write(std::numeric_limits<double>::quiet_NaN(), place);
-      }
-      return text_.Skip(value);
-    }
-    if (field.from_text() != (kind == JsonKind::kText)) WrongType(field, value);
-    if (kind == JsonKind::kNumber) return ReadNumber(field, value, place);
-    if (kind == JsonKind::kText) {
+    if (kind == JsonKind::kNumber && !field.from_text()) return ReadNumber(field, value, place);
+    if (kind == JsonKind::kText && field.from_text()) {
       field.ReadAll(texts_.Decode(text_.TextAt(value)), place);
-    } else if (kind == JsonKind::kBool) {
+    } else if (kind == JsonKind::kBool && !field.from_text()) {
       field.Write(int64_t{text_.BoolAt(value)}, place);
+    } else if (kind == JsonKind::kNull && IsFloat(field.slot.dtype) &&
+               field.missing == Field::Missing::kDefault && text_.IsNull(value)) {
+      WriteNull(field, place);
     } else {
       WrongType(field, value);
     }
     return text_.Skip(value);
+  }
+
+  static void WriteNull(const Field& field, char* place) {
+    if (field.has_default) return field.WriteDefault(1, place);
+    field.Write(std::numeric_limits<double>::quiet_NaN(), place);
   }
 
   const char* ReadNumber(const Field& field, const char* value, char* place) const {

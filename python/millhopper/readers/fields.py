@@ -26,14 +26,6 @@ def _begins_with_type(text: str) -> bool:
     )
 
 
-def _in_entry(name: str) -> str:
-    """The name as an entry has it: in quotes if it needs them."""
-    if name not in ("", "=") and not any(c in name for c in ' \t\n\r[]"'):
-        return name
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
-
-
 def field_entries(fields: Fields) -> tuple[list[str], list[str]]:
     """Entries of the attribute ``fields``, and the names of the slots: of fields, then of masks.
 
@@ -51,11 +43,11 @@ def field_entries(fields: Fields) -> tuple[list[str], list[str]]:
     slots: list[str] = []
     pairs = fields.items() if isinstance(fields, Mapping) else ((None, entry) for entry in fields)
     for slot, given in pairs:
-        entry = _in_entry(slot) if given is None and isinstance(slot, str) else given
+        entry = _core.name_in_entry(slot) if given is None and isinstance(slot, str) else given
         if not isinstance(entry, str) or not isinstance(slot, (str, type(None))):
             raise TypeError(f"the field {slot!r}: {given!r} is no text such as 'int64[]'")
         if slot is not None and _begins_with_type(entry):
-            entry = f"{_in_entry(slot)} {entry}"
+            entry = f"{_core.name_in_entry(slot)} {entry}"
         entries.append(entry)
         slots.append(_core.field_names([entry])[0] if slot is None else slot)
     return entries, _core.field_names(with_slots(entries, slots))
@@ -65,6 +57,6 @@ def with_slots(entries: list[str], slots: list[str]) -> list[str]:
     """The entries with the names of their slots in them; others after these do not count."""
     own = [_core.field_names([entry])[0] for entry in entries]
     return [
-        entry if name == slot else f"{_in_entry(slot)} = {entry}"
+        entry if name == slot else f"{_core.name_in_entry(slot)} = {entry}"
         for entry, name, slot in zip_strict(entries, own, slots[: len(entries)])
     ]
