@@ -10,6 +10,7 @@
 
 #include "framework/base/at_work.h"
 #include "framework/base/error.h"
+#include "framework/base/random.h"
 #include "framework/base/registration.h"
 #include "framework/io/compression/byte_stream.h"
 #include "framework/io/compression/compression.h"
@@ -114,6 +115,10 @@ void FileSource::ReadRecords(uint64_t first, size_t, char*) const {
 
 std::optional<uint64_t> FileFormat::CountRecords(const std::vector<FileEntry>&) const {
   return std::nullopt;
+}
+
+uint64_t FileFormat::RecordKey(const FileEntry&, uint64_t chunk, uint64_t number) const {
+  return MixBits(MixBits(chunk) + number);
 }
 
 uint64_t FileFormat::Fingerprint(const FileEntry&) const { return 0; }

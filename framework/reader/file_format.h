@@ -130,6 +130,7 @@ struct RecordTable {
   size_t record_bytes;
   uint64_t begin;        // the byte of the file at which record 0 begins
   size_t bytes_in_file;  // from one record to the next; less than record_bytes beside a companion
+  uint64_t in_chunk;     // how many records a chunk has, but for the last one
   // The records where they lie one after another in a mapped file (mapping.h); null otherwise.
   Ref<Buffer> mapped;
   Ref<const Mapping> mapping;  // of `mapped`
@@ -195,6 +196,9 @@ class FileFormat {
   // How users name record `number` of the chunk at `chunk`, where it is not only bytes of the file:
   // such as the path of an image that a list names.
   virtual std::string RecordName(const FileEntry& file, uint64_t chunk, uint64_t number) const;
+  // A number that tells a record of the file from others, whatever is added after it: of its place
+  // by default; of the name of a file that a list or folder names. Any thread.
+  virtual uint64_t RecordKey(const FileEntry& file, uint64_t chunk, uint64_t number) const;
   // A number that changes with a file, besides its path and size: of a list of other files or of a
   // folder, a fingerprint of the names and labels in it. 0 if there is none. Throws what Open
   // throws.

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/reader/file_reader.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <array>
 #include <deque>
 #include <numeric>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "framework/base/at_work.h"
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/random.h"
 #include "framework/base/spelling.h"
 #include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
@@ -40,6 +45,23 @@ std::string UnknownFormatHint(const std::string& path) {
   const std::vector<std::string> tags = FileFormatTags();
   for (size_t i = 0; i < tags.size(); ++i) hint += (i == 0 ? "" : ", ") + tags[i];
   return hint;
+}
+
+uint64_t HashOf(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+
+// For each file a number that tells it from the others (FileReader::RecordKeys).
+std::vector<uint64_t> KeysOf(const std::vector<FileEntry>& files) {
+  std::vector<uint64_t> keys;
+  std::unordered_map<uint64_t, size_t> files_of_name;
+  for (const FileEntry& file : files) {
+    const std::string_view path = file.path;
+    keys.push_back(HashOf(path.substr(path.rfind('/') + 1)));
+    ++files_of_name[keys.back()];
+  }
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (files_of_name[keys[i]] > 1) keys[i] = HashOf(files[i].path);
+  }
+  return keys;
 }
 
 // What a reader notes of the files that it will read.
@@ -422,6 +444,15 @@ void FileReader::CheckPlace(const ReaderState& state, const FilePlace& place) co
   if (place.begun && (place.file + place.number) % share_.count != share_.index) {
     state.Fail("it is in chunk ", place.number, " of file ", place.file,
                ", which belongs to another share");
+  }
+}
+
+void FileReader::RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const {
+  std::call_once(file_keys_made_, [this] { file_keys_ = KeysOf(files_); });
+  for (size_t i = 0; i < n; ++i) {
+    const RecordId& id = tickets[i].id;
+    const uint64_t record = format_->RecordKey(files_[id.file], id.chunk, id.record);
+    keys[i] = MixBits(file_keys_[id.file] + record);
   }
 }
 

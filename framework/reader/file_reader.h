@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ class FileReader : public ReaderBase {
   void TakeShare(const ChunkShare& share) override;
   void ExpectWindow() override { format_->ExpectWindow(); }
   std::optional<uint64_t> PassLength() const override;
+  // Of the name of the file without its folders, which may have moved, and of the place in it. Of
+  // files of one name the folders count, too.
+  void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const override;
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   // Fetches each chunk once, in the order of the files, and some ahead.
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;
@@ -136,6 +140,8 @@ class FileReader : public ReaderBase {
   // Of the files and their companions, when the reader was made; 0 for folders.
   std::vector<uint64_t> sizes_;
   mutable std::optional<FileList> list_;  // once it was asked for
+  mutable std::once_flag file_keys_made_;
+  mutable std::vector<uint64_t> file_keys_;  // by file, once RecordKeys was called
   ChunkShare share_;
   bool deals_ = false;
   std::optional<size_t> first_opened_;  // the file that the format learns from

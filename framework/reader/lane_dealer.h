@@ -212,6 +212,9 @@ class DealtLane : public ReaderBase {
   std::vector<SlotSpec> FoundSlots() const override { return source().FoundSlots(); }
   Place place() const override { return source().place(); }
   void ExpectWindow() override { source().ExpectWindow(); }
+  void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const override {
+    source().RecordKeys(tickets, n, keys);
+  }
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
     source().NameElements(tickets, n, names);
   }

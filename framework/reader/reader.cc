@@ -415,6 +415,17 @@ void ReaderBase::RestoreState(const ReaderState&) {
   Throw(ErrorCode::kInternal, Name(), " has said where it stands, but cannot go there");
 }
 
+// Of a source whose records have no other place than their number in a pass.
+void ReaderBase::RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const {
+  for (size_t i = 0; i < n; ++i) keys[i] = MixBits(tickets[i].id.sample);
+}
+
+void ReaderBase::RefuseRecordKeys() const {
+  Throw(ErrorCode::kInvalidArgument, "an element of ", Name(),
+        " consists of several records, which may belong to different parts; divide the records "
+        "below it");
+}
+
 void ReaderBase::NameElements(const Ticket*, size_t, ElementNames*) const {
   Throw(ErrorCode::kInvalidArgument, Name(),
         " cannot name the elements that other readers hold, so that its chain cannot be saved");

@@ -228,6 +228,11 @@ class ReaderBase {
   virtual bool HoldsOnlyElements() const { return false; }
   // The names of the elements below of which these consist.
   virtual ElementNames NamesBelow(ElementNames names) const { return names; }
+  // A number for each element that tells its record: the same in every pass, process and order, and
+  // whatever other files are read. Parts of one record have one number. Only `id` of the tickets is
+  // looked at. Throws kInvalidArgument where elements consist of several records, for no tickets,
+  // too. The thread that plans.
+  virtual void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const;
   // Adds the names of elements to those in *names. Only the tickets tell the elements: the run and
   // the `bytes` may be copies, but a ticket that still has its `owner` has all that this reader put
   // into it. The thread that plans.
@@ -271,6 +276,8 @@ class ReaderBase {
   // Goes to where a reader with the same settings was when it wrote this. The readers below are
   // where they should be. Never called if SaveState throws.
   virtual void RestoreState(const ReaderState& state);
+  // For RecordKeys of a reader whose elements consist of several records.
+  [[noreturn]] void RefuseRecordKeys() const;
   // Whether RunInLane was called.
   bool is_in_lane() const { return in_lane_; }
   // Whether ExpectSave was called.
@@ -342,7 +349,10 @@ class DecoratedReader : public ReaderBase {
   void BeginPass() override { reader_->BeginPass(); }
   std::vector<ReaderBase*> Below() const override { return {reader_.get()}; }
   std::vector<SlotSpec> FoundSlots() const override;
-  // Elements are those of the reader below; a reader that makes others overrides both.
+  // Elements are those of the reader below; a reader that makes others overrides these.
+  void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const override {
+    reader_->RecordKeys(tickets, n, keys);
+  }
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
     reader_->NameElements(tickets, n, names);
   }

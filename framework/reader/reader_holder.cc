@@ -213,6 +213,13 @@ class ReaderHolder::Handle final : public ReaderBase {
             " is read by several readers, which resume only on as many ranks as before");
     held_->reader->JoinRanks(ranks, own);
   }
+  // Who asks for keys leaves out elements by them.
+  void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const override {
+    Require(held_->handles == 1, origin(),
+            " is read by others, too, who would lack the elements that are left out here; create "
+            "another reader of the same data for each part");
+    held_->reader->RecordKeys(tickets, n, keys);
+  }
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override {
     held_->reader->NameElements(tickets, n, names);
   }

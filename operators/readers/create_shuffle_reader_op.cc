@@ -12,8 +12,8 @@ OpSchema ShuffleSchema() {
              "Every pass has another order. Where records can be read one by one, shuffle_records "
              "of open_files shuffles all of them, in little memory.\n\n"
              "With reshuffle: false every pass has the same order; then take and skip divide the "
-             "elements into two parts that have none in common, in all passes. Shuffle the part "
-             "that is trained on once more, above skip.\n\n"
+             "elements into two parts that have none in common, in all passes. "
+             "create_split_reader does so in any order.\n\n"
              "Like tf.data.Dataset.shuffle, whose reshuffle_each_iteration is reshuffle.")
       .Attr(AttributeSchema("buffer_size", int32_t{},
                             "elements in the window from which the next one is drawn")

@@ -25,7 +25,8 @@ std::string Warn(const Program& program, int block, int op) {
   if (reason.empty()) return "";
   return StrCat(
       "leaves out other elements in each pass; so from the second pass on a training part that "
-      "skips those that a validation part takes has elements of it: ",
+      "skips those that a validation part takes has elements of it (create_split_reader divides "
+      "elements in any order): ",
       reason);
 }
 
@@ -33,7 +34,7 @@ OpSchema SkipSchema() {
   return DecoratedReaderSchema(
              "Leaves out the first count elements of every pass of a reader, which are not loaded. "
              "On a reader whose order differs from pass to pass it is a warning: "
-             "create_shuffle_reader says how elements are divided for validation.")
+             "create_split_reader divides elements for validation, in any order.")
       .Attr(AttributeSchema("count", int64_t{0}, "how many are left out").Required().AtLeast(0))
       .Infer(InferSameSlots)
       .Composes(Composition::kSameSlots)

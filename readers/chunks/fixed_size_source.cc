@@ -99,7 +99,8 @@ bool FixedSizeSource::Seek(uint64_t offset, std::optional<uint64_t>) {
 std::optional<RecordTable> FixedSizeSource::Records() const {
   if (!plain_ || columns_[0].bytes == 0) return std::nullopt;
   CheckEnd();
-  RecordTable table{records_, record_bytes_, begins_[0], columns_[0].bytes, {}, {}};
+  RecordTable table{records_, record_bytes_, begins_[0], columns_[0].bytes, records_per_chunk_, {},
+                    {}};
   if (columns_.size() == 1 && columns_[0].in_place && records_ > 0) {
     if (const Ref<Mapping>& mapping = columns_[0].stream->file().mapping()) {
       table.mapped = mapping->View(begins_[0], records_ * record_bytes_);

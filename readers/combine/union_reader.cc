@@ -237,6 +237,17 @@ void UnionReader::RestoreState(const ReaderState& state) {
   is_settled_ = true;
 }
 
+void UnionReader::RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const {
+  if (n == 0) {
+    for (size_t k = 0; k < size(); ++k) reader(k).RecordKeys(tickets, 0, keys);
+  }
+  for (size_t i = 0; i < n; ++i) {
+    Ticket below = tickets[i];
+    below.id.sample /= size();
+    reader(ReaderOf(tickets[i])).RecordKeys(&below, 1, &keys[i]);
+  }
+}
+
 void UnionReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
   names->below.resize(size());
   std::vector<std::vector<Ticket>> of(size());

@@ -27,6 +27,7 @@ class UnionReader : public CombinedReader {
   }
   std::vector<SlotSpec> FoundSlots() const final;
   // The numbers say which reader an element is of.
+  void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const final;
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const final;
   void PlanAgain(const ElementNames& names, const TakeElement& take) final;
 

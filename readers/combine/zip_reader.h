@@ -28,6 +28,10 @@ class ZipReader final : public CombinedReader {
   const std::vector<SlotSpec>& row_slots() const override;
   std::vector<SlotSpec> FoundSlots() const override;
   std::optional<uint64_t> PassLength() const override;
+  // Those of the first reader, whose names elements have.
+  void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const override {
+    reader(0).RecordKeys(tickets, n, keys);
+  }
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 

@@ -40,6 +40,7 @@ class BatchReader : public DecoratedReader {
   std::vector<SlotSpec> FoundSlots() const override;
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
+  void RecordKeys(const Ticket*, size_t, uint64_t*) const override { RefuseRecordKeys(); }
   // The numbers are the sizes of the batches.
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;

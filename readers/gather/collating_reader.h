@@ -37,6 +37,8 @@ class CollatingReader : public GatherReader {
     return CollatedSlots(reader().FoundSlots(), options_);
   }
 
+  void RecordKeys(const Ticket*, size_t, uint64_t*) const override { RefuseRecordKeys(); }
+
  protected:
   // Throws as CollatedSlots and StageReader do, and kInvalidArgument for options out of range and
   // for padding values that do not fit the slots.

@@ -65,6 +65,8 @@ class PackReader final : public GatherReader {
     return PackedSlots(reader().FoundSlots(), options_.length);
   }
 
+  void RecordKeys(const Ticket*, size_t, uint64_t*) const override { RefuseRecordKeys(); }
+
  private:
   void Gather(const Ref<GatheredPart>& part) override;
   void GatherRest() override;

@@ -60,6 +60,10 @@ class LanesReader final : public ReaderBase {
   std::vector<SlotSpec> FoundSlots() const override;
   // The sum of the lanes: a source that they share counts its elements in the first of them.
   std::optional<uint64_t> PassLength() const override;
+  // Which lane loads an element makes no difference.
+  void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const override {
+    lanes_[0]->RecordKeys(tickets, n, keys);
+  }
   // The numbers are the lanes of the elements.
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;

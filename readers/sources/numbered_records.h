@@ -41,6 +41,18 @@ class NumberedRecords final : public RefCounted {
     return {static_cast<uint32_t>(file),
             table.begin + (number - FirstOf(file)) * table.bytes_in_file};
   }
+  // The chunk and the number in it that a reader of the whole file finds the record at, which
+  // begins at this byte of the file.
+  struct InChunk {
+    uint64_t chunk;
+    uint32_t record;
+  };
+  InChunk InChunkOf(uint32_t file, uint64_t offset) const {
+    const RecordTable& table = tables_[file];
+    const uint64_t number = (offset - table.begin) / table.bytes_in_file;
+    const uint64_t record = number % table.in_chunk;
+    return {offset - record * table.bytes_in_file, static_cast<uint32_t>(record)};
+  }
   // Reads n consecutive records to `out`, one after another. Throws as FileSource::ReadRecords.
   void Read(uint64_t first, size_t n, char* out) const;
   // Copies n records of mapped files to `out`, one after another. Throws if one of the files has

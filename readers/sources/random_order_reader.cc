@@ -107,6 +107,17 @@ void RandomOrderReader::RestoreState(const ReaderState& state) {
   Begin();
 }
 
+void RandomOrderReader::RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const {
+  if (n == 0) return;
+  std::vector<Ticket> in_order(tickets, tickets + n);
+  for (Ticket& ticket : in_order) {
+    const NumberedRecords::InChunk place = records_->InChunkOf(ticket.id.file, ticket.id.chunk);
+    ticket.id.chunk = place.chunk;
+    ticket.id.record = place.record;
+  }
+  FileReader::RecordKeys(in_order.data(), n, keys);
+}
+
 void RandomOrderReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
   if (names.count == 0) return;
   Open();

@@ -58,6 +58,10 @@ void RangeReader::RestoreState(const ReaderState& state) {
   next_ = state.Get("next", count_);
 }
 
+void RangeReader::RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const {
+  for (size_t i = 0; i < n; ++i) keys[i] = MixBits(NumberOf(tickets[i]));
+}
+
 void RangeReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
   names->AddRecords(tickets, n);
 }

@@ -24,6 +24,7 @@ class RangeReader : public ReaderBase {
 
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
   std::optional<uint64_t> PassLength() const final { return count_; }
+  void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const final;
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const final;
   // A sample of a pass tells its number.
   void PlanAgain(const ElementNames& names, const TakeElement& take) final;

@@ -32,6 +32,7 @@
 #include "readers/decorate/shard_reader.h"
 #include "readers/decorate/shuffle_reader.h"
 #include "readers/decorate/skip_reader.h"
+#include "readers/decorate/split_reader.h"
 #include "readers/decorate/take_reader.h"
 #include "readers/decorate/unbatch_reader.h"
 #include "readers/formats/recordio/recordio_writer.h"
@@ -152,6 +153,12 @@ Decorator Take(int64_t count) {
 Decorator Skip(int64_t count) {
   return
       [count](ReaderPtr reader) { return std::make_unique<SkipReader>(std::move(reader), count); };
+}
+
+const PartOfKeys kPart({0.8, 0.2}, 0, 1);
+
+Decorator Split() {
+  return [](ReaderPtr reader) { return std::make_unique<SplitReader>(std::move(reader), kPart); };
 }
 
 Decorator Fake(int64_t count) {
@@ -996,6 +1003,15 @@ std::vector<int64_t> EveryNth(const std::vector<int64_t>& values, size_t n, size
   return some;
 }
 
+// Those that Split leaves of a source with the numbers from 0 on.
+std::vector<int64_t> InPart(const std::vector<int64_t>& numbers) {
+  std::vector<int64_t> some;
+  for (const int64_t number : numbers) {
+    if (kPart.Has(MixBits(static_cast<uint64_t>(number)))) some.push_back(number);
+  }
+  return some;
+}
+
 std::vector<ContractCase> Sources() {
   return {
       Chain("planned", Planned, {}, Numbers(kRecords), {20, 20}),
@@ -1072,6 +1088,10 @@ std::vector<ContractCase> Decorators() {
       Chain("skip_a_fault", Sequential, {Skip(30)}, EveryNth(numbers, 1, 30), {0}),
       Chain("skip_take_batch_double_buffer", Jittering,
             {Skip(3), Take(40), Batch(4), DoubleBuffer(2)}, EveryNth(Numbers(43), 1, 3), {4, 4}),
+      Chain("split", Planned, {Split()}, InPart(numbers), {InPart(Numbers(20)).size()}),
+      Chain("split_shuffle_batch_double_buffer", Jittering,
+            {Split(), Shuffle(7), Batch(4), DoubleBuffer(2)}, {}),
+      Chain("shuffle_split_batch", Sequential, {Shuffle(7), Split(), Batch(4)}, {}),
       Chain("fake", Planned, {Skip(20), Fake(9)}, std::vector<int64_t>(9, kFaulty), {0, 0}),
       Chain("fake_batch_double_buffer", Sequential, {Fake(300), Batch(64), DoubleBuffer(2)},
             std::vector<int64_t>(300, 0)),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millhopper.base.ranks import shard_problem
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class DecorateMethods(OperatorReaders):
-    """``repeat`` and ``shard``. Each of them returns a new reader."""
+    """``repeat``, ``shard`` and ``split``. Each of them returns new readers."""
 
     def repeat(self, count: int | None = None, *, name: str = "") -> Self:
         """``multi_pass`` by the name that other libraries give it.
@@ -30,6 +31,56 @@ class DecorateMethods(OperatorReaders):
                 " loop over a reader is its next pass"
             )
         return self.multi_pass(count, name=name)
+
+    def split(
+        self,
+        shares: Sequence[float],
+        *,
+        seed: int = 0,
+        key: int | str | None = None,
+        name: str = "",
+    ) -> list[Self]:
+        """Divides the elements into parts that have none in common, such as those for validation.
+
+        A hash tells for each element which part it is in, so that it stays there in all passes,
+        whatever the order, threads, lanes, processes and resumes. Each part is a reader with a
+        chain of its own, which reads the files and leaves out what is of other parts before it is
+        decoded. ::
+
+            train, val = reader.split([0.9, 0.1])
+            train = train.shuffle(10000).batch(64)
+
+        By default the hash is of the record: the name of its file, without folders (with them where
+        several files have one name), and its place there, or the name of an image of a folder or
+        list. So a file that is added, or a folder that is moved, moves no record. Of arrays and
+        other sources without files it is that of the record's number.
+
+        Args:
+            shares: of each part; their sum is 1. A part has about its share of the elements.
+            seed: another one divides otherwise. The seed of the chain has no effect.
+            key: a slot, whose bytes are hashed in place of the record, so that elements with the
+                same value, such as those of one user, are in one part. Elements of all parts are
+                loaded for that.
+            name: of the new readers.
+
+        Raises:
+            TypeError: ``shares`` is not a list of numbers.
+            Error: their sum is not 1, or there is no such slot; at the first read: elements consist
+                of several records, as batches do.
+
+        Source: torch.utils.data.random_split; train_test_split of Hugging Face's datasets; the
+            hash by a key is that of tensorflow_transform's and BigQuery's FARM_FINGERPRINT splits.
+        """
+        if isinstance(shares, (int, float, str)):
+            raise TypeError(f"shares is {shares!r}; it must be a list of one for each part")
+        given = [float(share) for share in shares]
+        attributes = {"shares": given, "seed": seed}
+        if key is not None:
+            attributes["key"] = self._slot_number(key)
+        return [
+            self.decorate("create_split_reader", name=name, part=part, **attributes)
+            for part in range(len(given))
+        ]
 
     def shard(
         self,

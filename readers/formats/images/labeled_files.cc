@@ -38,7 +38,8 @@ std::string NameOfLine(const LabeledFiles& files, size_t i) {
 // Claim asks for the sizes of the next files, and Fetch reads these files.
 class LabeledFilesSource final : public FileSource {
  public:
-  explicit LabeledFilesSource(LabeledFiles files) : files_(std::move(files)) { files_.SetNeeded(); }
+  explicit LabeledFilesSource(std::shared_ptr<const LabeledFiles> files)
+      : table_(std::move(files)), files_(*table_) {}
 
   bool Claim(Chunk* chunk) override {
     if (next_ == files_.size()) return false;
@@ -113,9 +114,10 @@ class LabeledFilesSource final : public FileSource {
     if (size == 0) throw Error(ErrorCode::kDataLoss, "the file is empty").InFile(path, 0);
   }
 
-  LabeledFiles files_;
-  size_t next_ = 0;   // to be claimed
-  std::string path_;  // of the file whose size is asked for
+  const std::shared_ptr<const LabeledFiles> table_;
+  const LabeledFiles& files_;  // in it
+  size_t next_ = 0;            // to be claimed
+  std::string path_;           // of the file whose size is asked for
   FilesRead read_{FileRole::kData};
 };
 
@@ -164,9 +166,13 @@ void LabeledFiles::SetNeeded() {
   SetTableNeeded(entries_.data());
 }
 
-void LabeledFiles::GetPath(size_t i, std::string* path) const {
+std::string_view LabeledFiles::name(size_t i) const {
   const uint64_t begin = i == 0 ? 0 : entries_[i - 1].name_end;
-  const std::string_view name(names_.data() + begin, entries_[i].name_end - begin);
+  return {names_.data() + begin, entries_[i].name_end - begin};
+}
+
+void LabeledFiles::GetPath(size_t i, std::string* path) const {
+  const std::string_view name = this->name(i);
   const bool whole = name.substr(0, 1) == "/" || name.find("://") != std::string_view::npos;
   path->assign(whole ? std::string_view() : base_).append(name);
   if (!whole) path->append(query_);
@@ -179,7 +185,27 @@ LabeledFilesFormat::LabeledFilesFormat(const FormatArguments& arguments)
 }
 
 std::unique_ptr<FileSource> LabeledFilesFormat::Open(const FileEntry& file) {
-  return std::make_unique<LabeledFilesSource>(FilesOf(file.path));
+  auto files = std::make_shared<LabeledFiles>(FilesOf(file.path));
+  files->SetNeeded();
+  const MutexLock lock(&mutex_);
+  opened_[file.path] = files;
+  return std::make_unique<LabeledFilesSource>(std::move(files));
+}
+
+std::shared_ptr<const LabeledFiles> LabeledFilesFormat::OpenedFiles(const std::string& path) const {
+  const MutexLock lock(&mutex_);
+  std::shared_ptr<const LabeledFiles>& files = opened_[path];
+  if (files == nullptr) files = std::make_shared<LabeledFiles>(FilesOf(path));
+  return files;
+}
+
+uint64_t LabeledFilesFormat::RecordKey(const FileEntry& file, uint64_t chunk,
+                                       uint64_t number) const {
+  const std::shared_ptr<const LabeledFiles> files = OpenedFiles(file.path);
+  Require(chunk + number < files->size(), "there is no file ", chunk + number, " in ",
+          Escaped(file.path));
+  const std::string_view name = files->name(chunk + number);
+  return XXH3_64bits(name.data(), name.size());
 }
 
 std::optional<uint64_t> LabeledFilesFormat::CountRecords(
@@ -192,12 +218,12 @@ std::optional<uint64_t> LabeledFilesFormat::CountRecords(
 std::string LabeledFilesFormat::RecordName(const FileEntry& file, uint64_t chunk,
                                            uint64_t number) const {
   try {
-    const LabeledFiles files = FilesOf(file.path);
+    const std::shared_ptr<const LabeledFiles> files = OpenedFiles(file.path);
     const size_t i = chunk + number;
-    if (i >= files.size()) return "";  // the list is another one by now
+    if (i >= files->size()) return "";  // the list is another one by now
     std::string path;
-    files.GetPath(i, &path);
-    return StrCat(Escaped(path), files.line(i) == 0 ? "" : ", named in " + NameOfLine(files, i));
+    files->GetPath(i, &path);
+    return StrCat(Escaped(path), files->line(i) == 0 ? "" : ", named in " + NameOfLine(*files, i));
   } catch (const Error& error) {
     if (error.interrupts() && error.out_of_memory() == nullptr) throw;
     return "";

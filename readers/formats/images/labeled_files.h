@@ -7,12 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "framework/base/mutex.h"
 #include "framework/memory/buffer.h"
 #include "framework/reader/file_format.h"
 
@@ -36,6 +38,8 @@ class LabeledFiles {
   // Sets *path to that of a file, in the memory that it has. A name that begins with a slash or a
   // scheme is a path as it is.
   void GetPath(size_t i, std::string* path) const;
+  // As it was added.
+  std::string_view name(size_t i) const;
   int64_t label(size_t i) const { return entries_[i].label; }
   uint64_t line(size_t i) const { return entries_[i].line; }
   // Counts their memory as needed now, even if a thread that is ahead of need has taken it.
@@ -66,6 +70,8 @@ class LabeledFilesFormat : public FileFormat {
   // Of the names and labels in their order.
   uint64_t Fingerprint(const FileEntry& file) const override;
   bool chunks_tell_records() const override { return true; }
+  // Of the name of the file, which stays where others are added.
+  uint64_t RecordKey(const FileEntry& file, uint64_t chunk, uint64_t number) const override;
   // The path of the file, and the line that names it.
   std::string RecordName(const FileEntry& file, uint64_t chunk, uint64_t number) const override;
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;
@@ -73,6 +79,12 @@ class LabeledFilesFormat : public FileFormat {
  private:
   // What the list or folder of this path names. Any thread. Throws what Open throws.
   virtual LabeledFiles FilesOf(const std::string& path) const = 0;
+  // The same as it was opened last.
+  std::shared_ptr<const LabeledFiles> OpenedFiles(const std::string& path) const EXCLUDES(mutex_);
+
+  mutable Mutex mutex_;
+  // By the path of the list or folder.
+  mutable std::map<std::string, std::shared_ptr<const LabeledFiles>> opened_ GUARDED_BY(mutex_);
 };
 
 }  // namespace millhopper
