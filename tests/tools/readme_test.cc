@@ -87,13 +87,13 @@ blocks {
     type: "fill_constant"
     outputs { parameter: "Out" arguments: "x" }
     attrs { name: "shape" ints: 2 }
-    attrs { name: "value" f: 7 }
+    attrs { name: "value" f: -7 }
   }
   ops {
-    type: "clip"
+    type: "leaky_relu"
     inputs { parameter: "X" arguments: "x" }
     outputs { parameter: "Out" arguments: "x" }
-    attrs { name: "max" f: 5 }
+    attrs { name: "alpha" f: 0.5 }
   }
   ops { type: "print" inputs { parameter: "In" arguments: "x" } }
 }
@@ -101,7 +101,7 @@ blocks {
   const ChildResult result = RunChild(
       {"tools/executor", "--plugin=" + Runfile("tests/libreadme.so"), "--main=" + program.path()});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
-  EXPECT_EQ(result.output, "x: float32 [2] = {5, 5}\n");
+  EXPECT_EQ(result.output, "x: float32 [2] = {-3.5, -3.5}\n");
 }
 
 TEST(Readme, ShowsAReaderThatWorks) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The logical operators of two bools: X, Y -> Out.
-#ifndef MILLHOPPER_OPERATORS_MATH_LOGICAL_H_
-#define MILLHOPPER_OPERATORS_MATH_LOGICAL_H_
+#ifndef MILLHOPPER_OPERATORS_MATH_LOGIC_LOGICAL_H_
+#define MILLHOPPER_OPERATORS_MATH_LOGIC_LOGICAL_H_
 
 #include <string>
 #include <utility>
@@ -37,4 +37,4 @@ void RunLogical(OpContext& context, Function function) {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_OPERATORS_MATH_LOGICAL_H_
+#endif  // MILLHOPPER_OPERATORS_MATH_LOGIC_LOGICAL_H_

@@ -2,7 +2,7 @@
 // logical_or.
 #include <gtest/gtest.h>
 
-#include "tests/operators/math/logical_checks.h"
+#include "tests/operators/math/logic/logical_checks.h"
 
 namespace millhopper {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // greater_than: whether each value of X is greater than the one of Y.
-#include "operators/math/comparison.h"
+#include "operators/math/logic/comparison.h"
 
 namespace millhopper {
 namespace {

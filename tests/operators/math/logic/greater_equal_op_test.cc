@@ -2,7 +2,7 @@
 // greater_equal.
 #include <gtest/gtest.h>
 
-#include "tests/operators/math/comparison_checks.h"
+#include "tests/operators/math/logic/comparison_checks.h"
 
 namespace millhopper {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // less_equal: whether each value of X is at most the one of Y.
-#include "operators/math/comparison.h"
+#include "operators/math/logic/comparison.h"
 
 namespace millhopper {
 namespace {

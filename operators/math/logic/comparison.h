@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The comparison operators: X, Y -> Out, one bool for each value of X.
-#ifndef MILLHOPPER_OPERATORS_MATH_COMPARISON_H_
-#define MILLHOPPER_OPERATORS_MATH_COMPARISON_H_
+#ifndef MILLHOPPER_OPERATORS_MATH_LOGIC_COMPARISON_H_
+#define MILLHOPPER_OPERATORS_MATH_LOGIC_COMPARISON_H_
 
 #include <cmath>
 #include <string>
@@ -37,4 +37,4 @@ bool AreEqual(T x, T y) {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_OPERATORS_MATH_COMPARISON_H_
+#endif  // MILLHOPPER_OPERATORS_MATH_LOGIC_COMPARISON_H_

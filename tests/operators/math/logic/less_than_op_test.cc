@@ -2,7 +2,7 @@
 // less_than.
 #include <gtest/gtest.h>
 
-#include "tests/operators/math/comparison_checks.h"
+#include "tests/operators/math/logic/comparison_checks.h"
 
 namespace millhopper {
 namespace {

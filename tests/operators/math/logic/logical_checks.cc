@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/operators/math/logical_checks.h"
+#include "tests/operators/math/logic/logical_checks.h"
 
 #include <gtest/gtest.h>
 

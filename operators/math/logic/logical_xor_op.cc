@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // logical_xor: either X or Y, value by value.
-#include "operators/math/logical.h"
+#include "operators/math/logic/logical.h"
 
 namespace millhopper {
 namespace {
