@@ -1,81 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python code in README.md and the package's page prints what these pages show."""
+"""The Python code in README.md and the pages of the site prints what these show."""
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
+import threading
 import zlib
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import millhopper as fluid
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "python" / "millhopper" / "README.md"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "tools" / "docs" / "pages").glob("*.md"))]
 
 
-def block(title: str) -> str:
-    text = "".join(page.read_text() for page in PAGES)
-    found = re.search(rf"^```\w+ title={re.escape(title)}\n(.*?)^```$", text, re.M | re.S)
-    assert found, f"no page has a block {title}"
-    return found[1]
+def blocks() -> dict[str, str]:
+    """The blocks of all pages that have a title, by it."""
+    found: dict[str, str] = {}
+    for page in PAGES:
+        for title, text in re.findall(
+            r"^```\w+ title=(\S+)\n(.*?)^```$", page.read_text(), re.M | re.S
+        ):
+            assert title not in found, f"two blocks have the title {title}"
+            found[title] = text
+    return found
 
 
-def run(title: str) -> str:
-    """The output of a block of Python that runs in this folder."""
+BLOCKS = blocks()
+
+
+def run(title: str, folder: Path, **environment: str) -> str:
+    """The output of a block of Python that runs in a folder, where the tree's files are, too."""
+    for name in ("LICENSE", "tools"):
+        (folder / name).symlink_to(ROOT / name)
     ran = subprocess.run(
-        [sys.executable, "-c", block(title)],
-        cwd=ROOT,
-        check=True,
+        [sys.executable, "-c", BLOCKS[title]],
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
     )
+    assert ran.returncode == 0, ran.stderr
     return ran.stdout
-
-
-@pytest.mark.parametrize("name", ["lines", "resume_at", "counts", "tokens", "train_layers"])
-def test_a_script_prints_what_is_shown(name: str) -> None:
-    assert run(f"{name}.py") == block(name)
-
-
-def test_its_data_set_is_read_by_the_loader() -> None:
-    pytest.importorskip("torch", reason="PyTorch is not installed")
-    assert run("data_set.py") == block("data_set")
-    assert run("resume.py") == block("resume")
-
-
-def test_the_program_written_in_python_is_that_in_text() -> None:
-    def values(printed: str) -> list[str]:
-        return [line.partition(": ")[2] for line in printed.splitlines()]
-
-    assert values(run("programs.py")) == values(block("output"))
-
-
-def test_its_training_script_reads_digits(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="PyTorch is not installed")
-    ran = subprocess.run(
-        [sys.executable, "-c", block("train_digits.py")],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={
-            **os.environ,
-            "MILLHOPPER_DATA": str(ROOT / "tools" / "digits"),
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": os.pathsep.join(sys.path),
-        },
-    )
-    found = re.fullmatch(r"(\d+) of 359 digits that it has not seen\n", ran.stdout)
-    assert found, ran.stdout
-    assert int(found[1]) >= 340
 
 
 def png(pixels: np.ndarray) -> bytes:
@@ -94,21 +71,110 @@ def png(pixels: np.ndarray) -> bytes:
     )
 
 
+def write_digits(folder: Path, part: str, most: int = 10**9) -> None:
+    """Digits as images, in a folder for each."""
+    samples = getattr(fluid.dataset.digits, part)(str(ROOT / "tools" / "digits"))
+    for number, (pixels, label) in zip(range(most), samples()):
+        place = folder / str(label)
+        place.mkdir(parents=True, exist_ok=True)
+        image = (255 * np.asarray(pixels)).astype(np.uint8).reshape(8, 8)
+        (place / f"{number:05}.png").write_bytes(png(image))
+
+
+def write_photos(folder: Path) -> None:
+    """Two classes of photographs, if the sample files are here, or else digits."""
+    samples = os.environ.get("MILLHOPPER_TEST_DATA")
+    if samples is None:
+        write_digits(folder / "photos", "test", 64)
+        return
+    for kind in ("dali", "dali_subsampling"):
+        place = folder / "photos" / kind
+        place.mkdir(parents=True)
+        for file in sorted((Path(samples) / "jpeg_photos" / kind).rglob("*.jp*g")):
+            shutil.copyfile(file, place / f"{file.parent.name}_{file.name}")
+
+
+# ---- Blocks that need more than the tree, or print what differs from machine to machine ----
+
+
+def test_photographs_are_read(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    write_photos(tmp_path)
+    assert run("photos.py", tmp_path) == ""
+
+
+def test_a_network_is_trained_on_photographs(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    write_photos(tmp_path)
+    losses = [float(line) for line in run("train_photos.py", tmp_path).split()]
+    assert len(losses) == 2 and np.isfinite(losses).all()
+
+
+def test_a_store_is_read(tmp_path: Path) -> None:
+    bucket = tmp_path / "bucket"
+    bucket.mkdir()
+    shutil.copyfile(ROOT / "LICENSE", bucket / "LICENSE")
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{server.server_address[1]}"
+            settings = {"AWS_ENDPOINT_URL": address, "AWS_NO_SIGN_REQUEST": "true", "no_proxy": "*"}
+            assert run("stores.py", tmp_path, **settings) == BLOCKS["stores"]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_the_program_written_in_python_is_that_in_text(tmp_path: Path) -> None:
+    def values(printed: str) -> list[str]:
+        return [line.partition(": ")[2] for line in printed.splitlines()]
+
+    assert values(run("programs.py", tmp_path)) == values(BLOCKS["output"])
+
+
+def test_its_training_script_reads_digits(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    settings = {"MILLHOPPER_DATA": str(ROOT / "tools" / "digits"), "OMP_NUM_THREADS": "1"}
+    printed = run("train_digits.py", tmp_path, **settings)
+    found = re.fullmatch(r"(\d+) of 359 digits that it has not seen\n", printed)
+    assert found, printed
+    assert int(found[1]) >= 340
+
+
 def test_its_convolutional_network_reads_images_in_folders(tmp_path: Path) -> None:
     for part in ("train", "test"):
-        digits = getattr(fluid.dataset.digits, part)(str(ROOT / "tools" / "digits"))
-        for number, (pixels, label) in enumerate(digits()):
-            folder = tmp_path / "digits" / part / str(label)
-            folder.mkdir(parents=True, exist_ok=True)
-            image = (255 * np.asarray(pixels)).astype(np.uint8).reshape(8, 8)
-            (folder / f"{number:05}.png").write_bytes(png(image))
-    ran = subprocess.run(
-        [sys.executable, "-c", block("train_images.py")],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert float(ran.stdout) >= 0.95
+        write_digits(tmp_path / "digits" / part, part)
+    assert float(run("train_images.py", tmp_path)) >= 0.95
+
+
+# ---- All others ----
+
+ALONE = {
+    "photos.py",
+    "train_photos.py",
+    "stores.py",
+    "programs.py",
+    "train_digits.py",
+    "train_images.py",
+}
+
+
+@pytest.mark.parametrize(
+    "title", [title for title in BLOCKS if title.endswith(".py") and title not in ALONE]
+)
+def test_a_script_prints_what_is_shown(title: str, tmp_path: Path) -> None:
+    if "DataLoader" in BLOCKS[title]:
+        pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert run(title, tmp_path) == BLOCKS[title.removesuffix(".py")]
+
+
+def test_every_block_of_python_has_a_title() -> None:
+    for page in PAGES:
+        assert not re.search(r"^```python$", page.read_text(), re.M), page

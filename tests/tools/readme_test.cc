@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks what README.md and the pages of operators and readers show: the programs print what the
-// page says, and the operator and the format, which the build compiles from the text, do what the
-// page says.
+// Checks what README.md and the pages of operators, readers and resuming show: the programs print
+// what the page says, and the operator and the format, which the build compiles from the text, do
+// what the page says.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@
 namespace millhopper {
 namespace {
 
-// A training whose lines are those that README.md shows as resume.cc.
+// A training whose lines are those that the page of resuming shows as resume.cc.
 void Train(const RunCheckpointOptions& options, const std::string& startup_path,
            const std::string& main_path) {
   const auto startup = Program::FromFile(startup_path);
@@ -31,9 +31,9 @@ void Train(const RunCheckpointOptions& options, const std::string& startup_path,
 #include "tests/readme/resume.cc"  // NOLINT(bugprone-suspicious-include): lines, no file of its own
 }
 
-// The fenced block with this title.
+// The fenced block with this title, of README.md or of the page of resuming.
 std::string BlockOfReadme(const std::string& title) {
-  const std::string text = ReadFile("README.md");
+  const std::string text = ReadFile("README.md") + ReadFile("tools/docs/pages/resume.md");
   const size_t head = text.find(" title=" + title + "\n");
   EXPECT_NE(head, std::string::npos) << title;
   const size_t begin = text.find('\n', head) + 1;

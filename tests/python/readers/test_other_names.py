@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import abc
+import builtins
 import copy
 import inspect
 import pickle
@@ -14,7 +15,7 @@ from typing import Any
 import millhopper
 import numpy as np
 import pytest
-from millhopper.readers.other_names import _NAMES
+from millhopper.readers.other_names import _NAMES, LIBRARIES
 
 READER = millhopper.Reader.from_arrays({"x": np.arange(6)})
 
@@ -89,8 +90,23 @@ def test_hints_name_what_there_is() -> None:
                 there = getattr(millhopper, owner)
             elif owner == "millhopper":
                 there = millhopper
-            known = hasattr(there, method) or method in ("dict", "enumerate", "to")
+            known = hasattr(there, method) or hasattr(builtins, method)
+            known = known or method in ("to", "DataFrame")  # of tensors, of pandas
             assert known, (name, hint)
+
+
+def test_a_name_of_two_libraries_has_one_answer() -> None:
+    for name, hint in _NAMES.items():
+        assert {names.get(name, hint) for names in LIBRARIES.values()} == {hint}
+
+
+def test_what_flat_map_is_told_to_be_yields_rows() -> None:
+    def pair(element: dict[str, Any]) -> dict[str, Any]:
+        return {"x": np.concatenate([element["x"], element["x"] + 10])}
+
+    assert "map(function).unbatch()" in _NAMES["flat_map"]
+    rows = READER.take(2).map(pair).unbatch()
+    assert [batch["x"].tolist() for batch in rows.batch(4)] == [[0, 10, 1, 11]]
 
 
 @pytest.mark.parametrize(

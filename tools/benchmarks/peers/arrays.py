@@ -20,7 +20,7 @@ import numpy as np
 from millhopper.core import RecordIOWriter
 from millhopper.recordio_writer import create_recordio_writer
 
-from peers.kinds import Readers, Writers
+from peers.kinds import Readers, Titles, Writers
 
 IMAGES = 256  # in a batch
 IMAGE = (32, 32, 3)
@@ -158,6 +158,13 @@ def torch_npy(path: Path) -> int:
 def torch_shuffled(path: Path) -> int:
     return torch_loader(path, shuffle=True)
 
+
+TITLES: Titles = {
+    "tar": "tar of small images and labels",
+    "npy": "npy of small images, in order",
+    "shuffled.npy": "npy of small images, shuffled",
+    "mapped.recordio": "mapped RecordIO, shuffled, one thread",
+}
 
 WRITERS: Writers = {
     "tar": write_tar,

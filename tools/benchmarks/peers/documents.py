@@ -14,7 +14,7 @@ from pathlib import Path
 import millhopper
 import numpy as np
 
-from peers.kinds import Readers, Reports, Writers
+from peers.kinds import Readers, Reports, Titles, Writers
 
 PACKED = 2048  # bytes of a packed row
 BINS = 64
@@ -110,6 +110,12 @@ def tensorflow_bucket(path: Path) -> int:
     batches = lines.bucket_by_sequence_length(tensorflow.size, BOUNDARIES, sizes)
     return sum(len(batch) for batch in batches.prefetch(2).as_numpy_iterator())
 
+
+TITLES: Titles = {
+    "pack": "lines packed, first fit",
+    "pack_best_fit": "lines packed, best fit (theirs first)",
+    "bucket": "lines batched by length",
+}
 
 WRITERS: Writers = {
     "pack": write_documents,

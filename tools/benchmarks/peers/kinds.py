@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+# By kind; what a table calls the work.
+Titles = dict[str, str]
 # By kind; each writes a file and returns how many rows it has, at most as many as asked for.
 Writers = dict[str, Callable[[Path, int], int]]
 # By kind and by the package that must be installed; each reads a file and returns how many rows it

@@ -19,7 +19,7 @@ from typing import Any
 import millhopper
 import numpy as np
 
-from peers.kinds import Readers, Writers
+from peers.kinds import Readers, Titles, Writers
 
 BATCH = 64
 SIDE = 224
@@ -351,6 +351,15 @@ def either(
         if package not in left_out
     }
 
+
+TITLES: Titles = {
+    "jpeg.tfrecord": "photographs, TFRecord",
+    "jpeg.tar": "photographs, tar",
+    "jpeg.folder": "photographs, folders",
+    "smooth.tfrecord": "photographs, TFRecord, antialiased",
+    "smooth.tar": "photographs, tar, antialiased",
+    "smooth.folder": "photographs, folders, antialiased",
+}
 
 WRITERS: Writers = {
     "jpeg.tfrecord": write_tfrecord,

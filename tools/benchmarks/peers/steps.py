@@ -8,7 +8,7 @@ from pathlib import Path
 import millhopper
 import numpy as np
 
-from peers.kinds import Readers, Writers
+from peers.kinds import Readers, Titles, Writers
 
 BATCH = 4096
 WEIGHTS = [7, 2, 1]  # of the files of a mix
@@ -94,6 +94,8 @@ def grain_filter(path: Path) -> int:
     kept = grain.MapDataset.range(len(rows)).filter(lambda i: keep[i]).to_iter_dataset()
     return sum(len(batch) for batch in kept.map(lambda i: rows[i]).batch(BATCH))
 
+
+TITLES: Titles = {"mix": "three arrays mixed by weight", "filter": "rows filtered by a column"}
 
 WRITERS: Writers = {
     "mix": write_parts,

@@ -10,7 +10,7 @@ from pathlib import Path
 import millhopper
 import numpy as np
 
-from peers.kinds import Readers, Writers
+from peers.kinds import Readers, Titles, Writers
 
 BATCH = 4096
 
@@ -70,6 +70,8 @@ def tiktoken_tokenize(path: Path) -> int:
         total += len(rows)
     return total
 
+
+TITLES: Titles = {"tokenize": "lines to tokens (BPE)"}
 
 WRITERS: Writers = {"tokenize": write_lines}
 
