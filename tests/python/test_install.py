@@ -43,6 +43,21 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return first.rename(first.with_name("moved"))
 
 
+def test_the_tarball_holds_what_is_installed(prefix: Path, tmp_path: Path) -> None:
+    run(ROOT / "tools" / "install", f"--tarball={tmp_path / 'sdk.tar.gz'}")
+    run("tar", "-xzf", tmp_path / "sdk.tar.gz", "-C", tmp_path)
+    (unpacked,) = tmp_path.glob("millhopper-*")
+
+    def files(folder: Path) -> dict[Path, bytes]:
+        return {
+            path.relative_to(folder): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+
+    assert files(unpacked) == files(prefix)
+
+
 @pytest.fixture(scope="session")
 def built_by_cmake(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = tmp_path_factory.mktemp("build")
