@@ -33,10 +33,7 @@ _BUCKET = "bucket(boundaries, batch_sizes) makes batches of similar lengths"
 _CACHE = (
     "cache(memory_bytes) keeps a pass in memory, cache(directory=..., disk_bytes=...) on a disk"
 )
-_PARTS = (
-    "s = reader.shuffle(n, reshuffle=False) has one order for all passes: s.take(1000) is a part "
-    "for validation, s.skip(1000) the rest"
-)
+_PARTS = "train, validation = reader.split([0.9, 0.1]) divides elements by a hash of their records"
 _SELECT = 'select("slot", ...) keeps those that it names'
 _RENAME = "names=[...] or a dict of fields names slots where the reader is made"
 _CAST = 'cast("float32", slot="slot") gives a slot another dtype; fields say it for files'
