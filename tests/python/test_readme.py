@@ -49,7 +49,12 @@ def run(title: str, folder: Path, **environment: str) -> str:
         capture_output=True,
         text=True,
         timeout=60,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "OMP_NUM_THREADS": "1",  # torch's wait for one another where others work, too
+            **environment,
+        },
     )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
@@ -110,6 +115,11 @@ def test_a_network_is_trained_on_photographs(tmp_path: Path) -> None:
     assert len(losses) == 2 and np.isfinite(losses).all()
 
 
+def test_a_model_of_text_is_trained(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert float(run("train_text.py", tmp_path)) < 3  # of 5.5 before
+
+
 def test_a_store_is_read(tmp_path: Path) -> None:
     bucket = tmp_path / "bucket"
     bucket.mkdir()
@@ -141,8 +151,7 @@ def test_the_program_written_in_python_is_that_in_text(tmp_path: Path) -> None:
 
 def test_its_training_script_reads_digits(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed")
-    settings = {"MILLHOPPER_DATA": str(ROOT / "tools" / "digits"), "OMP_NUM_THREADS": "1"}
-    printed = run("train_digits.py", tmp_path, **settings)
+    printed = run("train_digits.py", tmp_path, MILLHOPPER_DATA=str(ROOT / "tools" / "digits"))
     found = re.fullmatch(r"(\d+) of 359 digits that it has not seen\n", printed)
     assert found, printed
     assert int(found[1]) >= 340
@@ -159,6 +168,7 @@ def test_its_convolutional_network_reads_images_in_folders(tmp_path: Path) -> No
 ALONE = {
     "photos.py",
     "train_photos.py",
+    "train_text.py",
     "stores.py",
     "programs.py",
     "train_digits.py",

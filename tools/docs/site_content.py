@@ -22,10 +22,11 @@ from millhopper.readers.other_names import LIBRARIES
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "tools" / "docs" / "pages"
 
-# Where a link to a file of the tree leads within the site.
+# Where a link to a file of the tree, or to a part of it, leads within the site.
 PLACES = {
     "README.md": "index.md",
-    "framework/README.md": "s3.md",
+    "framework/README.md": "how.md",
+    "framework/README.md#what-can-be-read-once-only": "s3.md",
     "operators": "operators/index.md",
     "operators/README.md": "plugins.md",
     "operators/image/README.md": "images.md",
@@ -72,8 +73,8 @@ def without_title(text: str) -> str:
     return re.sub(r"\A# .*\n+", "", text).strip("\n")
 
 
-def place_of(file: Path) -> str | None:
-    """The page of the site that a file or folder of the tree has, if it has one."""
+def place_of(file: Path, anchor: str) -> str | None:
+    """The page of the site that has a file or folder of the tree, or its part, if there is one."""
     path = file.relative_to(ROOT)
     if PAGES in file.parents:
         return file.relative_to(PAGES).as_posix()
@@ -81,7 +82,7 @@ def place_of(file: Path) -> str | None:
         return f"operators/{path.name.removesuffix('_op.cc')}.md"
     if path.parent.as_posix() == "readers/formats" and file.is_dir():
         return f"formats/{path.name}.md"
-    return PLACES.get(path.as_posix())
+    return PLACES.get(f"{path.as_posix()}{anchor}") or PLACES.get(path.as_posix())
 
 
 def linked(text: str, source: Path, page: str) -> str:
@@ -95,7 +96,7 @@ def linked(text: str, source: Path, page: str) -> str:
         if not target or re.match(r"[a-z]+:", target):
             return match[0]
         file = (source.parent / target).resolve()
-        inside = place_of(file)
+        inside = place_of(file, anchor)
         if inside is not None:
             return f"{image}[{words}]({os.path.relpath(inside, Path(page).parent)}{anchor})"
         path = file.relative_to(ROOT).as_posix()
