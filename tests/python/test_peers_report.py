@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import re
 import xml.etree.ElementTree as ElementTree
@@ -35,6 +36,14 @@ def test_the_table_has_medians_and_ratios(report: ModuleType, tmp_path: Path) ->
     assert "| a <mix> | 1.23 M | tf.data 100, Grain 2.1 |" in text
     assert "Measured on 2026-01-02, a CPU, where 0.1 processes" in text
     assert "```sh\nbench_peers --rows=1\n```" in text
+    assert "other work" not in text
+
+
+def test_a_machine_that_does_other_work_is_told(report: ModuleType, tmp_path: Path) -> None:
+    comparisons, conditions = measured(report)
+    busy = dataclasses.replace(conditions, before=7.5)  # type: ignore[type-var]
+    report.write_markdown(tmp_path / "page.md", comparisons, busy)
+    assert "The machine did other work meanwhile" in (tmp_path / "page.md").read_text()
 
 
 def test_a_page_that_has_a_place_for_it_keeps_the_rest(report: ModuleType, tmp_path: Path) -> None:

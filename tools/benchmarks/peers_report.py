@@ -110,6 +110,11 @@ def table(comparisons: list[Comparison], measured: Conditions) -> list[str]:
         f"Measured on {measured.date}, {measured.machine}, where {measured.before:.1f} processes "
         f"wanted to run when it began and {measured.after:.1f} when it ended; {versions}:"
     )
+    if measured.before > 1:
+        made = (
+            "The machine did other work meanwhile, which slows readers that hand batches from "
+            f"process to process (torch, webdataset) far more than others. {made}"
+        )
     return [*lines, "", *textwrap.wrap(made, 120), "", "```sh", measured.command, "```"]
 
 
