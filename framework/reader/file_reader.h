@@ -42,6 +42,7 @@ class FileReader : public ReaderBase {
   void EndReading() override { read_.End(); }
   void TakeShare(const ChunkShare& share) override;
   void ExpectWindow() override { format_->ExpectWindow(); }
+  bool HelpToPlan() override { return prefetcher_->Help(); }
   std::optional<uint64_t> PassLength() const override;
   // Of the name of the file without its folders, which may have moved, and of the place in it. Of
   // files of one name the folders count, too.

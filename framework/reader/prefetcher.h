@@ -55,7 +55,8 @@ class Prefetcher final : public Job {
   bool Ready(ChunkQueue* queue) EXCLUDES(mutex_);
   // How many fetched records wait, beside those of the chunks that are planned from. Any thread.
   size_t RecordsInStore() EXCLUDES(mutex_);
-  // Fetches a chunk of some file, if one is wanted; false if not.
+  // Fetches a chunk of some file, if one is wanted; false if not. Any thread, but not while Stop is
+  // called.
   bool Help() EXCLUDES(mutex_);
   // The same for a caller that waits for another thread's result: once `is_there()` says that this
   // has come, it leaves the chunk to others rather than wait for the chunk's bytes.

@@ -187,6 +187,10 @@ class ReaderBase {
   // must not wait for one, so 0 means that only the consumer may plan. Any thread.
   virtual size_t ElementsReady() const { return kAnyNumber; }
   static constexpr size_t kAnyNumber = SIZE_MAX;
+  // Does a part of the work that another thread, which plans, may be waiting for, such as a chunk
+  // that is to be read; false if there is none. Leaves its waits where a HelpScope says so. Called
+  // where Plan may be called, but for that thread.
+  virtual bool HelpToPlan() { return false; }
   // From now on yields only the elements in the chunks of this share; each element keeps the name
   // that it has without sharing. May be called once, before the first Plan. Throws kInvalidArgument
   // after that, and if this is not a reader of files.
@@ -345,6 +349,7 @@ class DecoratedReader : public ReaderBase {
   const std::vector<SlotSpec>& row_slots() const override { return reader_->row_slots(); }
   Place place() const override;
   size_t ElementsReady() const override { return reader_->ElementsReady(); }
+  bool HelpToPlan() override { return reader_->HelpToPlan(); }
   void ExpectWindow() override { reader_->ExpectWindow(); }
   void BeginPass() override { reader_->BeginPass(); }
   std::vector<ReaderBase*> Below() const override { return {reader_.get()}; }

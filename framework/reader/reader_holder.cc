@@ -248,6 +248,8 @@ class ReaderHolder::Handle final : public ReaderBase {
     const size_t ready = held_->reader->ElementsReady();
     return ready == kAnyNumber || held_->handles.load() == 1 ? ready : 0;
   }
+  // Others may restart a shared reader meanwhile.
+  bool HelpToPlan() override { return held_->handles.load() == 1 && held_->reader->HelpToPlan(); }
   std::optional<uint64_t> PassLength() const override {
     return held_->handles.load() > 1 ? std::nullopt : held_->reader->PassLength();
   }

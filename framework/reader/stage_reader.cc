@@ -21,6 +21,8 @@ namespace {
 constexpr size_t kSmall = 40;
 // To look at the clock takes as long as a small element: so many of them are worked on each time.
 constexpr int kTimedOneIn = 8;
+// For so many turns, about as long as a batch is planned, a consumer only looks whether it is.
+constexpr int kPlanningTurns = 100;
 
 double Seconds(CounterClock::duration time) { return std::chrono::duration<double>(time).count(); }
 double Now() { return Seconds(CounterClock::now().time_since_epoch()); }
@@ -205,11 +207,14 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
   }
   Backoff backoff;
   std::optional<WaitTimer> timer;
+  int turns = 0;  // of waiting for a thread that plans
+  const auto is_there = [this] { return end_.load(std::memory_order_acquire) || Planned(); };
   while (n > 0) {
     if (const Ref<Group> group = Planned()) {
       timer.reset();
       n -= HandOut(group.get(), n, run);
       backoff = Backoff();
+      turns = 0;
     } else if (end_.load(std::memory_order_acquire)) {
       const MutexLock lock(&mutex_);
       if (!planned_.empty()) continue;
@@ -218,6 +223,11 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
     } else {
       if (!timer) timer.emplace(counters());
       if (Advance(MemoryScope::Need::kNow)) continue;
+      // A thread that takes so long to plan waits for something.
+      if (++turns > kPlanningTurns) {
+        const HelpScope scope(is_there);
+        if (reader().HelpToPlan()) continue;
+      }
       backoff.Pause();
       CheckWait();
     }

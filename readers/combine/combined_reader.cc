@@ -51,6 +51,11 @@ size_t CombinedReader::ElementsReady() const {
   return ready;
 }
 
+bool CombinedReader::HelpToPlan() {
+  return std::any_of(readers_.begin(), readers_.end(),
+                     [](const auto& reader) { return reader->HelpToPlan(); });
+}
+
 std::vector<ReaderBase*> CombinedReader::Below() const {
   std::vector<ReaderBase*> below;
   below.reserve(size());

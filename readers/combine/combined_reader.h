@@ -23,6 +23,7 @@ class CombinedReader : public ReaderBase {
  public:
   Place place() const override;
   size_t ElementsReady() const override;
+  bool HelpToPlan() override;
   std::vector<ReaderBase*> Below() const override;
   void ExpectWindow() override;
   void BeginPass() override;
