@@ -50,6 +50,9 @@ class HelpChoice {
   static constexpr int kTrial = 16;
   static constexpr double kTrialSeconds = 0.01;
   static constexpr int kOtherOneIn = 64;  // trials
+  // Waiting is tried after so many trials, about a tenth of a second: a pass may be shorter, and
+  // would wait for a large part of it.
+  static constexpr int kTrialsBefore = 8;
   // The times of two trials may differ as much by chance.
   static constexpr double kClearly = 1.1;
   static constexpr double kPatience = 4;
@@ -62,6 +65,7 @@ class HelpChoice {
     mean = mean == 0 ? seconds : mean + (std::min(seconds, 2 * mean) - mean) / 4;
     usual_ = mean;
     ++trials_;
+    if (gets_every_element_ && mean_[0] == 0 && trials_ < kTrialsBefore) return;
     if (gets_every_element_ && !helps_ && waited < kLittle * seconds) return;
     const bool better = mean_[1] <= kClearly * mean_[0];  // false while waiting was never tried
     helps_ = trials_ % kOtherOneIn == 0 ? !better : better;

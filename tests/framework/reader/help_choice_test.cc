@@ -7,6 +7,7 @@ namespace millhopper {
 namespace {
 
 constexpr double kPause = 100'000;
+constexpr int kBefore = 8 * 16 + 1;  // elements before waiting is tried
 
 // A consumer whose elements take so many seconds if it helps, and if it waits; then it waits for a
 // share of them.
@@ -41,15 +42,15 @@ struct Consumer {
 
 TEST(HelpChoice, HelpsAtFirstAndTriesToWait) {
   Consumer consumer{1, 2};
-  EXPECT_EQ(consumer.Take(17), 17);
+  EXPECT_EQ(consumer.Take(kBefore), kBefore);
   EXPECT_EQ(consumer.Take(16), 0);
   EXPECT_TRUE(consumer.helps());
 }
 
 TEST(HelpChoice, TakesTheFasterWayAndTriesTheOtherNowAndThen) {
   Consumer helper{1, 2}, waiter{2, 1};
-  helper.Take(33);
-  waiter.Take(33);
+  helper.Take(kBefore + 16);
+  waiter.Take(kBefore + 16);
   EXPECT_EQ(helper.Take(64 * 16 * 10), 64 * 16 * 10 - 10 * 16);
   EXPECT_EQ(waiter.Take(64 * 16 * 10), 10 * 16);
 }
@@ -64,8 +65,8 @@ TEST(HelpChoice, HelpsUnlessWaitingIsClearlyFaster) {
 
 TEST(HelpChoice, WaitsIfItWaitsForLittleOfItsTime) {
   Consumer little{1, 2, 0.19}, much{1, 2, 0.21};
-  little.Take(17);
-  much.Take(17);
+  little.Take(kBefore);
+  much.Take(kBefore);
   EXPECT_EQ(little.Take(64 * 16 * 10), 0);
   EXPECT_EQ(much.Take(64 * 16 * 10), 64 * 16 * 10 - 11 * 16);
   EXPECT_TRUE(little.choice.Helps(8.1));
@@ -94,7 +95,7 @@ TEST(HelpChoice, NoticesThatTheOtherWayHasBecomeFaster) {
 
 TEST(HelpChoice, ATrialTakesAHundredthOfASecond) {
   Consumer consumer{3e-4, 6e-4};
-  EXPECT_EQ(consumer.Take(52), 1 + 34);
+  EXPECT_EQ(consumer.Take(8 * 34 + 18), 8 * 34 + 1);
   EXPECT_EQ(consumer.Take(50), 50);
 }
 
@@ -108,7 +109,7 @@ TEST(HelpChoice, APauseDecidesLittle) {
 
 TEST(HelpChoice, OneSlowTrialDecidesNothing) {
   Consumer consumer{1, 1.4};
-  consumer.Take(33);
+  consumer.Take(kBefore + 16);
   consumer.helping = 1.9;
   consumer.Take(16);
   EXPECT_TRUE(consumer.helps());
