@@ -23,6 +23,26 @@ FixedSizeSource::Column ColumnOf(std::unique_ptr<ByteStream> stream, const NpyHe
           false};
 }
 
+// Whether the bytes of a record lie behind those of the one before it, in the same file.
+bool LiesBehind(const Ticket& before, const Ticket& ticket) {
+  return ticket.bytes == before.bytes + before.size && ticket.owner == before.owner &&
+         ticket.id.file == before.id.file;
+}
+
+// How many of the tickets, one at least, lie one behind another.
+size_t LengthOfRun(const Ticket* tickets, size_t n) {
+  size_t length = 1;
+  while (length < n && LiesBehind(tickets[length - 1], tickets[length])) ++length;
+  return length;
+}
+
+// How many of the tickets, one at least, come before the next run of several.
+size_t CountApart(const Ticket* tickets, size_t n) {
+  size_t count = 1;
+  while (count < n && (count + 1 == n || !LiesBehind(tickets[count], tickets[count + 1]))) ++count;
+  return count;
+}
+
 }  // namespace
 
 std::unique_ptr<FileSource> NpyArrays::OpenArrays(
@@ -105,18 +125,9 @@ void NpyArrays::Learn(const std::string& path, const std::vector<NpyHeader>& hea
 void NpyArrays::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   rows->FixInnerDims(opened_slots_);
   for (size_t slot = 0; slot < numbers_.size(); ++slot) {
-    const size_t bytes = numbers_[slot] * SizeOf(opened_slots_[slot].dtype);
-    char* out = rows->Append(slot, n);
+    char* const out = rows->Append(slot, n);
     try {
-      for (const Ticket& ticket : Prefetched(tickets, n, slot == 0)) {
-        const Stored& stored = stored_.Of(ticket)[slot];
-        if (stored.missing) {
-          fields_[slot].WriteDefault(numbers_[slot], out);
-        } else {
-          CopyNpyNumbers(stored.type, ticket.bytes + stored.offset, numbers_[slot], out);
-        }
-        out += bytes;
-      }
+      LoadSlot(slot, tickets, n, out);
     } catch (const Error& error) {
       throw error.WithMessage(StrCat("slot ", slot, ": ", error.message()));
     }
@@ -126,6 +137,31 @@ void NpyArrays::Load(const Ticket* tickets, size_t n, Rows* rows) const {
     if (!fields_[slot].mask) continue;
     char* out = rows->Append(mask++, n);
     for (size_t i = 0; i < n; ++i) out[i] = stored_.Of(tickets[i])[slot].missing ? 0 : 1;
+  }
+}
+
+// Records of one array that lie one behind another are copied at once.
+void NpyArrays::LoadSlot(size_t slot, const Ticket* tickets, size_t n, char* out) const {
+  const size_t bytes = numbers_[slot] * SizeOf(opened_slots_[slot].dtype);
+  while (n > 0) {
+    const size_t run = numbers_.size() == 1 ? LengthOfRun(tickets, n) : 1;
+    const size_t count = run > 1 ? run : numbers_.size() == 1 ? CountApart(tickets, n) : n;
+    if (run > 1) {
+      CopyNpyNumbers(stored_.Of(*tickets)[slot].type, tickets->bytes, run * numbers_[slot], out);
+      out += run * bytes;
+    } else {
+      for (const Ticket& ticket : Prefetched(tickets, count, slot == 0)) {
+        const Stored& stored = stored_.Of(ticket)[slot];
+        if (stored.missing) {
+          fields_[slot].WriteDefault(numbers_[slot], out);
+        } else {
+          CopyNpyNumbers(stored.type, ticket.bytes + stored.offset, numbers_[slot], out);
+        }
+        out += bytes;
+      }
+    }
+    tickets += count;
+    n -= count;
   }
 }
 

@@ -54,6 +54,7 @@ class NpyArrays : public FileFormat {
     }
   };
 
+  void LoadSlot(size_t slot, const Ticket* tickets, size_t n, char* out) const;
   void Learn(const std::string& path, const std::vector<NpyHeader>& headers,
              const std::vector<bool>& missing);
 
