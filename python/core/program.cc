@@ -21,13 +21,16 @@ using google::protobuf::util::JsonPrintOptions;
 using google::protobuf::util::JsonStringToMessage;
 using google::protobuf::util::MessageToJsonString;
 
-// Goes through the text form, so that errors name lines of to_text().
-std::shared_ptr<const Program> FromJson(const std::string& json, const std::string& name) {
+std::shared_ptr<const Program> WithoutLines(const std::string& json, const std::string& name) {
   proto::ProgramDesc desc;
   const auto status = JsonStringToMessage(json, &desc, JsonParseOptions());
   Require(status.ok(), name, ": ", status.ToString());
-  const auto program = Program::FromString(desc.SerializePartialAsString(), name);
-  return Program::FromString(program->ToText(), name);
+  return Program::FromString(desc.SerializePartialAsString(), name);
+}
+
+// Goes through the text form, so that errors name lines of to_text().
+std::shared_ptr<const Program> FromJson(const std::string& json, const std::string& name) {
+  return Program::FromString(WithoutLines(json, name)->ToText(), name);
 }
 
 std::string ToJson(const Program& program) {
@@ -52,6 +55,12 @@ void DefineProgram(py::module_* module) {
           "from_json",
           [](const std::string& json, const std::string& name) {
             return std::const_pointer_cast<Program>(FromJson(json, name));
+          },
+          py::arg("json"), py::arg("name"))
+      .def_static(
+          "binary_of_json",
+          [](const std::string& json, const std::string& name) {
+            return py::bytes(WithoutLines(json, name)->ToBinary());
           },
           py::arg("json"), py::arg("name"))
       .def_property_readonly("name", &Program::name)

@@ -208,7 +208,9 @@ class Program:
 
     def to_bytes(self) -> bytes:
         """Protobuf's binary form; what the lineage saves as a program."""
-        return self.core_program().to_binary()
+        content = self.to_json()
+        load_extras(content)
+        return _core.Program.binary_of_json(content, "program")
 
     @property
     def desc(self) -> ProgramDesc:
