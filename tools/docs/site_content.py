@@ -129,10 +129,11 @@ def for_mkdocs(text: str) -> str:
 
 
 def rooms() -> dict[str, str]:
-    """What the folder of every operator's file is for, by the operator's type."""
+    """What the room of every operator's file is for, by the operator's type."""
     found = {}
     for path in (ROOT / "operators").rglob("*_op.cc"):
-        title = (path.parent / "README.md").read_text().split("\n")[0].partition(": ")[2]
+        room = next(folder for folder in path.parents if (folder / "README.md").exists())
+        title = (room / "README.md").read_text().split("\n")[0].partition(": ")[2]
         found[path.stem.removesuffix("_op")] = title[0].upper() + title[1:]
     return found
 
