@@ -233,6 +233,11 @@ FormatSchema& FormatSchema::InferFields(FittingFields (*infer)(const std::string
   Attr(AttributeSchema("exclude", std::vector<std::string>{},
                        "names, and ranges of names, that a reader without fields, or with \"*\" "
                        "among them, leaves out"));
+  Attr(AttributeSchema("infer", std::string("sample"),
+                       "what a reader without fields, or with names alone, tells types from, if no "
+                       "schema does: sample is parts of the first file; all is a first pass over "
+                       "all files, after which no value is of another type")
+           .OneOf({"sample", "all"}));
   guess_fields = infer;
   return *this;
 }
@@ -240,6 +245,12 @@ FormatSchema& FormatSchema::InferFields(FittingFields (*infer)(const std::string
 FormatSchema& FormatSchema::InferFieldsOfAll(
     FittingFields (*infer)(const std::vector<std::string>& paths, const AttributeMap& attributes)) {
   infer_fields_of_all = infer;
+  return *this;
+}
+
+FormatSchema& FormatSchema::InferFieldsOfRecords(std::unique_ptr<FieldsOfRecords> (*make_fields)(
+    const FittingFields& sampled, const AttributeMap& attributes)) {
+  fields_of_records = make_fields;
   return *this;
 }
 
@@ -418,6 +429,7 @@ std::vector<SlotSpec> AgreeOnSlots(const std::vector<SlotSpec>& declared,
             "slot ", i, ": ", ToString(declared[i]), " is declared, but ", who, " ",
             ToString(known[i]));
     agreed[i].dims = Merged(declared[i].dims, known[i].dims);
+    agreed[i].text = known[i].text;
   }
   return agreed;
 }

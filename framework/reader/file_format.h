@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/base/attribute.h"
@@ -254,6 +255,19 @@ struct FittingFields {
   AttributeMap attributes = {};
 };
 
+// Looks at all records of some files, for fields that fit every one of them (infer: "all").
+class FieldsOfRecords {
+ public:
+  virtual ~FieldsOfRecords() = default;
+  // The fields, of bytes, by which the files are read for this. Without any, a record is its bytes.
+  virtual std::vector<std::string> entries() const { return {}; }
+  // Looks at the next record, of which there is one value for each of the entries. Errors say what
+  // is wrong with it.
+  virtual void Add(const std::vector<std::string_view>& values) = 0;
+  // What fits the records so far.
+  virtual FittingFields Fields() const = 0;
+};
+
 // How a format presents itself. Built fluently by the function given to REGISTER_FILE_FORMAT.
 struct FormatSchema {
   explicit FormatSchema(std::string text) : doc(std::move(text)) {}
@@ -279,13 +293,19 @@ struct FormatSchema {
   // For formats with an attribute `fields`: what a file holds, by its schema or by a sample of its
   // records, for a reader with these attributes. No entries if it holds records of bytes. May throw
   // what reading the file throws. A reader without `fields` has these, but for those that the
-  // attribute `exclude` names, which this adds (readers/sources/inferred_fields.h).
+  // attribute `exclude` names, which this adds, and `infer`, which says how much of the files to
+  // look at (readers/sources/inferred_fields.h).
   FormatSchema& InferFields(FittingFields (*infer)(const std::string& path,
                                                    const AttributeMap& attributes));
   // The same of all files of a reader, where that costs little. Besides the function above, which a
   // reader then does not call.
   FormatSchema& InferFieldsOfAll(FittingFields (*infer)(const std::vector<std::string>& paths,
                                                         const AttributeMap& attributes));
+  // For formats without a schema: what looks at all records where the attribute `infer` is "all".
+  // `sampled` is what the function of InferFields has found, with its other attributes. Besides
+  // that function.
+  FormatSchema& InferFieldsOfRecords(std::unique_ptr<FieldsOfRecords> (*make)(
+      const FittingFields& sampled, const AttributeMap& attributes));
   // The attributes, with defaults for those that are not set.
   AttributeMap WithDefaults(AttributeMap attributes) const;
   // A format with these settings, as its function makes it; attributes that are not set have their
@@ -305,6 +325,8 @@ struct FormatSchema {
   FittingFields (*guess_fields)(const std::string& path, const AttributeMap& attributes) = nullptr;
   FittingFields (*infer_fields_of_all)(const std::vector<std::string>& paths,
                                        const AttributeMap& attributes) = nullptr;
+  std::unique_ptr<FieldsOfRecords> (*fields_of_records)(const FittingFields& sampled,
+                                                        const AttributeMap& attributes) = nullptr;
   std::unique_ptr<FileFormat> (*make)(const FormatArguments& arguments) = nullptr;
   const char* library = nullptr;  // the library of `make` (LibraryOf); set by the registry
 };

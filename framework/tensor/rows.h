@@ -24,6 +24,8 @@ struct SlotSpec {
   // False while only the file knows dtype and dims (an idx file that has not been opened). The
   // number of levels of detail holds even then.
   bool known = true;
+  // Whether the bytes are texts in UTF-8, which Python shows as such. Slots are equal without it.
+  bool text = false;
 
   // Whether every element is one step along axis 0 and its size is known, so that the place of
   // each row is known before it is loaded.

@@ -86,6 +86,7 @@ struct PythonReader::Chain {
   YieldingMutex mutex;  // taken without the interpreter
   std::unique_ptr<Scope> scope;
   std::unique_ptr<ReaderBase> reader;  // shares the one in scope
+  std::vector<SlotSpec> slots;         // set once, by the first Open
   uint64_t number = 0;                 // of the pass that the reader is in
   // Both are set with the interpreter. A pass is over when it has been read or released.
   std::atomic<uint64_t> begun{0};  // how many passes have begun
@@ -174,6 +175,7 @@ void PythonReader::Open(Chain* chain) {
   chain->reader = variable->Get<ReaderHolder>().NewHandle();
   chain->reader->ExpectSave();
   chain->scope = std::move(scope);
+  if (chain->slots.empty()) chain->slots = chain->reader->slots();
   chain->number = 0;
 }
 
@@ -258,7 +260,7 @@ std::optional<py::dict> PythonReader::Next(Pass* pass) {
     more = false;
   }
   std::optional<py::dict> batch;
-  if (more) batch = ToDict(&element);
+  if (more) batch = ToDict(chain.slots, &element);
   for (LoDTensor& tensor : element) tensor.Clear();
   spare_ = std::move(element);
   if (more) return batch;
@@ -268,7 +270,7 @@ std::optional<py::dict> PythonReader::Next(Pass* pass) {
   return std::nullopt;
 }
 
-py::dict PythonReader::ToDict(std::vector<LoDTensor>* element) {
+py::dict PythonReader::ToDict(const std::vector<SlotSpec>& slots, std::vector<LoDTensor>* element) {
   if (names_.empty()) {
     for (size_t i = 0; i < element->size(); ++i) names_.emplace_back(StrCat("slot", i));
   }
@@ -279,7 +281,7 @@ py::dict PythonReader::ToDict(std::vector<LoDTensor>* element) {
   for (size_t i = 0; i < element->size(); ++i) {
     LoDTensor& tensor = (*element)[i];
     dtypes_.push_back(tensor.dtype());
-    const py::object value = ToPython(&tensor);
+    const py::object value = ToPython(&tensor, slots[i].text);
     if (PyDict_SetItem(batch.ptr(), names_[i].ptr(), value.ptr()) < 0)
       throw py::error_already_set();
   }

@@ -82,7 +82,7 @@ class PythonReader {
   void Work(Chain* chain, Function function);
   // To be called without the interpreter, with the mutex held.
   void Open(Chain* chain);
-  pybind11::dict ToDict(std::vector<LoDTensor>* element);
+  pybind11::dict ToDict(const std::vector<SlotSpec>& slots, std::vector<LoDTensor>* element);
 
   const std::shared_ptr<const Program> program_;
   const uint64_t seed_;

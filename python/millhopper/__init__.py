@@ -25,7 +25,7 @@ from millhopper.process.settings import (
     set_index,
     set_threads,
 )
-from millhopper.ragged import Ragged
+from millhopper.ragged import Ragged, Texts
 from millhopper.readers.display import (
     load_ipython_extension,
     show,
@@ -43,6 +43,7 @@ __all__ = [
     "EndOfData",
     "Error",
     "Ragged",
+    "Texts",
     "Reader",
     "ReaderStats",
     "RecordId",

@@ -52,7 +52,7 @@ class Ragged:
             rest.append(cut - cut[0])
             begin, end = int(cut[0]), int(cut[-1])
         values = self.values[begin:end]
-        return Ragged(values, tuple(rest)) if rest else values
+        return type(self)(values, tuple(rest)) if rest else values
 
     def __iter__(self) -> Iterator[npt.NDArray[Any] | Ragged]:
         """All sequences of the outermost level, in order."""
@@ -117,9 +117,97 @@ class Ragged:
             hint = f"; decode() makes a text of it, which has {name}"
         elif hasattr(np.ndarray, name):
             hint = f"; its values are an array, which has {name}, and so is each sequence in it"
-        raise AttributeError(f"'Ragged' object has no attribute {name!r}{hint}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __repr__(self) -> str:
         shape = list(self.values.shape)
         levels = len(self.offsets)
         return f"<Ragged of {len(self)}: {self.values.dtype} {shape}, {levels} level(s) of offsets>"
+
+
+class Texts(Ragged):
+    """A batch of texts, such as a field ``"title str"`` has: a sequence of ``str``.
+
+    Slots of lists (``"words str[-1]"``) are sequences of such. The bytes are not copied, and a text
+    is made when it is asked for; ``values`` and ``offsets`` are the bytes, in UTF-8, and where each
+    text begins, as a field of ``bytes`` has them. ``numpy.asarray`` makes an array of objects, as
+    pandas has them, and ``to_numpy`` one of dtype ``U``.
+
+    Source: Millhopper's own.
+    """
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, index: int | slice) -> Any:
+        """Text ``index``, or the list of them; of a slice, a list of texts.
+
+        Raises:
+            IndexError: there is no such text.
+            UnicodeDecodeError: it is no UTF-8, which files are checked to be, but not what
+                operators write.
+        """
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        value: Any = super().__getitem__(index)
+        return value if isinstance(value, Texts) else _decoded(value.tobytes(), index)
+
+    def __iter__(self) -> Iterator[Any]:
+        """All texts, or lists of them, in order."""
+        return iter(self.tolist()) if len(self.offsets) == 1 else super().__iter__()
+
+    def tolist(self) -> list[Any]:
+        """The texts as a list of ``str``; of lists, as lists within it.
+
+        Raises:
+            UnicodeDecodeError: a text is no UTF-8.
+        """
+        if len(self.offsets) > 1:
+            return [texts.tolist() for texts in self]
+        whole, at = self.values.tobytes(), self.offsets[0].tolist()
+        if whole.isascii():  # so that offsets of bytes are those of characters
+            text = whole.decode()
+            return [text[begin:end] for begin, end in zip(at, at[1:])]
+        return [_decoded(text, i) for i, text in enumerate(self.to_bytes())]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other one is a ``Texts``, list or tuple of the same texts."""
+        if isinstance(other, Texts):
+            return self.tolist() == other.tolist()
+        if isinstance(other, (list, tuple)):
+            return self.tolist() == list(other)
+        return NotImplemented
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """An array of ``str`` objects; of lists, of lists. It is a new one."""
+        if copy is False:
+            raise ValueError("an array of texts is a copy of them")
+        array = np.empty(len(self), object)
+        for i, text in enumerate(self.tolist()):
+            array[i] = text
+        return array if dtype is None else array.astype(dtype)
+
+    def __repr__(self) -> str:
+        texts = [_shortened(text) for text in self[:_SHOWN_TEXTS]]
+        more = [f"... {len(self) - len(texts)} more"] if len(self) > len(texts) else []
+        return f"Texts([{', '.join(texts + more)}])"
+
+
+_SHOWN_TEXTS = 6  # of a slot, in its repr
+_SHOWN_LETTERS = 60  # of a text there
+
+
+def _decoded(text: bytes, number: int) -> str:
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        error.reason += f", in text {number}; to_bytes() gives the bytes as they are"
+        raise
+
+
+def _shortened(text: str | Texts) -> str:
+    if isinstance(text, Texts):
+        return repr(text).removeprefix("Texts(").removesuffix(")")
+    return repr(text if len(text) <= _SHOWN_LETTERS else text[:_SHOWN_LETTERS] + "...")

@@ -143,6 +143,11 @@ void ArrowFields::LoadNested(size_t slot, const char** here, FieldRows* rows) co
   char* const place = rows->TakeNested(slot, levels);
   if (bytes > 0) std::memcpy(place, *here, bytes);
   *here += bytes;
+  if (!field.slot.text) return;
+  for (size_t i = 1; i < levels.back().size(); ++i) {
+    const uint64_t begin = levels.back()[i - 1];
+    rows->CheckText(slot, {place + begin, static_cast<size_t>(levels.back()[i] - begin)});
+  }
 }
 
 // ---- Columns of fields ----

@@ -105,6 +105,7 @@ class Search {
     }
     guess.is_null_type = type.kind == ArrowKind::kNull;
     guess.is_text = IsText(type.kind) || (type.kind == ArrowKind::kDecimal && !FitsFloat64(type));
+    guess.is_binary = IsText(type.kind) && !IsUtf8(schema);
     guess.dtype = GuessDataType(schema);
     guess.ticks_per_day = type.ticks_per_day;
     guess.may_be_null = guess.may_be_null || guess.is_null_type;
@@ -136,7 +137,8 @@ std::string TypeFor(const ArrowGuess& column) {
   }
   const bool may_miss = column.may_be_null || column.null_within;
   if (column.is_text) {
-    const std::string type = dims.empty() ? "bytes" : StrCat("bytes[", dims, "]");
+    const std::string values = column.is_binary ? "bytes" : kTextType;
+    const std::string type = dims.empty() ? values : StrCat(values, "[", dims, "]");
     return may_miss ? OrMissing(type) : type;
   }
   // Dates that are stored as days have no unit that a field could name.
@@ -219,6 +221,7 @@ void Widen(const ArrowGuess& other, const std::string& file, ArrowGuess* column)
   if (column->is_null_type) {
     column->is_null_type = false;
     column->is_text = other.is_text;
+    column->is_binary = other.is_binary;
     column->dtype = other.dtype;
     column->ticks_per_day = other.ticks_per_day;
     return;
@@ -232,6 +235,7 @@ void Widen(const ArrowGuess& other, const std::string& file, ArrowGuess* column)
     return;
   }
   if (!column->is_text) column->dtype = *both;
+  column->is_binary = column->is_binary || other.is_binary;
   if (column->ticks_per_day != other.ticks_per_day) column->dtype = DataType::kInt64;
   column->ticks_per_day = std::max(column->ticks_per_day, other.ticks_per_day);
 }

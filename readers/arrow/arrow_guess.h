@@ -24,6 +24,7 @@ struct ArrowGuess {
   std::string problem;        // why no field can hold it; then only the members above are set
   bool is_null_type = false;  // it never has a value
   bool is_text = false;
+  bool is_binary = false;             // text that need not be UTF-8
   DataType dtype = DataType::kInt64;  // unless it is text
   std::vector<int64_t> dims;          // of the lists around the values; -1 is any
   int64_t ticks_per_day = 0;          // ArrowType::ticks_per_day

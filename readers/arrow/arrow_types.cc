@@ -123,6 +123,11 @@ bool IsText(ArrowKind kind) {
          kind == ArrowKind::kLargeBytes || kind == ArrowKind::kViewedBytes;
 }
 
+bool IsUtf8(const ArrowSchema& schema) {
+  const std::string_view format = schema.format;
+  return format == "u" || format == "U" || format == "vu";
+}
+
 bool FitsFloat64(const ArrowType& decimal) { return decimal.digits <= kFloat64Digits; }
 
 std::string_view ArrowNameOf(const ArrowSchema& schema) {

@@ -55,6 +55,8 @@ struct ArrowType {
 
 bool IsList(ArrowKind kind);
 bool IsText(ArrowKind kind);
+// Whether values of text are UTF-8, as the schema says.
+bool IsUtf8(const ArrowSchema& schema);
 // Whether a float64 gives back all decimals of the type.
 bool FitsFloat64(const ArrowType& decimal);
 

@@ -17,13 +17,6 @@ constexpr char kIsNull[] = "it is null";
 constexpr char kHasNull[] = "a value of it is null";
 constexpr char kHasNullList[] = "a list within it is null";
 
-std::string Declared(const Field& field) {
-  if (!field.bytes) return ToString(field.slot);
-  std::string dims;
-  for (int level = 1; level < field.slot.lod_level; ++level) dims += dims.empty() ? "-1" : ", -1";
-  return dims.empty() ? "bytes" : StrCat("bytes[", dims, "]");
-}
-
 template <typename T>
 void PutNumber(T number, char** to) {
   std::memcpy(*to, &number, sizeof(number));
@@ -116,7 +109,7 @@ ArrowPath::ArrowPath(const Field& field, size_t slot, const ArrowSchema& schema,
 
 void ArrowPath::CheckType(const ArrowSchema& found) const {
   const std::string name = ArrowTypeName(found);
-  const std::string declared = Declared(field_);
+  const std::string declared = field_.Declared();
   if (value_.kind == ArrowKind::kOther || value_.kind == ArrowKind::kStruct) {
     Throw(ErrorCode::kDataLoss, "it is ", name, ", which is not read");
   }
@@ -463,7 +456,9 @@ void ArrowView::LoadNested(const Spans& spans, FieldRows* out) const {
   std::string made;
   levels.emplace_back(1, 0);
   ForEachValue(spans, [&](int64_t place) {
-    AddLength(TextOrDefault(place, &made).size(), &levels.back());
+    const std::string_view text = TextOrDefault(place, &made);
+    out->CheckText(slot(), text);
+    AddLength(text.size(), &levels.back());
     CheckSize(levels.back().back());
   });
   char* to = out->TakeNested(slot(), levels);

@@ -27,6 +27,7 @@ class SlotJoin {
     }
     if (slot.lod_level != joined_.lod_level) return false;
     if (!slot.known) return true;
+    joined_.text = joined_.text && slot.text;
     if (slot.dtype != joined_.dtype || slot.dims.size() != sizes_.size()) return false;
     for (size_t axis = 0; axis < sizes_.size(); ++axis) {
       const int64_t size = slot.dims[axis];

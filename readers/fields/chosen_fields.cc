@@ -118,7 +118,7 @@ class Columns {
     const std::string meant = DidYouMean(name, names_);
     Throw(ErrorCode::kInvalidArgument, "there is no '", Escaped(name), "'", range, meant,
           "; there are ", Listed(names_),
-          meant.empty() ? ", and a type is such as int64[], float32[] or bytes" : "");
+          meant.empty() ? ", and a type is such as int64[], float32[] or str" : "");
   }
 
   const FittingFields& found_;

@@ -6,6 +6,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "readers/support/byte_records.h"
+#include "readers/support/utf8.h"
 
 namespace millhopper {
 namespace {
@@ -66,6 +67,7 @@ char* FieldRows::Take(size_t slot, size_t count) {
 void FieldRows::AppendBytes(size_t slot, std::string_view value) {
   if (!fields_[slot].bytes_list) {
     CountSequence(slot);
+    CheckText(slot, value);
     return millhopper::AppendBytes(value, slot, rows_);
   }
   AppendBytes(slot, std::vector<std::string_view>{value});
@@ -74,8 +76,9 @@ void FieldRows::AppendBytes(size_t slot, std::string_view value) {
 void FieldRows::AppendBytes(size_t slot, const std::vector<std::string_view>& values) {
   if (!fields_[slot].bytes_list) {
     if (values.size() != 1) {
-      Throw(ErrorCode::kDataLoss, "it has ", values.size(), " values, bytes takes one; bytes[-1] ",
-            "takes any number");
+      const std::string type = fields_[slot].Declared();
+      Throw(ErrorCode::kDataLoss, "it has ", values.size(), " values, ", type, " takes one; ", type,
+            "[-1] takes any number");
     }
     return AppendBytes(slot, values[0]);
   }
@@ -83,6 +86,7 @@ void FieldRows::AppendBytes(size_t slot, const std::vector<std::string_view>& va
   levels[0] = {0, values.size()};
   levels[1].assign(1, 0);
   for (const std::string_view value : values) {
+    CheckText(slot, value);
     levels[1].push_back(levels[1].back() + value.size());
   }
   char* place = TakeNested(slot, levels);
@@ -90,6 +94,16 @@ void FieldRows::AppendBytes(size_t slot, const std::vector<std::string_view>& va
     if (!value.empty()) std::memcpy(place, value.data(), value.size());
     place += value.size();
   }
+}
+
+void FieldRows::CheckText(size_t slot, std::string_view value) const {
+  if (!fields_[slot].slot.text) return;
+  const size_t wrong = FirstNoUtf8(value);
+  if (wrong == value.size()) return;
+  constexpr size_t kShown = 20;
+  Throw(ErrorCode::kDataLoss, "it is no text in UTF-8: byte ", wrong, " of it begins \"",
+        Escaped(std::string(value.substr(wrong, kShown))),
+        "\"; bytes in place of str reads it as it is");
 }
 
 char* FieldRows::TakeNested(size_t slot, const std::vector<std::vector<uint64_t>>& levels) {

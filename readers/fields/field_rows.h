@@ -29,11 +29,13 @@ class FieldRows {
   char* NextPlace(size_t slot) const { return places_[slot]; }
   void Pass(size_t slot, size_t values) { places_[slot] += values * fields_[slot].value_bytes(); }
   // What a slot of bytes gets: the one value that it takes, or all of a list. Throws kDataLoss "it
-  // has 2 values, bytes takes one".
+  // has 2 values, bytes takes one", and what CheckText throws.
   void AppendBytes(size_t slot, const std::vector<std::string_view>& values);
   void AppendBytes(size_t slot, std::string_view value);
+  // Throws kDataLoss unless a value of bytes is what the field declares: text must be UTF-8.
+  void CheckText(size_t slot, std::string_view value) const;
   // The place of the record's values in a slot of lists of lists, or of lists of bytes, by the
-  // offsets of each level of detail, the last of them those of steps.
+  // offsets of each level of detail, the last of them those of steps. Bytes must have been checked.
   char* TakeNested(size_t slot, const std::vector<std::vector<uint64_t>>& levels);
   // What stands for values that are missing. Throws what ThrowMissing of the field throws, with
   // `problem`, unless the field says missing=default.

@@ -21,6 +21,7 @@ namespace millhopper {
 namespace {
 
 constexpr char kMask[] = "mask";  // of missing=
+constexpr char kStr[] = "str";    // the type of text
 
 // Cuts an entry into its words. Quotes keep spaces together, and so do the brackets of dims. Within
 // quotes, two of them are one that belongs to the word.
@@ -58,9 +59,12 @@ class Words {
   std::string_view rest_;
 };
 
+// Whether a type, without its dims, is one of bytes.
+bool IsBytes(const std::string& type) { return type == "bytes" || type == kStr; }
+
 // Whether a word is a type, or was meant to be one.
 bool IsType(const std::string& word) {
-  return word.find('[') != std::string::npos || word == "bytes" ||
+  return word.find('[') != std::string::npos || IsBytes(word) ||
          std::any_of(std::begin(kDataTypes), std::end(kDataTypes),
                      [&](DataType type) { return word == ToString(type); });
 }
@@ -104,8 +108,8 @@ DataType TypeNamed(const std::string& name) {
   const bool is_time =
       name.find("time") != std::string::npos || name.find("date") != std::string::npos;
   Throw(ErrorCode::kInvalidArgument, "'", Escaped(name), "' is no type; it is one of ", names,
-        "each with its dims after it ([] for a scalar), or for text bytes, for a list of texts "
-        "bytes[-1]",
+        "each with its dims after it ([] for a scalar), or for text str, for a list of texts "
+        "str[-1], and bytes, bytes[-1] for what is not UTF-8",
         is_time ? "; a date or time as text is int64[] decode=timestamp" : "");
 }
 
@@ -122,10 +126,11 @@ T WholeNumber(const std::string& text, const char* what) {
 void ParseType(const std::string& text, Field* field) {
   const size_t open = text.find('[');
   const std::string type = text.substr(0, open);
-  field->bytes = type == "bytes";
+  field->bytes = IsBytes(type);
+  field->slot.text = type == kStr;
   field->slot.dtype = field->bytes ? DataType::kUint8 : TypeNamed(type);
   field->value_bytes_ = SizeOf(field->slot.dtype);
-  if (text == "bytes") {
+  if (field->bytes && open == std::string::npos) {
     field->sequence = true;
     field->slot.dims = Dims{-1};
     field->slot.lod_level = 1;
@@ -143,8 +148,9 @@ void ParseType(const std::string& text, Field* field) {
   field->sequence = field->slot.lod_level > 0;
   field->slot.dims.push_back(field->sequence ? -1 : 1);
   if (field->bytes) {
-    Require(field->sequence && dims.empty(), "'", Shown(text),
-            "' is no type of bytes; those are bytes, bytes[-1], bytes[-1, -1] ...");
+    Require(field->sequence && dims.empty(), "'", Shown(text), "' is no type of ",
+            type == kStr ? "texts" : "bytes", "; those are ", type, ", ", type, "[-1], ", type,
+            "[-1, -1] ...");
     field->bytes_list = true;
     ++field->slot.lod_level;  // each of them is a sequence
     return;
@@ -237,7 +243,7 @@ Field ParseField(const std::string& entry, Lists lists) {
   Require(!head.type.empty(),
           "it has no type: an entry is \"name dtype[dims] option=value ...\", such as \"label "
           "int64[]\"; a scalar "
-          "is int64[] or float32[], text is bytes");
+          "is int64[] or float32[], text is str");
   field.name = head.name;
   ParseType(head.type, &field);
   Require(lists == Lists::kOfLists || field.slot.lod_level <= (field.bytes ? 2 : 1), "'",
@@ -423,6 +429,13 @@ std::vector<SlotSpec> SlotsOf(const std::vector<Field>& fields) {
   return slots;
 }
 
+std::string Field::Declared() const {
+  if (!bytes) return ToString(slot);
+  std::string dims;
+  for (int level = 1; level < slot.lod_level; ++level) dims += dims.empty() ? "[-1" : ", -1";
+  return StrCat(slot.text ? kStr : "bytes", dims, dims.empty() ? "" : "]");
+}
+
 std::string QuotedEntry(const std::string& entry) {
   const char quote = entry.find('"') == std::string::npos ? '"' : '\'';
   std::string text;
@@ -462,19 +475,23 @@ Others OthersOf(const AttributeMap& attributes) {
   return refuses ? Others::kError : Others::kIgnore;
 }
 
+const char kInferAll[] = "; without types, infer \"all\" finds those that read all records";
+
 const char kOthersIgnored[] = "others \"ignore\" leaves out what no field names";
 
 void RefuseOther(const std::string& what, const std::string& entry) {
   Throw(ErrorCode::kDataLoss, what, ", which no field names: ",
-        entry.empty() ? "" : StrCat("add the field ", QuotedEntry(entry), ", or "), kOthersIgnored);
+        entry.empty() ? "" : StrCat("add the field ", QuotedEntry(entry), ", or "), kOthersIgnored,
+        kInferAll);
 }
 
 AttributeSchema FieldsAttribute(const std::string& names) {
   return AttributeSchema(
       "fields", std::vector<std::string>{},
       "the slots, each \"name dtype[dims] option=value ...\"; the names are " + names +
-          ". dims: [] a scalar, [28, 28] a tensor, [-1] a sequence; bytes in place of both: as "
-          "they are, bytes[-1] a list of such. Options: default=, missing=error|default|mask|skip "
+          ". dims: [] a scalar, [28, 28] a tensor, [-1] a sequence; str in place of both: text in "
+          "UTF-8, str[-1] a list of such, bytes and bytes[-1] what is as it is. Options: default=, "
+          "missing=error|default|mask|skip "
           "(of records, and of files, that do not have it; mask is the default and one more slot, "
           "bool, after those of all fields: name.valid), base=16, hash=BUCKETS (XXH64 "
           "with seed 0, modulo BUCKETS), vocab=FILE (line numbers from 0 on), scale=1/255, "

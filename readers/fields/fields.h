@@ -12,6 +12,7 @@
 //   "the ""best""" int64[]            quotes in it are doubled
 //   title bytes                       the bytes as they are: uint8 with one level of detail
 //   words bytes[-1]                   any number of such: uint8 with two levels of detail
+//   title str, words str[-1]          the same for text, which must be UTF-8; Python has str of it
 //   turns int64[-1, -1]               lists of lists: a level of detail for each -1
 //   lines bytes[-1, -1]               lists of lists of bytes: one level more than that
 //   seen int64[] decode=timestamp     a date or a time as text: seconds since 1970, UTC
@@ -51,7 +52,7 @@ struct Field {
   std::string name;  // as written, without quotes; the format says what it names
   SlotSpec slot;
   bool sequence = false;    // has levels of detail; bytes have, too
-  bool bytes = false;       // takes bytes as they are
+  bool bytes = false;       // takes bytes as they are; slot.text says whether they must be UTF-8
   bool bytes_list = false;  // any number of them; then `bytes` is set, too
   size_t values = 1;        // in the tensor; of a sequence, in one step
   Missing missing = Missing::kError;
@@ -82,6 +83,8 @@ struct Field {
   // default. A mask cannot tell of them: it has one bool for a whole record.
   bool fills_gaps() const { return missing == Missing::kDefault && (!mask || has_default); }
   size_t value_bytes() const { return value_bytes_; }
+  // What is declared, for an error: "str[-1]", "int64 [1, 3]".
+  std::string Declared() const;
 
   // Reads one value of text from `begin` on and writes it to `place`. Returns the end of what was
   // read; null if there is no value of this type, or it is out of range. A field that names things
@@ -189,8 +192,10 @@ Others OthersOf(const AttributeMap& attributes);
 // Throws kDataLoss for something that no field names, such as "the record has the feature 'x'": a
 // field of this entry reads it, or none if it is "".
 [[noreturn]] void RefuseOther(const std::string& what, const std::string& entry);
-// What such an error says last.
+// What such an error says about `others`.
 extern const char kOthersIgnored[];
+// What errors about values that a field does not read say last: how fields are inferred that do.
+extern const char kInferAll[];
 
 // The attribute `fields` of a format in which names are `names`, such as "the features of a
 // record". An empty list is its default.

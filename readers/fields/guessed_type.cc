@@ -57,23 +57,32 @@ bool HasLeadingZero(std::string_view number) {
   return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
 }
 
+struct BoolWords {
+  size_t least;  // words that must be there
+  std::string_view yes[3], no[3];
+};
+constexpr BoolWords kWords[] = {{1, {"true", "True", "TRUE"}, {"false", "False", "FALSE"}},
+                                {2, {"yes", "Yes", "YES"}, {"no", "No", "NO"}},
+                                {2, {"t", "T", "T"}, {"f", "F", "F"}},
+                                {2, {"y", "Y", "Y"}, {"n", "N", "N"}}};
+
+bool IsAmong(const std::string_view (&words)[3], std::string_view text) {
+  return std::find(std::begin(words), std::end(words), text) != std::end(words);
+}
+
+bool IsBoolWord(std::string_view text) {
+  return std::any_of(std::begin(kWords), std::end(kWords), [&](const BoolWords& words) {
+    return IsAmong(words.yes, text) || IsAmong(words.no, text);
+  });
+}
+
 // Whether all texts are words for true and false. Words that may mean something else count if both
 // of them are there.
 bool AreBools(const std::vector<std::string_view>& texts) {
-  constexpr struct {
-    std::vector<std::string_view>::size_type least;  // words that must be there
-    std::string_view yes[3], no[3];
-  } kWords[] = {{1, {"true", "True", "TRUE"}, {"false", "False", "FALSE"}},
-                {2, {"yes", "Yes", "YES"}, {"no", "No", "NO"}},
-                {2, {"t", "T", "T"}, {"f", "F", "F"}},
-                {2, {"y", "Y", "Y"}, {"n", "N", "N"}}};
-  return std::any_of(std::begin(kWords), std::end(kWords), [&](const auto& words) {
+  return std::any_of(std::begin(kWords), std::end(kWords), [&](const BoolWords& words) {
     bool any_yes = false, any_no = false;
     const auto is_word = [&](std::string_view text) {
-      const bool yes =
-          std::find(std::begin(words.yes), std::end(words.yes), text) != std::end(words.yes);
-      const bool no =
-          std::find(std::begin(words.no), std::end(words.no), text) != std::end(words.no);
+      const bool yes = IsAmong(words.yes, text), no = IsAmong(words.no, text);
       any_yes = any_yes || yes;
       any_no = any_no || no;
       return yes || no;
@@ -83,16 +92,24 @@ bool AreBools(const std::vector<std::string_view>& texts) {
   });
 }
 
+// The types of numbers, those that are tried first at the beginning.
+const std::vector<Field>& NumberTypes() {
+  static const std::vector<Field> types = ParseFields({"n int64[]", "n uint64[]", "n float64[]"});
+  return types;
+}
+
+// Whether the type gives back a number as it is.
+bool GivesBack(const Field& type, std::string_view text) {
+  const std::string_view value = WithoutSpaces(text);
+  return IsValueOf(type, value) && !HasLeadingZero(value) &&
+         (!IsFloat(type.slot.dtype) || KeepsDigits(type, value));
+}
+
 // "int64[]", "uint64[]", "float64[]" or "bool[]", whichever gives back all texts as they are; empty
 // if none does.
 std::string ValueType(const std::vector<std::string_view>& texts) {
-  static const std::vector<Field> types = ParseFields({"n int64[]", "n uint64[]", "n float64[]"});
-  for (const Field& type : types) {
-    const auto fits = [&](std::string_view text) {
-      const std::string_view value = WithoutSpaces(text);
-      return IsValueOf(type, value) && !HasLeadingZero(value) &&
-             (!IsFloat(type.slot.dtype) || KeepsDigits(type, value));
-    };
+  for (const Field& type : NumberTypes()) {
+    const auto fits = [&](std::string_view text) { return GivesBack(type, text); };
     if (std::all_of(texts.begin(), texts.end(), fits)) {
       return StrCat(ToString(type.slot.dtype), "[]");
     }
@@ -135,20 +152,66 @@ std::string FormattedTimestampType(const std::vector<std::string_view>& texts) {
   return type;
 }
 
+// The units of timestamps, the coarsest first.
+struct TimeUnit {
+  const char* option;
+  int64_t ticks_per_second;
+};
+constexpr TimeUnit kUnits[] = {
+    {"", 1}, {" unit=ms", 1'000}, {" unit=us", 1'000'000}, {" unit=ns", 1'000'000'000}};
+
 std::string TimestampType(const std::vector<std::string_view>& texts) {
-  static const std::vector<std::string> types = {
-      "int64[] decode=timestamp", "int64[] decode=timestamp unit=ms",
-      "int64[] decode=timestamp unit=us", "int64[] decode=timestamp unit=ns"};
-  for (const std::string& type : types) {
-    const Field field = ParseFields({"t " + type}).front();
-    const bool fits = std::all_of(texts.begin(), texts.end(),
-                                  [&](std::string_view text) { return IsValueOf(field, text); });
-    if (fits && !texts.empty()) return type;
+  if (texts.empty()) return "";
+  for (const TimeUnit& unit : kUnits) {
+    const bool fits = std::all_of(texts.begin(), texts.end(), [&](std::string_view text) {
+      int64_t ticks = 0;
+      return ParseTimestamp(text, "", unit.ticks_per_second, &ticks) == nullptr;
+    });
+    if (fits) return StrCat("int64[] decode=timestamp", unit.option);
   }
-  return texts.empty() ? "" : FormattedTimestampType(texts);
+  return FormattedTimestampType(texts);
+}
+
+// Which of the types that are tried read a text, such that texts of one kind decide alike. Empty
+// for one that no type but that of texts reads.
+std::string KindOf(std::string_view text) {
+  if (text.empty() || IsNullWord(text) || IsBoolWord(text)) return StrCat("word ", text);
+  std::string kind;
+  for (const Field& type : NumberTypes()) kind += GivesBack(type, text) ? "1" : "0";
+  // No number is a date: years, months and days are told apart.
+  if (kind.find('1') != std::string::npos) return kind;
+  bool any = false;
+  for (const TimeUnit& unit : kUnits) {
+    int64_t ticks = 0;
+    const bool fits = ParseTimestamp(text, "", unit.ticks_per_second, &ticks) == nullptr;
+    any = any || fits;
+    kind += fits ? "1" : "0";
+  }
+  if (any) return kind;
+  std::vector<int64_t> days;
+  for (const std::string& format : DateFormats()) {
+    int64_t day = 0;
+    if (ParseTimestamp(text, format, 1, &day) != nullptr) {
+      kind += "-";
+      continue;
+    }
+    // Two forms that read the same day decide otherwise than two that read others.
+    any = true;
+    const auto same = std::find(days.begin(), days.end(), day);
+    kind += StrCat(same - days.begin());
+    if (same == days.end()) days.push_back(day);
+  }
+  return any ? kind : "";
 }
 
 }  // namespace
+
+void SeenTexts::Add(std::string_view text) {
+  if (is_text_ && !text.empty()) return;
+  const std::string kind = KindOf(text);
+  is_text_ = is_text_ || kind.empty();
+  if (kinds_.insert(kind).second) kept_.emplace_back(text);
+}
 
 std::string GuessedCellType(const std::vector<std::string>& cells) {
   std::vector<std::string_view> values, nulls;
@@ -162,7 +225,7 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
       nulls.push_back(cell);
     }
   }
-  if (values.empty()) return empty ? OrMissing("bytes") : "bytes";
+  if (values.empty()) return empty ? OrMissing(kTextType) : kTextType;
   std::string type = ValueType(values);
   if (type.compare(0, 5, "float") == 0) {  // which has its own values for what is no number
     nulls.erase(std::remove_if(nulls.begin(), nulls.end(),
@@ -171,7 +234,7 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
   }
   if (type.empty()) type = TimestampType(values);
   if (type.empty())
-    return empty ? OrMissing("bytes") : "bytes";  // null words are words among texts
+    return empty ? OrMissing(kTextType) : kTextType;  // null words are words among texts
   std::string null_option;
   for (const std::string_view null : nulls) {
     null_option += StrCat(null_option.empty() ? " null=" : ",", null);
@@ -200,10 +263,10 @@ std::string OptionForText(const Field& field, const std::string& text) {
   if (field.from_text()) return "";
   const std::string type = ValueType({text});
   if (type == "float64[]" && !IsFloat(field.slot.dtype)) {
-    return "; float64[] reads it, and cast makes integers of that";
+    return StrCat("; float64[] reads it, and cast makes integers of that", kInferAll);
   }
   const std::string other = type.empty() ? GuessedTimestampType({text}) : type;
-  return StrCat("; ", other.empty() ? "bytes" : other, " reads it");
+  return StrCat("; ", other.empty() ? kTextType : other, " reads it", kInferAll);
 }
 
 std::string EntryFor(const std::string& name, const std::string& type) {
@@ -218,6 +281,8 @@ bool CanBeNamed(const std::string& name) {
   return !name.empty() && name.find('\0') == std::string::npos && Escaped(printable) == printable;
 }
 
-bool IsTextType(const std::string& type) { return type.compare(0, 5, "bytes") == 0; }
+bool IsTextType(const std::string& type) {
+  return type.compare(0, 3, kTextType) == 0 || type.compare(0, 5, "bytes") == 0;
+}
 
 }  // namespace millhopper

@@ -3,7 +3,9 @@
 #ifndef MILLHOPPER_READERS_FIELDS_GUESSED_TYPE_H_
 #define MILLHOPPER_READERS_FIELDS_GUESSED_TYPE_H_
 
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/reader/file_format.h"
@@ -11,12 +13,28 @@
 
 namespace millhopper {
 
+// The type of text.
+constexpr char kTextType[] = "str";
+
 // The type of a field, and its options, that gives back the value of every cell of a column:
 // "int64[]", "uint64[]" for larger ones, "float64[]" if it keeps all digits, "bool[]" for true and
 // false and the like, "int64[] decode=timestamp unit=ms" (or with a format= of dates, if one alone
-// fits), and "bytes" if nothing else does, as for "007". For cells without a
+// fits), and "str" if nothing else does, as for "007". For cells without a
 // value "float64[] null=NA default=nan", "int64[] missing=mask".
 std::string GuessedCellType(const std::vector<std::string>& cells);
+
+// Texts, one after another, as few of them as tell what all are: GuessedCellType of those that are
+// kept is that of all, and so is GuessedTimestampType. One thread.
+class SeenTexts {
+ public:
+  void Add(std::string_view text);
+  const std::vector<std::string>& kept() const { return kept_; }
+
+ private:
+  std::set<std::string, std::less<>> kinds_;
+  std::vector<std::string> kept_;  // one of each kind
+  bool is_text_ = false;           // only texts that are empty can be of another kind
+};
 
 // A type that is guessed, with its options, for a field that has no value in some records. It
 // yields what cannot be mistaken for a value, so that no training uses a label that is none: NaN,
@@ -36,7 +54,7 @@ std::string EntryFor(const std::string& name, const std::string& type);
 // Whether an entry can have this name: not an empty one, nor what is no text.
 bool CanBeNamed(const std::string& name);
 
-// Whether it is bytes or a list of bytes.
+// Whether it is text or bytes, or a list of such.
 bool IsTextType(const std::string& type);
 
 }  // namespace millhopper

@@ -151,8 +151,8 @@ class ValueLoader {
           " (decode=text reads a number from text, decode=timestamp a date or time, hash= and "
           "vocab= number it)";
     }
-    Throw(ErrorCode::kDataLoss, "it is ", name, shown, ", ",
-          field.bytes ? "bytes" : ToString(field.slot), " is declared", hint);
+    Throw(ErrorCode::kDataLoss, "it is ", name, shown, ", ", field.Declared(), " is declared",
+          hint);
   }
 
   std::string_view TextOf(const Field& field, const char* value) {
@@ -347,6 +347,9 @@ void RequireNullsAreTexts(const Field& field) {
   }
 }
 
+// The type of any value of JSON, as its text.
+constexpr char kAnyType[] = "str decode=json";
+
 // What the values of a key are.
 struct SeenValues {
   bool texts = false, numbers = false, bools = false;  // as values, or within arrays
@@ -359,7 +362,7 @@ struct SeenValues {
   bool wide = false;                                      // integers that no float64 is
   size_t values = 0, arrays_seen = 0;  // of the last array, and how many there were
   size_t times = 0;
-  std::vector<std::string> strings;
+  SeenTexts strings;
   std::string pointer;
 
   void Add(const JsonNumber& number) {
@@ -391,7 +394,7 @@ struct SeenValues {
   }
 
   std::string type(bool missing) const {
-    if (is_any()) return missing ? OrMissing("bytes decode=json") : "bytes decode=json";
+    if (is_any()) return missing ? OrMissing(kAnyType) : kAnyType;
     // Where floats have no value they are NaN, so that only a sequence has a mask.
     const bool any_length = sequence || values == 0 || null_within || (floats && (missing || null));
     const std::string dims = !arrays ? "[]" : any_length ? "[-1]" : StrCat("[", values, "]");
@@ -399,9 +402,9 @@ struct SeenValues {
                        : floats || null_within ? "float64" + dims
                        : larger                ? "uint64" + dims
                        : numbers               ? "int64" + dims
-                       : arrays                ? "bytes[-1]"
-                                               : GuessedTimestampType(strings);
-    if (type.empty()) type = "bytes";
+                       : arrays                ? "str[-1]"
+                                               : GuessedTimestampType(strings.kept());
+    if (type.empty()) type = kTextType;
     return missing || null || null_within ? OrMissing(type) : type;
   }
 
@@ -431,7 +434,7 @@ size_t Look(const JsonText& text, const char* value, bool within, SeenValues* se
     }
     case JsonKind::kText:
       seen->texts = true;
-      seen->strings.push_back(KeyOf(text.TextAt(value)));
+      seen->strings.Add(KeyOf(text.TextAt(value)));
       return 1;
     case JsonKind::kNumber:
       text.ReadNumber(value, &number);
@@ -474,8 +477,9 @@ std::string FieldForValue(const JsonText& text, const Field& field, const char* 
   const bool are_numbers = !field.bytes && (type.find("int64[") != std::string::npos ||
                                             type.find("float64[") != std::string::npos);
   const bool may_be_array = field.sequence || field.slot.dims.size() > 1;
-  if (are_numbers && text.IsArray(value) == may_be_array) return StrCat("; ", type, " reads it");
-  return "; bytes decode=json reads any value, as its text";
+  if (are_numbers && text.IsArray(value) == may_be_array)
+    return StrCat("; ", type, " reads it", kInferAll);
+  return StrCat("; ", kAnyType, " reads any value, as its text", kInferAll);
 }
 
 }  // namespace
@@ -491,7 +495,7 @@ JsonParser::JsonParser(std::vector<Field> fields, Others others)
   for (const Field& field : fields_) {
     Require(!field.name.empty(), "a field without a name");
     Require(field.decode != Field::Decode::kJson || field.bytes, "field '", Escaped(field.name),
-            "': decode=json is not for what is JSON already; bytes decode=json is its text");
+            "': decode=json is not for what is JSON already; str decode=json is its text");
     Require(field.separator == 0, "field '", Escaped(field.name),
             "': separator= is for cells of tables; several values are an array in JSON");
     RequireNullsAreTexts(field);
@@ -572,15 +576,14 @@ const char* JsonParser::PassOver(const JsonText& text, const Step& step, std::st
 
 void JsonParser::RefuseOther(const JsonText& text, const Found& found) {
   const std::string& pointer = found.other_in->pointer;
-  const std::string ignore = StrCat("; ", kOthersIgnored);
+  const std::string ignore = StrCat("; ", kOthersIgnored, kInferAll);
   if (found.other_key.data() == nullptr) {
     if (pointer.empty()) {
       Throw(ErrorCode::kDataLoss, "the record is ", NameOf(text, found.other), ", not an object");
     }
     Throw(ErrorCode::kDataLoss, "'", Escaped(pointer), "' is ", NameOf(text, found.other),
           " here, and fields are for what is in an object there; the field ",
-          QuotedEntry(EntryFor(pointer, "bytes decode=json")), " in their place reads any value",
-          ignore);
+          QuotedEntry(EntryFor(pointer, kAnyType)), " in their place reads any value", ignore);
   }
   const std::string key = KeyOf(found.other_key);
   const bool plain = pointer.empty() && CanBeNamed(key) && key[0] != '/';
@@ -588,8 +591,8 @@ void JsonParser::RefuseOther(const JsonText& text, const Found& found) {
   const std::string type = TypeOf(text, found.other);
   Throw(ErrorCode::kDataLoss, "no field names the key '", Escaped(name), "', at byte ",
         text.OffsetOf(found.other), " of the JSON; the field ",
-        QuotedEntry(EntryFor(name, OrMissing(type.empty() ? "bytes decode=json" : type))),
-        " reads it", ignore);
+        QuotedEntry(EntryFor(name, OrMissing(type.empty() ? kAnyType : type))), " reads it",
+        ignore);
 }
 
 const char* JsonParser::FindAt(const JsonText& text, size_t step, const char* value,
@@ -665,20 +668,19 @@ bool JsonParser::IsLeftOut(std::string_view record) const {
   return false;
 }
 
-FittingFields GuessJsonFields(const std::vector<std::string>& records) {
-  std::map<std::string, SeenValues> keys;
-  FittingFields fields;
-  // `pointer` is that of the object, "" of the outermost one. Returns how many members it has.
-  const auto look_into = [&](const JsonText& text, const char* object, const std::string& pointer,
-                             const auto& look_again) -> size_t {
+// What is seen of the records.
+struct JsonFieldsOfRecords::Seen {
+  // Looks at the members of an object. `at` is its pointer, "" of the outermost one. Returns how
+  // many there are.
+  size_t Add(const JsonText& text, const char* object, const std::string& at) {
     std::map<std::string, const char*> members;  // of a key twice the last one
     text.ForEachMember(object, [&](std::string_view key, const char* value) {
       members[KeyOf(key)] = value;
       return text.Skip(value);
     });
     for (const auto& [key, value] : members) {
-      const bool plain = pointer.empty() && (key.empty() || key[0] != '/');
-      const std::string inner = StrCat(pointer, "/", PointerStep(key));
+      const bool plain = at.empty() && (key.empty() || key[0] != '/');
+      const std::string inner = StrCat(at, "/", PointerStep(key));
       SeenValues& seen = keys[plain ? key : inner];
       seen.pointer = inner;
       const size_t count = Look(text, value, false, &seen);
@@ -687,26 +689,37 @@ FittingFields GuessJsonFields(const std::vector<std::string>& records) {
         seen.values = count;
         ++seen.arrays_seen;
       }
-      if (text.IsObject(value)) {
-        seen.members = look_again(text, value, inner, look_again) > 0 || seen.members;
-      }
+      if (text.IsObject(value)) seen.members = Add(text, value, inner) > 0 || seen.members;
       ++seen.times;
     }
     return members.size();
-  };
-  for (const std::string& record : records) {
-    const JsonText text(record);
-    InRecord(text, [&] {
-      text.CheckEnd(text.Check(text.root()));
-      if (text.IsObject(text.root())) look_into(text, text.root(), "", look_into);
-    });
-    if (!text.IsObject(text.root())) {
-      Throw(ErrorCode::kDataLoss, "the record is ", NameOf(text, text.root()),
-            ", not an object; fields name what is in it, such as \"/0 int64[]\"");
-    }
   }
+
+  std::map<std::string, SeenValues> keys;
+  size_t records = 0;
+};
+
+JsonFieldsOfRecords::JsonFieldsOfRecords() : seen_(std::make_unique<Seen>()) {}
+
+JsonFieldsOfRecords::~JsonFieldsOfRecords() = default;
+
+void JsonFieldsOfRecords::Add(const std::vector<std::string_view>& values) {
+  const JsonText text(values[0]);
+  InRecord(text, [&] {
+    text.CheckEnd(text.Check(text.root()));
+    if (text.IsObject(text.root())) seen_->Add(text, text.root(), "");
+  });
+  if (!text.IsObject(text.root())) {
+    Throw(ErrorCode::kDataLoss, "the record is ", NameOf(text, text.root()),
+          ", not an object; fields name what is in it, such as \"/0 int64[]\"");
+  }
+  ++seen_->records;
+}
+
+FittingFields JsonFieldsOfRecords::Fields() const {
+  FittingFields fields;
   std::set<std::string> any;  // pointers to what is JSON as text, with what is in it
-  for (const auto& [key, seen] : keys) {
+  for (const auto& [key, seen] : seen_->keys) {
     if (seen.is_any()) any.insert(seen.pointer);
   }
   const auto is_in_any = [&](const std::string& pointer) {
@@ -715,7 +728,7 @@ FittingFields GuessJsonFields(const std::vector<std::string>& records) {
     }
     return false;
   };
-  for (const auto& [key, seen] : keys) {
+  for (const auto& [key, seen] : seen_->keys) {
     const bool is_apart = seen.objects && !seen.is_any();  // its members are fields
     if (is_apart || is_in_any(seen.pointer)) continue;
     const std::string& name = key.empty() ? seen.pointer : key;
@@ -726,9 +739,15 @@ FittingFields GuessJsonFields(const std::vector<std::string>& records) {
       fields.left_out.push_back(StrCat("'", Escaped(name), "': ", problem));
       continue;
     }
-    fields.entries.push_back(EntryFor(name, seen.type(seen.times < records.size())));
+    fields.entries.push_back(EntryFor(name, seen.type(seen.times < seen_->records)));
   }
   return fields;
+}
+
+FittingFields GuessJsonFields(const std::vector<std::string>& records) {
+  JsonFieldsOfRecords fields;
+  for (const std::string& record : records) fields.Add({record});
+  return fields.Fields();
 }
 
 }  // namespace millhopper

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -90,6 +91,20 @@ class JsonParser {
 
 // Fields that fit records, which are objects: of each key, also in objects within them. What no
 // type of field is by itself, such as lists of objects, is JSON as text.
+class JsonFieldsOfRecords final : public FieldsOfRecords {
+ public:
+  JsonFieldsOfRecords();
+  ~JsonFieldsOfRecords() override;
+  // Throws kDataLoss for what is no JSON, or no object.
+  void Add(const std::vector<std::string_view>& values) override;
+  FittingFields Fields() const override;
+
+ private:
+  struct Seen;
+  std::unique_ptr<Seen> seen_;
+};
+
+// The same of some records.
 FittingFields GuessJsonFields(const std::vector<std::string>& records);
 
 }  // namespace millhopper

@@ -2,17 +2,26 @@
 #include "readers/sources/inferred_fields.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
+#include "framework/io/status_line.h"
 #include "framework/reader/file_reader.h"
+#include "framework/reader/ticket.h"
 #include "readers/fields/chosen_fields.h"
 #include "readers/fields/fields.h"
 
 namespace millhopper {
 namespace {
+
+constexpr char kInfer[] = "infer";
 
 std::vector<std::string> ListIn(const AttributeMap& given, const char* attribute) {
   if (!given.Has(attribute)) return {};
@@ -27,11 +36,98 @@ bool HaveAllNames(const std::vector<std::string>& chosen, const std::vector<std:
                      [&](const std::string& entry) { return names.count(HeadOf(entry).name) > 0; });
 }
 
+// The files of a format, whose records are only looked at: an element is one false.
+class LookedAtFormat final : public FileFormat {
+ public:
+  LookedAtFormat(std::unique_ptr<FileFormat> format, FieldsOfRecords* fields)
+      : FileFormat({kMaskSlot}),
+        format_(std::move(format)),
+        cuts_(!fields->entries().empty()),
+        fields_(fields) {}
+
+  std::unique_ptr<FileSource> Open(const FileEntry& file) override { return format_->Open(file); }
+  std::string PlaceName(const FileEntry& file, uint64_t offset) const override {
+    return format_->PlaceName(file, offset);
+  }
+
+  void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    std::vector<LoDTensor> slots;
+    if (cuts_) {
+      Rows values(format_->row_slots());
+      format_->Load(tickets, n, &values);
+      values.MoveTo(&slots);
+    }
+    for (size_t i = 0; i < n; ++i) {
+      std::vector<std::string_view> values(slots.size());
+      for (size_t slot = 0; slot < slots.size(); ++slot) {
+        const auto* const ends = slots[slot].lod()[0].data() + i;
+        values[slot] = {static_cast<const char*>(slots[slot].raw_data()) + ends[0],
+                        static_cast<size_t>(ends[1] - ends[0])};
+      }
+      if (!cuts_) values.emplace_back(tickets[i].bytes, tickets[i].size);
+      fields_->Add(values);
+    }
+    std::memset(rows->Append(0, n), 0, n);
+  }
+
+ private:
+  const std::unique_ptr<FileFormat> format_;
+  const bool cuts_;
+  FieldsOfRecords* const fields_;
+};
+
+// Looks at all records of the files, and shows how far it is on a terminal.
+FittingFields FieldsOfAllRecords(const FormatSchema& schema, FormatArguments arguments) {
+  const AttributeMap given = schema.WithDefaults(arguments.attributes);
+  const FittingFields sampled = schema.guess_fields(arguments.files.front().path, given);
+  if (sampled.entries.empty()) return sampled;
+  for (const auto& [name, value] : sampled.attributes.values()) {
+    arguments.attributes.Set(name, value);
+  }
+  const std::unique_ptr<FieldsOfRecords> fields = schema.fields_of_records(sampled, given);
+  const std::vector<std::string> entries = fields->entries();
+  arguments.attributes.Set("fields", entries.empty() ? sampled.entries : entries);
+  uint64_t size = 0;
+  for (const FileEntry& file : arguments.files) {
+    Require(!CanBeReadOnceOnly(file.path), "infer \"all\" reads files before the pass, and ",
+            Escaped(file.path), " can be read once only");
+    if (StatusLine::IsShown()) size += FileSystemOf(file.path).Stat(file.path).size;
+  }
+  std::atomic<uint64_t> done{0}, records{0};
+  const StatusLine status([&, progress = Progress(static_cast<double>(size))] {
+    return progress.Line(static_cast<double>(done.load()),
+                         StrCat("looking at records for their fields: ", records.load()));
+  });
+  uint64_t before = 0;
+  const std::vector<FileEntry> files = std::move(arguments.files);
+  for (const FileEntry& file : files) {
+    arguments.files = {file};
+    FileReader reader(std::make_unique<LookedAtFormat>(schema.Make(arguments), fields.get()), file);
+    constexpr size_t kAtOnce = 256;
+    TicketRun run;
+    while (reader.Plan(kAtOnce, &run) > 0) {
+      Rows rows(reader.row_slots());
+      reader.Load(run.tickets.data(), run.tickets.size(), &rows);
+      records += run.tickets.size();
+      done = before + reader.counters()->bytes_read();
+      run.Clear();
+    }
+    before = done;
+  }
+  return fields->Fields();
+}
+
+bool LooksAtAll(const FormatSchema& schema, const AttributeMap& attributes) {
+  return schema.fields_of_records != nullptr && attributes.Has(kInfer) &&
+         attributes.Get<std::string>(kInfer) == "all";
+}
+
 }  // namespace
 
 FittingFields FieldsThatFit(const FormatSchema& schema, const FormatArguments& arguments) {
   try {
     const AttributeMap attributes = schema.WithDefaults(arguments.attributes);
+    if (LooksAtAll(schema, attributes)) return FieldsOfAllRecords(schema, arguments);
     if (schema.infer_fields_of_all == nullptr) {
       return schema.guess_fields(arguments.files.front().path, attributes);
     }
@@ -67,6 +163,7 @@ void SetChosenFields(const FormatSchema& schema, const FittingFields& found,
   }
   attributes->Set("fields", std::move(chosen));
   attributes->Set("exclude", std::vector<std::string>());
+  if (attributes->Has(kInfer)) attributes->Set(kInfer, std::string("sample"));
 }
 
 void InferFields(const FormatSchema& schema, FormatArguments* arguments) {

@@ -13,13 +13,15 @@ namespace millhopper {
 // Whether neither slots nor fields are given, so that the files must tell what is in them.
 bool GivesNoFields(const FormatArguments& arguments);
 
-// What the format finds in the files, or in the first of them. Throws what reading throws.
+// What the format finds in the files, or in the first of them; where `infer` is "all" and no schema
+// tells it, what fits all records of the files, which are read for this. Throws what reading
+// throws.
 FittingFields FieldsThatFit(const FormatSchema& schema, const FormatArguments& arguments);
 
 // Sets the attribute `fields` to those of a file that are chosen (readers/fields/chosen_fields.h)
-// by `fields` and `exclude`, with types; `exclude` to nothing; `others` to "error" if the format
-// has it, it is not given and all fields are chosen; and those that go with the fields, such as a
-// delimiter. Throws what ChooseFields throws.
+// by `fields` and `exclude`, with types; `exclude` to nothing, `infer` to its default; `others` to
+// "error" if the format has it, it is not given and all fields are chosen; and those that go with
+// the fields, such as a delimiter. Throws what ChooseFields throws.
 void SetChosenFields(const FormatSchema& schema, const FittingFields& found,
                      AttributeMap* attributes);
 

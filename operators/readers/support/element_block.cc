@@ -54,6 +54,20 @@ void AddOuterNames(const Program& program, int outermost, int block, std::set<st
   }
 }
 
+// Removes the names of variables that `block` and its sub-blocks write.
+void RemoveWritten(const Program& program, int block, std::set<std::string>* names) {
+  for (const proto::OpDesc& op : program.desc().blocks(block).ops()) {
+    for (const proto::OpDesc::Var& slot : op.outputs()) {
+      for (const std::string& name : slot.arguments()) names->erase(name);
+    }
+    for (const proto::OpDesc::Attr& attribute : op.attrs()) {
+      if (attribute.type() == proto::BLOCK) {
+        RemoveWritten(program, attribute.block_idx(), names);
+      }
+    }
+  }
+}
+
 void AddText(const google::protobuf::Message& message, std::string* text) {
   google::protobuf::TextFormat::Printer printer;
   printer.SetSingleLineMode(true);
@@ -326,12 +340,19 @@ std::vector<SlotSpec> ElementBlock::SinkSlots(const Recipe& recipe, const Reader
   const std::vector<TensorSpec> made =
       InferBlock(*recipe.program, recipe.block, given, recipe.sinks);
   std::vector<SlotSpec> slots;
+  // What holds texts and is not written to still does at the end.
+  std::set<std::string> texts;
+  for (size_t i = 0; i < recipe.sources.size(); ++i) {
+    if (below.slots()[i].text) texts.insert(recipe.sources[i]);
+  }
+  RemoveWritten(*recipe.program, recipe.block, &texts);
   for (size_t i = 0; i < recipe.sinks.size(); ++i) {
     const std::string& name = recipe.sinks[i];
     const proto::VarDesc& sink =
         VariableOfBlock(*recipe.program, recipe.block, name, "sink_var_names");
     if (sink.type().has_lod_tensor()) {
       slots.push_back(DeclaredTensor(sink.type().lod_tensor()));
+      slots.back().text = texts.count(name) > 0;
       Require(MayBeSame(made[i], SpecOf(slots.back())), "the sink '", name, "' is declared ",
               ToString(slots.back()), ", but the block makes ", ToString(made[i]));
       continue;
@@ -342,6 +363,7 @@ std::vector<SlotSpec> ElementBlock::SinkSlots(const Recipe& recipe, const Reader
             "before it runs is ",
             ToString(made[i]));
     slots.push_back(*slot);
+    slots.back().text = texts.count(name) > 0;
   }
   CheckSlots(slots);
   return slots;

@@ -28,14 +28,16 @@ void CreatePythonFilterReader(OpContext& context) {
   const std::shared_ptr<PythonFunction> function =
       PythonFunction::Find(context.Attr<int64_t>("function"));
   const uint64_t reader = OpensReader::Current();
+  std::unique_ptr<ReaderBase> below = UnderlyingReader(context);
+  const std::vector<SlotSpec> slots = below->slots();
   StoreReader(context,
               std::make_unique<FilterReader>(
-                  UnderlyingReader(context),
-                  [function, reader](const RecordId& id, const std::vector<LoDTensor>& element) {
+                  std::move(below), [function, reader, slots](
+                                        const RecordId& id, const std::vector<LoDTensor>& element) {
                     // The function gets the values, and the filter yields them unchanged: a
                     // function that writes to shared values writes to a copy.
                     std::vector<LoDTensor> in = element, out;
-                    function->Call(id, &in, function->form(), &out, reader);
+                    function->Call(id, slots, &in, function->form(), &out, reader);
                     return out[0].scalar<bool>();
                   }));
 }

@@ -42,7 +42,8 @@ ElementForm Learn(PythonFunction* function, ReaderBase* below) {
     std::vector<LoDTensor> first;
     rows.MoveTo(&first);
     try {
-      form = function->Learn(run.tickets.front().id, &first, OpensReader::Current());
+      form =
+          function->Learn(run.tickets.front().id, below->slots(), &first, OpensReader::Current());
     } catch (...) {
       throw place.Named(CurrentError());
     }
@@ -58,12 +59,14 @@ void CreatePythonMapReader(OpContext& context) {
   const ElementForm form =
       function->form().slots.empty() ? Learn(function.get(), below.get()) : function->form();
   const uint64_t reader = OpensReader::Current();
-  StoreReader(context, std::make_unique<MapReader>(
-                           std::move(below), form.slots,
-                           [function, form, reader](const RecordId& id, std::vector<LoDTensor>* in,
-                                                    std::vector<LoDTensor>* out, Rows*) {
-                             function->Call(id, in, form, out, reader);
-                           }));
+  const std::vector<SlotSpec> slots = below->slots();
+  StoreReader(context,
+              std::make_unique<MapReader>(
+                  std::move(below), form.slots,
+                  [function, form, reader, slots](const RecordId& id, std::vector<LoDTensor>* in,
+                                                  std::vector<LoDTensor>* out, Rows*) {
+                    function->Call(id, slots, in, form, out, reader);
+                  }));
 }
 
 REGISTER_OPERATOR(create_python_map_reader, PythonMapSchema, CreatePythonMapReader);

@@ -113,13 +113,14 @@ Names PythonFunction::InputNames(size_t slots) const {
   return *names;
 }
 
-py::object PythonFunction::Result(std::vector<LoDTensor>* in) const {
+py::object PythonFunction::Result(const std::vector<SlotSpec>& slots,
+                                  std::vector<LoDTensor>* in) const {
   const py::object function = function_.get();
   Require(static_cast<bool>(function), "it is gone, with the millhopper.Reader that took it");
   const Names names = InputNames(in->size());
   py::dict element;
   for (size_t i = 0; i < in->size(); ++i) {
-    element[py::str(names[i])] = ToPython(&(*in)[i]);
+    element[py::str(names[i])] = ToPython(&(*in)[i], slots[i].text);
     (*in)[i].Clear();
   }
   py::object result = PythonCall::Result(function, element);
@@ -127,12 +128,13 @@ py::object PythonFunction::Result(std::vector<LoDTensor>* in) const {
   return result;
 }
 
-void PythonFunction::Call(const RecordId& id, std::vector<LoDTensor>* in, const ElementForm& form,
+void PythonFunction::Call(const RecordId& id, const std::vector<SlotSpec>& slots,
+                          std::vector<LoDTensor>* in, const ElementForm& form,
                           std::vector<LoDTensor>* out, uint64_t reader) const {
   const PythonCall call(reader);
   const CurrentRecord current(id);
   try {
-    *out = ToElement(Result(in), form);
+    *out = ToElement(Result(slots, in), form);
   } catch (py::error_already_set& raised) {
     throw raised_.Keep(ErrorOfException(title_, &raised));
   } catch (const Error& error) {
@@ -155,12 +157,14 @@ void PythonFunction::CallForCapsule(const char* name, uint64_t reader,
   }
 }
 
-ElementForm PythonFunction::Learn(const RecordId& id, std::vector<LoDTensor>* in, uint64_t reader) {
+ElementForm PythonFunction::Learn(const RecordId& id, const std::vector<SlotSpec>& slots,
+                                  std::vector<LoDTensor>* in, uint64_t reader) {
   const PythonCall call(reader);
   const CurrentRecord current(id);
   const size_t inputs = in->size();
   try {
-    py::object result = Result(in);
+    py::object result = Result(slots, in);
+    const std::vector<bool> texts = AreTexts(result);
     ElementForm form;
     if (py::isinstance<py::dict>(result)) {
       for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(result)) {
@@ -172,6 +176,7 @@ ElementForm PythonFunction::Learn(const RecordId& id, std::vector<LoDTensor>* in
       slot.dtype = tensor.dtype();
       for (size_t axis = 0; axis < tensor.dims().size(); ++axis) slot.dims.push_back(-1);
       slot.lod_level = static_cast<int>(tensor.lod().size());
+      slot.text = texts[form.slots.size()];
       form.slots.push_back(slot);
     }
     Require(!form.slots.empty(), "an element of no values");

@@ -41,20 +41,21 @@ class PythonFunction {
   std::optional<Names> names() const;
   const ElementForm& form() const { return form_; }
 
-  // Calls the function for `in`, whose values it takes, and stores the result in *out.
+  // Calls the function for `in`, values of `slots` which it takes, and stores the result in *out.
   // current_record() returns `id` meanwhile. Any thread may call this, without the interpreter.
   // What the function raises is thrown as an Error with the exception as its cause; kCancelled is
   // thrown when the interpreter exits. `reader` is the number of the calling reader, as in
   // PythonCall.
-  void Call(const RecordId& id, std::vector<LoDTensor>* in, const ElementForm& form,
-            std::vector<LoDTensor>* out, uint64_t reader) const;
+  void Call(const RecordId& id, const std::vector<SlotSpec>& slots, std::vector<LoDTensor>* in,
+            const ElementForm& form, std::vector<LoDTensor>* out, uint64_t reader) const;
   // Calls the function without arguments, for a reader as above, and gives what the capsule of this
   // name that it returns holds to `take`.
   void CallForCapsule(const char* name, uint64_t reader,
                       const std::function<void(void*)>& take) const;
   // Calls the function for a first element to learn the dtypes, ranks, levels of detail and names
   // of what it yields.
-  ElementForm Learn(const RecordId& id, std::vector<LoDTensor>* in, uint64_t reader);
+  ElementForm Learn(const RecordId& id, const std::vector<SlotSpec>& slots,
+                    std::vector<LoDTensor>* in, uint64_t reader);
 
   // For LetCollectorSee: the function, and the exceptions it raises, may refer to the object that
   // holds this one. After Forget, calls throw kInvalidArgument.
@@ -63,7 +64,7 @@ class PythonFunction {
 
  private:
   // The caller holds the interpreter here and below.
-  pybind11::object Result(std::vector<LoDTensor>* in) const;
+  pybind11::object Result(const std::vector<SlotSpec>& slots, std::vector<LoDTensor>* in) const;
   Names InputNames(size_t slots) const;
 
   const int64_t number_;

@@ -23,6 +23,7 @@ void ImportAll() {
   imports = new Imports{errors.attr("Error"),
                         errors.attr("EndOfData"),
                         py::module_::import("millhopper.ragged").attr("Ragged"),
+                        py::module_::import("millhopper.ragged").attr("Texts"),
                         numpy.attr("asarray"),
                         numpy.attr("dtype")("uint16"),
                         signal.attr("getsignal"),

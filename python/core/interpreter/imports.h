@@ -12,6 +12,7 @@ struct Imports {
   pybind11::object error;        // millhopper.errors.Error
   pybind11::object end_of_data;  // millhopper.errors.EndOfData
   pybind11::object ragged;       // millhopper.ragged.Ragged
+  pybind11::object texts;        // millhopper.ragged.Texts
   pybind11::object asarray;      // numpy.asarray
   pybind11::object uint16;       // numpy.dtype("uint16")
   pybind11::object getsignal;    // signal.getsignal

@@ -86,7 +86,7 @@ py::array ToArray(const LoDTensor& tensor) {
                    Keep(tensor.buffer()));
 }
 
-py::object ToPython(LoDTensor* tensor) {
+py::object ToPython(LoDTensor* tensor, bool is_text) {
   py::array values = ToArray(*tensor);
   if (tensor->lod().empty()) return std::move(values);
   auto* const lod = new Lod(std::move(*tensor->mutable_lod_unchecked()));
@@ -98,7 +98,8 @@ py::object ToPython(LoDTensor* tensor) {
     const auto count = static_cast<int64_t>((*lod)[level].size());
     offsets[level] = ArrayOver(DataType::kInt64, &count, 1, (*lod)[level].data(), true, kept);
   }
-  return Imported().ragged(std::move(values), std::move(offsets));
+  const py::object& type = is_text ? Imported().texts : Imported().ragged;
+  return type(std::move(values), std::move(offsets));
 }
 
 }  // namespace millhopper

@@ -17,10 +17,10 @@ pybind11::array ToArray(const LoDTensor& tensor);
 // The type of the values of an array. Throws kInvalidArgument if Millhopper has no such type.
 DataType TypeOf(const pybind11::dtype& dtype);
 
-// For a tensor without levels of detail ToArray; for one with levels a millhopper.Ragged of the
-// values and one int64 array of offsets for each level, outermost first. Takes the offsets out of
-// the tensor.
-pybind11::object ToPython(LoDTensor* tensor);
+// For a tensor without levels of detail ToArray; for one with levels a millhopper.Ragged, or for
+// texts a millhopper.Texts, of the values and one int64 array of offsets for each level, outermost
+// first. Takes the offsets out of the tensor.
+pybind11::object ToPython(LoDTensor* tensor, bool is_text = false);
 
 }  // namespace millhopper
 

@@ -107,6 +107,37 @@ py::object ArrayOfNumbers(py::handle value, DataType type) {
   return array;
 }
 
+// Whether a value is a str, or a list of such.
+bool IsStr(py::handle value) {
+  if (!PyList_Check(value.ptr())) return PyUnicode_Check(value.ptr());
+  return PyList_GET_SIZE(value.ptr()) > 0 && PyUnicode_Check(PyList_GET_ITEM(value.ptr(), 0));
+}
+
+// Whether a slot may have texts. Numbers are made of those for others.
+bool TakesTexts(const SlotSpec* spec) {
+  return spec == nullptr || !spec->known ||
+         (spec->dtype == DataType::kUint8 && spec->lod_level > 0);
+}
+
+void SetToTexts(py::handle value, LoDTensor* tensor) {
+  std::string bytes;
+  LodLevel ends{0};
+  const auto add = [&](py::handle text) {
+    Require(PyUnicode_Check(text.ptr()), "a list of str and of ",
+            py::str(py::type::of(text).attr("__name__")).cast<std::string>());
+    bytes += text.cast<std::string>();
+    ends.push_back(bytes.size());
+  };
+  if (PyUnicode_Check(value.ptr())) {
+    add(value);
+  } else {
+    for (const py::handle text : py::reinterpret_borrow<py::list>(value)) add(text);
+  }
+  tensor->Allocate(DataType::kUint8, Dims{static_cast<int64_t>(bytes.size())});
+  if (!bytes.empty()) std::memcpy(tensor->mutable_raw_data(), bytes.data(), bytes.size());
+  tensor->set_lod(Lod{std::move(ends)});
+}
+
 void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* tensor) {
   if (py::isinstance<py::array>(value)) {
     SetToArray(py::reinterpret_borrow<py::array>(value), holders, spec, tensor);
@@ -117,6 +148,8 @@ void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* t
   } else if (py::isinstance(value, Imported().ragged)) {
     SetToArray(value.attr("values"), kUnknown, spec, tensor);
     tensor->set_lod(LevelsOf(value.attr("offsets"), "offsets"));
+  } else if (IsStr(value) && TakesTexts(spec)) {
+    SetToTexts(value, tensor);
   } else {
     const bool typed = spec != nullptr && spec->known && spec->dtype != DataType::kBf16;
     SetToArray(typed ? ArrayOfNumbers(value, spec->dtype) : Imported().asarray(value), 0, spec,
@@ -215,6 +248,21 @@ std::vector<LoDTensor> ToElement(py::object item, const ElementForm& form) {
   std::vector<LoDTensor> element(1);
   SetSlot(item, 1, form, 0, &element[0]);
   return element;
+}
+
+std::vector<bool> AreTexts(const py::object& item) {
+  std::vector<bool> texts;
+  const auto add = [&](py::handle value) {
+    texts.push_back(py::isinstance(value, Imported().texts) || IsStr(value));
+  };
+  if (PyDict_Check(item.ptr())) {
+    for (const auto& entry : py::reinterpret_borrow<py::dict>(item)) add(entry.second);
+  } else if (PyTuple_Check(item.ptr()) || PyList_Check(item.ptr())) {
+    for (const py::handle value : item) add(value);
+  } else {
+    add(item);
+  }
+  return texts;
 }
 
 }  // namespace millhopper

@@ -25,15 +25,18 @@ struct ElementForm {
 
 // Makes an element of `item`: a tuple or list with one value for each slot, a dict of values by
 // slot name, or the value of the only slot. A value is an array, a LoDTensor, a millhopper.Ragged,
-// a number, or lists of numbers. Numbers and lists get the dtype of their slot, and a value without
-// axes gets one of length 1. An array for a slot with one level of detail is one sequence. A uint16
-// array for a slot of bfloat16 holds the bits of the values.
+// a number, lists of numbers, a str or a list of str, which are texts. Numbers and lists get the
+// dtype of their slot, and a value without axes gets one of length 1. An array for a slot with one
+// level of detail is one sequence. A uint16 array for a slot of bfloat16 holds the bits of the
+// values.
 //
 // `item` must be the caller's only reference to the object. Large arrays without other references
 // are shared instead of copied, if they own their memory and lie in C order. Throws what numpy
 // throws. Throws kInvalidArgument, with the name of the slot, for another number of values, other
 // names, or another dtype, rank or dims than declared.
 std::vector<LoDTensor> ToElement(pybind11::object item, const ElementForm& form);
+// Which of the slots of such an item have texts: those of millhopper.Texts and str.
+std::vector<bool> AreTexts(const pybind11::object& item);
 
 }  // namespace millhopper
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millhopper.base.zipped import zip_strict
-from millhopper.ragged import Ragged
+from millhopper.ragged import Ragged, Texts
 
 _PICTURES = 12  # of a slot, at most
 _TEXTS = 3  # the same
@@ -116,6 +116,8 @@ def _slot_text(slot: tuple[str, list[int], int] | None) -> str:
 
 
 def _kind(value: Any) -> str:
+    if isinstance(value, Texts):
+        return f"{len(value)} texts" if len(value.offsets) == 1 else f"{len(value)} lists of texts"
     if isinstance(value, Ragged):
         return f"{len(value)} sequences of {value.values.dtype} {list(value.values.shape[1:])}"
     dtype = str(getattr(value, "dtype", type(value).__name__)).removeprefix("torch.")

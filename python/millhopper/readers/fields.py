@@ -22,7 +22,7 @@ def _begins_with_type(text: str) -> bool:
     """
     first, second, *_ = [*text.split(maxsplit=2), "", ""]
     return not first.startswith('"') and (
-        first.startswith("bytes") or "[" in first or "=" in second
+        first.startswith("bytes") or first == "str" or "[" in first or "=" in second
     )
 
 

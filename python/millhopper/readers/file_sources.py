@@ -71,6 +71,8 @@ def _with_types(
             attributes.update(told)
             attributes.pop("fields")
             attributes.pop("exclude", None)
+            if attributes.get("infer") == "all":
+                attributes.pop("infer")
             are_named = fields is None and names is not None and len(names) == len(found)
             entries = with_slots(found, names) if are_named and names else found
             names_of_slots = _core.field_names(entries)
@@ -118,12 +120,15 @@ class FileSources(Chain):
                 after its first chunk that do not fit are an error, which says what they have.
             fields: what structured formats (tables, JSON, Examples ...) cut from a record: entries
                 ``"name dtype[dims] option=value ..."``, or a dict of slots to such entries, in
-                which the name may be left out. ``peek FILE`` prints some that fit a file, and
+                which the name may be left out; ``"str"`` is text, which batches have as ``Texts``,
+                a sequence of ``str``. ``peek FILE`` prints some that fit a file, and
                 ``readers/formats/README.md`` tells the notation. Without them, files are read as
                 a whole: the first one is opened at once, and its schema, or a sample of it, tells
                 the fields. So it does for names alone: ``["fare", "I1-I13"]``, ``["label", "*"]``
                 (all others), ``{"age": None, "fare": "total amount"}``. ``exclude=["id"]`` leaves
-                columns out.
+                columns out. With ``infer="all"`` files without a schema (tables in text, JSON,
+                Examples, tar) are read through once for their types, so that no later value is of
+                another one; a terminal shows how far that is.
             names: names of the slots if neither ``slots`` nor ``fields`` is given, or the slots
                 are inferred; by default those that the files tell.
             seed: seed of all random choices in this chain. What is drawn for a record depends on it

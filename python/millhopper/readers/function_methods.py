@@ -47,12 +47,14 @@ class FunctionMethods(Chain):
 
         Args:
             function: gets an element as a dict by slot name, as a loop does: arrays with the
-                leading axis of one instance (it may write to them), or ``Ragged``. It returns a
-                dict by slot name, a tuple or list with one value for each slot, or the only value.
-                A value is an array, a ``Ragged``, a number or lists of numbers. A value without
-                axes gets one of length 1; others keep theirs, and ``batch`` lays them end to end,
-                so give a row of numbers a leading axis: ``values[np.newaxis]``. Large new arrays
-                are not copied if the function keeps no reference to them.
+                leading axis of one instance (it may write to them), ``Ragged``, or ``Texts`` of
+                slots of texts (``e["title"][0]`` is the one of an element). It returns a dict by
+                slot name, a tuple or list with one value for each slot, or the only value. A value
+                is an array, a ``Ragged``, a number or lists of numbers, or of texts a ``Texts``, a
+                ``str`` or a list of such, whose slot has texts, too, unless ``slots`` declares it.
+                A value without axes gets one of length 1; others keep theirs, and ``batch`` lays
+                them end to end, so give a row of numbers a leading axis: ``values[np.newaxis]``.
+                Large new arrays are not copied if the function keeps no reference to them.
             slots: what the function returns, as for ``open_files``; numbers and lists are converted
                 to the dtype, arrays must have it. By default the reader learns dtypes, ranks and
                 names when the first pass begins: it calls the function once more, for the first

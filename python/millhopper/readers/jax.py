@@ -34,7 +34,8 @@ class JaxReader(View[Array]):
 
     dtypes are those of the slots, also bfloat16. But unless ``jax_enable_x64`` is set, JAX converts
     int64 and float64 to int32 and float32, which makes a copy. A ragged slot is a ``RaggedArrays``
-    of its values and a tuple of offsets, which are copied.
+    of its values and a tuple of offsets, which are copied. A slot of texts is a list of ``str``,
+    which stays on the host and which compiled functions do not take.
     """
 
     def __init__(self, reader: LoopMethods, device: Any = None) -> None:
@@ -42,10 +43,13 @@ class JaxReader(View[Array]):
         super().__init__(reader)
         self._device = device
 
-    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays]]:
+    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays | list[Any]]]:
         """Begins the next pass. Raises what iterating over the reader raises."""
-        device = self._device
-        return (jax.device_put(batch, device) for batch in super().__iter__())
+        return map(self._placed, super().__iter__())
+
+    def _placed(self, batch: dict[str, Any]) -> dict[str, Any]:
+        arrays = {name: value for name, value in batch.items() if type(value) is not list}
+        return {**batch, **jax.device_put(arrays, self._device)}
 
     def _array(self, array: npt.NDArray[Any], bfloat16: bool) -> Array:
         return array.view(jax.numpy.bfloat16) if bfloat16 else array

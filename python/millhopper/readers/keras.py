@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from millhopper.base.integers import INT64_MAX, integer_within
-from millhopper.ragged import Ragged
+from millhopper.ragged import Ragged, Texts
 from millhopper.readers.view import optional_module
 
 if TYPE_CHECKING:
@@ -99,6 +101,8 @@ def _part(batch: Batch, names: str | Sequence[str]) -> Any:
 
 
 def _array(batch: Batch, name: str) -> Any:
+    if isinstance(batch[name], Texts):
+        return np.asarray(batch[name])
     if isinstance(batch[name], Ragged):
         raise ValueError(
             f"keras: slot {name!r} has sequences of different lengths, which Keras does not take;"

@@ -35,7 +35,7 @@ class TorchReader(View[Tensor]):
     torch 2.3 or later and raise a ``TypeError`` with an older one. A ragged slot is a
     ``RaggedArrays`` of its values and a tuple of int64 offsets;
     ``torch.nested.nested_tensor_from_jagged(ragged.values, ragged.offsets[0])`` makes a nested
-    tensor of it, without a copy.
+    tensor of it, without a copy. A slot of texts is a list of ``str``, as torch's collation makes.
     """
 
     def _array(self, array: npt.NDArray[Any], bfloat16: bool) -> Tensor:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy.typing as npt
 
 from millhopper.base.zipped import zip_strict
-from millhopper.ragged import Ragged
+from millhopper.ragged import Ragged, Texts
 from millhopper.readers.no_array import NoArray
 from millhopper.readers.state_methods import StateInJson
 
@@ -69,7 +69,7 @@ class View(StateInJson, NoArray, Generic[Array]):
         """The next loop resumes from a state; see ``Reader.load_state_dict``."""
         self.reader.load_state_dict(state_dict)
 
-    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays]]:
+    def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays | list[Any]]]:
         """Begins the next pass. Raises what iterating over the reader raises."""
         return map(_Conversion(self.reader, self._array), iter(self.reader))
 
@@ -91,15 +91,17 @@ class _Conversion(Generic[Array]):
         self._convert = convert
         self._bfloat16: frozenset[str] | None = None  # bfloat16 slots, set at the first batch
 
-    def __call__(self, batch: Batch) -> dict[str, Array | RaggedArrays]:
+    def __call__(self, batch: Batch) -> dict[str, Array | RaggedArrays | list[Any]]:
         if self._bfloat16 is None:
             dtypes = zip_strict(batch, self._reader.dtypes())
             self._bfloat16 = frozenset(name for name, dtype in dtypes if dtype == "bfloat16")
         convert = self._convert
-        converted: dict[str, Array | RaggedArrays] = {}
+        converted: dict[str, Array | RaggedArrays | list[Any]] = {}
         for name, value in batch.items():
             bfloat16 = name in self._bfloat16
-            if type(value) is Ragged:
+            if type(value) is Texts:
+                converted[name] = value.tolist()
+            elif type(value) is Ragged:
                 offsets = tuple(convert(level, False) for level in value.offsets)
                 converted[name] = RaggedArrays(convert(value.values, bfloat16), offsets)
             else:

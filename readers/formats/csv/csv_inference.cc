@@ -196,27 +196,46 @@ bool HasQuotes(const std::string& path, const Sample& sample, TableSyntax syntax
   return false;
 }
 
+// The cells of a column, one after another.
+class SeenColumn {
+ public:
+  explicit SeenColumn(char decimal) : has_commas_(decimal == ',') {}
+
+  void Add(std::string_view cell) {
+    cells_.Add(cell);
+    if (!has_commas_) return;
+    any_comma_ = any_comma_ || cell.find(',') != std::string_view::npos;
+    any_point_ = any_point_ || cell.find('.') != std::string_view::npos;
+    std::string with_point(cell);
+    std::replace(with_point.begin(), with_point.end(), ',', '.');
+    with_points_.Add(with_point);
+  }
+
+  // The type that fits all of them.
+  std::string type() const {
+    std::string type = GuessedCellType(cells_.kept());
+    if (!has_commas_) return type;
+    std::string with_points = GuessedCellType(with_points_.kept());
+    if (any_comma_ && !any_point_ && IsFloatType(with_points)) return with_points;
+    return any_point_ && IsFloatType(type) ? kTextType : type;
+  }
+
+ private:
+  static bool IsFloatType(const std::string& type) { return type.compare(0, 5, "float") == 0; }
+
+  const bool has_commas_;  // for points in numbers
+  SeenTexts cells_, with_points_;
+  bool any_comma_ = false, any_point_ = false;
+};
+
 // The type that fits all cells of a column from row `first` on.
 std::string TypeOfColumn(const std::vector<SampledRow>& rows, size_t first, size_t column,
                          const TableSyntax& syntax) {
-  std::vector<std::string> cells, with_points;
+  SeenColumn seen(syntax.decimal);
   for (size_t i = first; i < rows.size(); ++i) {
-    const bool is_there = column < rows[i].cells.size();
-    cells.push_back(is_there ? rows[i].cells[column] : std::string());
+    seen.Add(column < rows[i].cells.size() ? std::string_view(rows[i].cells[column]) : "");
   }
-  if (syntax.decimal == ',') {
-    bool any = false, has_points = false;
-    for (std::string cell : cells) {
-      any = any || cell.find(',') != std::string::npos;
-      has_points = has_points || cell.find('.') != std::string::npos;
-      std::replace(cell.begin(), cell.end(), ',', '.');
-      with_points.push_back(std::move(cell));
-    }
-    std::string type = GuessedCellType(with_points);
-    if (any && !has_points && type.compare(0, 5, "float") == 0) return type;
-    if (has_points && GuessedCellType(cells).compare(0, 5, "float") == 0) return "bytes";
-  }
-  return GuessedCellType(cells);
+  return seen.type();
 }
 
 // Whether a cell can be the name of a column, and no value: it has a letter or what is not ASCII,
@@ -349,6 +368,40 @@ FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& at
   return fields;
 }
 
+// Of all rows: the columns are those that the sample has.
+class TableFieldsOfRecords final : public FieldsOfRecords {
+ public:
+  TableFieldsOfRecords(const FittingFields& sampled, char decimal)
+      : sampled_(sampled), columns_(sampled.entries.size(), SeenColumn(decimal)) {
+    for (const std::string& entry : sampled.entries) names_.push_back(HeadOf(entry).name);
+  }
+
+  std::vector<std::string> entries() const override {
+    std::vector<std::string> entries;
+    for (const std::string& name : names_) {
+      entries.push_back(EntryFor(name, "bytes missing=default"));
+    }
+    return entries;
+  }
+
+  void Add(const std::vector<std::string_view>& values) override {
+    for (size_t i = 0; i < columns_.size(); ++i) columns_[i].Add(values[i]);
+  }
+
+  FittingFields Fields() const override {
+    FittingFields fields = sampled_;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      fields.entries[i] = EntryFor(names_[i], columns_[i].type());
+    }
+    return fields;
+  }
+
+ private:
+  const FittingFields sampled_;
+  std::vector<SeenColumn> columns_;
+  std::vector<std::string> names_;
+};
+
 }  // namespace
 
 FittingFields GuessTableFields(const std::string& path, const AttributeMap& attributes) {
@@ -357,6 +410,11 @@ FittingFields GuessTableFields(const std::string& path, const AttributeMap& attr
 
 FittingFields GuessTableFieldsAndQuotes(const std::string& path, const AttributeMap& attributes) {
   return GuessFieldsOfTable(path, attributes, true);
+}
+
+std::unique_ptr<FieldsOfRecords> TableFieldsOfAll(const FittingFields& sampled,
+                                                  const AttributeMap& attributes) {
+  return std::make_unique<TableFieldsOfRecords>(sampled, attributes.Get<std::string>("decimal")[0]);
 }
 
 }  // namespace millhopper

@@ -3,6 +3,7 @@
 #ifndef MILLHOPPER_READERS_FORMATS_CSV_CSV_INFERENCE_H_
 #define MILLHOPPER_READERS_FORMATS_CSV_CSV_INFERENCE_H_
 
+#include <memory>
 #include <string>
 
 #include "framework/base/attribute.h"
@@ -16,6 +17,9 @@ namespace millhopper {
 FittingFields GuessTableFields(const std::string& path, const AttributeMap& attributes);
 // The same, and whether there are quotes, for formats that have none by default.
 FittingFields GuessTableFieldsAndQuotes(const std::string& path, const AttributeMap& attributes);
+// Finds the types of these columns in all rows.
+std::unique_ptr<FieldsOfRecords> TableFieldsOfAll(const FittingFields& sampled,
+                                                  const AttributeMap& attributes);
 
 }  // namespace millhopper
 

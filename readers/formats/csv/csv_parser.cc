@@ -547,6 +547,7 @@ void AddTableAttributes(const TableSyntax& defaults, FormatSchema* schema) {
        "bytes as they are. With either of these, the mark of UTF-16 or UTF-32 at the "
        "beginning tells that it is in that"});
   schema->InferFields(defaults.quote == 0 ? &GuessTableFieldsAndQuotes : &GuessTableFields);
+  schema->InferFieldsOfRecords(&TableFieldsOfAll);
   schema->Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc);
 }
 

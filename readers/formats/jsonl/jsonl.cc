@@ -102,6 +102,10 @@ FittingFields GuessValues(const std::string& path, const AttributeMap&) {
   return GuessBy(path, values, begins);
 }
 
+std::unique_ptr<FieldsOfRecords> FieldsOfAll(const FittingFields&, const AttributeMap&) {
+  return std::make_unique<JsonFieldsOfRecords>();
+}
+
 FormatSchema With(FormatSchema schema) {
   return std::move(
       schema
@@ -114,14 +118,16 @@ FormatSchema JsonlSchema() {
   return std::move(With(FormatSchema("lines of JSON; plain, gzip, zstd, lz4, bzip2, xz"))
                        .Extension(".jsonl")
                        .Extension(".ndjson")
-                       .InferFields(&GuessLines));
+                       .InferFields(&GuessLines)
+                       .InferFieldsOfRecords(&FieldsOfAll));
 }
 
 FormatSchema JsonSchema() {
   return std::move(With(FormatSchema("one list of JSON, the items of which are the records, or "
                                      "values one after another; plain, gzip, zstd, lz4, bzip2, xz"))
                        .Extension(".json")
-                       .InferFields(&GuessValues));
+                       .InferFields(&GuessValues)
+                       .InferFieldsOfRecords(&FieldsOfAll));
 }
 
 std::unique_ptr<FileFormat> MakeJsonl(const FormatArguments& arguments) {

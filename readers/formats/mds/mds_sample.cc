@@ -422,7 +422,7 @@ FittingFields GuessMdsFields(const std::vector<MdsColumn>& columns,
       case Kind::kNumber:  // a decimal may have more digits than a float64
         type = columns[i].encoding == "str_int"     ? "int64[]"
                : columns[i].encoding == "str_float" ? "float64[]"
-                                                    : "bytes";
+                                                    : kTextType;
         break;
       case Kind::kScalar:
         type = StrCat(TypeOf(*encoding.type)->field, "[]");
@@ -438,7 +438,7 @@ FittingFields GuessMdsFields(const std::vector<MdsColumn>& columns,
         break;
       }
       default:
-        type = "bytes";
+        type = encoding.kind == Kind::kText ? kTextType : "bytes";
     }
     fields.entries.push_back(EntryFor(name, type));
   }

@@ -755,51 +755,73 @@ bool IsInteger(std::string_view content) {
   return read.ec == std::errc() && read.ptr == text.data() + text.size();
 }
 
-// By the first records of the first chunk that has some. Only what names an integer becomes one:
-// other texts that look so may be texts.
-FittingFields Guess(const std::string& path, const AttributeMap&) {
-  constexpr size_t kLookedAt = 1000;
+// The extensions that records have. Only what names an integer becomes one: other texts that look
+// so may be texts.
+class TarFieldsOfRecords final : public FieldsOfRecords {
+ public:
+  void Add(const std::vector<std::string_view>& values) override {
+    ++records_;
+    const std::string_view record = values[0];
+    TarMember member;
+    for (uint64_t at = 0; at < record.size(); at += member.end()) {
+      const std::string_view rest = record.substr(at);
+      if (ReadTarHeaders(rest.data(), rest.size(), &member) != TarHeaders::kMember) break;
+      if (!member.in_record) continue;
+      const bool may_be = std::find(std::begin(kIntegerExtensions), std::end(kIntegerExtensions),
+                                    member.extension) != std::end(kIntegerExtensions);
+      Seen& seen = extensions_.emplace(member.extension, Seen{0, may_be}).first->second;
+      ++seen.times;
+      seen.integers = seen.integers && IsInteger(rest.substr(member.header_bytes, member.size));
+    }
+  }
+
+  FittingFields Fields() const override {
+    FittingFields fields;
+    if (records_ == 0) return fields;
+    fields.entries.push_back(StrCat(kKey, " bytes"));
+    for (const auto& [extension, seen] : extensions_) {
+      if (!IsExtensionOfField(extension)) {
+        fields.left_out.push_back(
+            StrCat("'", Escaped(extension), "': the extension cannot be the name of a field"));
+        continue;
+      }
+      const std::string type = seen.integers ? "int64[] decode=text" : "bytes";
+      fields.entries.push_back(EntryFor(extension, seen.times < records_ ? OrMissing(type) : type));
+    }
+    return fields;
+  }
+
+  size_t records() const { return records_; }
+
+ private:
   struct Seen {
     size_t times = 0;
     bool integers;
   };
-  std::map<std::string, Seen> extensions;
-  size_t records = 0;
+
+  std::map<std::string, Seen> extensions_;
+  size_t records_ = 0;
+};
+
+// By the first records of the first chunk that has some.
+FittingFields Guess(const std::string& path, const AttributeMap&) {
+  constexpr size_t kLookedAt = 1000;
+  TarFieldsOfRecords fields;
   const std::unique_ptr<FileSource> source = OpenArchive({path, ""}, nullptr);
-  while (records == 0) {
+  while (fields.records() == 0) {
     const Ref<Chunk> chunk = Pool<Chunk>::Take();
     if (!source->Claim(chunk.get())) break;
     source->Fetch(chunk.get());
     for (const Piece& piece : chunk->pieces) {
-      if (records == kLookedAt) break;
-      ++records;
-      const std::string_view record(chunk->bytes->data() + piece.offset, piece.size);
-      TarMember member;
-      for (uint64_t at = 0; at < record.size(); at += member.end()) {
-        const std::string_view rest = record.substr(at);
-        if (ReadTarHeaders(rest.data(), rest.size(), &member) != TarHeaders::kMember) break;
-        if (!member.in_record) continue;
-        const bool may_be = std::find(std::begin(kIntegerExtensions), std::end(kIntegerExtensions),
-                                      member.extension) != std::end(kIntegerExtensions);
-        Seen& seen = extensions.emplace(member.extension, Seen{0, may_be}).first->second;
-        ++seen.times;
-        seen.integers = seen.integers && IsInteger(rest.substr(member.header_bytes, member.size));
-      }
+      if (fields.records() == kLookedAt) break;
+      fields.Add({std::string_view(chunk->bytes->data() + piece.offset, piece.size)});
     }
   }
-  FittingFields fields;
-  if (records == 0) return fields;
-  fields.entries.push_back(StrCat(kKey, " bytes"));
-  for (const auto& [extension, seen] : extensions) {
-    if (!IsExtensionOfField(extension)) {
-      fields.left_out.push_back(
-          StrCat("'", Escaped(extension), "': the extension cannot be the name of a field"));
-      continue;
-    }
-    const std::string type = seen.integers ? "int64[] decode=text" : "bytes";
-    fields.entries.push_back(EntryFor(extension, seen.times < records ? OrMissing(type) : type));
-  }
-  return fields;
+  return fields.Fields();
+}
+
+std::unique_ptr<FieldsOfRecords> FieldsOfAll(const FittingFields&, const AttributeMap&) {
+  return std::make_unique<TarFieldsOfRecords>();
 }
 
 FormatSchema Schema() {
@@ -813,7 +835,8 @@ FormatSchema Schema() {
                                 "first that is there), json:key or json:/pointer for a value in a "
                                 "JSON file, and __key__ for what their names have in common"))
           .Attr(OthersAttribute())
-          .InferFields(&Guess));
+          .InferFields(&Guess)
+          .InferFieldsOfRecords(&FieldsOfAll));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

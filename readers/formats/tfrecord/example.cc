@@ -279,7 +279,7 @@ void CheckKind(const Field& field, Kind kind) {
                                             : !field.bytes && !from_text;
   if (fits) return;
   Throw(ErrorCode::kDataLoss, "it holds ", NameOf(kind), ", ",
-        field.bytes ? "bytes" : ToString(field.slot.dtype), " is declared",
+        field.bytes ? field.Declared() : ToString(field.slot.dtype), " is declared",
         kind == Kind::kBytes ? " (decode=text reads numbers from text, decode=timestamp dates and "
                                "times, hash= and vocab= number it)"
         : kind == Kind::kFloats ? "; float32[] or float32[-1] takes them"
@@ -607,28 +607,45 @@ void RefuseFeature(std::string_view name, std::string_view value, bool is_list) 
 
 }  // namespace
 
-FittingFields GuessExampleFields(const std::vector<std::string_view>& records) {
-  std::map<std::string, SeenFeature> seen;
-  size_t read = 0;
-  for (; read < records.size(); ++read) {
-    try {
-      for (const auto& [name, feature] : FeaturesOf(records[read])) seen[name].Add(feature);
-    } catch (const Error& error) {
-      if (error.interrupts()) throw;
-      break;
-    }
-  }
+struct ExampleFieldsOfRecords::Seen {
+  std::map<std::string, SeenFeature> features;
+  size_t records = 0;
+};
+
+ExampleFieldsOfRecords::ExampleFieldsOfRecords() : seen_(std::make_unique<Seen>()) {}
+
+ExampleFieldsOfRecords::~ExampleFieldsOfRecords() = default;
+
+void ExampleFieldsOfRecords::Add(const std::vector<std::string_view>& values) {
+  for (const auto& [name, feature] : FeaturesOf(values[0])) seen_->features[name].Add(feature);
+  ++seen_->records;
+}
+
+FittingFields ExampleFieldsOfRecords::Fields() const {
   FittingFields fields;
-  for (const auto& [name, feature] : seen) {
+  for (const auto& [name, feature] : seen_->features) {
     const char* const problem =
         CanBeNamed(name) ? feature.problem() : "its name cannot be written in an entry";
     if (*problem != '\0') {
       fields.left_out.push_back(StrCat("'", Escaped(name), "': ", problem));
     } else {
-      fields.entries.push_back(EntryFor(name, feature.type(feature.records < read)));
+      fields.entries.push_back(EntryFor(name, feature.type(feature.records < seen_->records)));
     }
   }
   return fields;
+}
+
+FittingFields GuessExampleFields(const std::vector<std::string_view>& records) {
+  ExampleFieldsOfRecords fields;
+  for (const std::string_view record : records) {
+    try {
+      fields.Add({record});
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;
+      break;
+    }
+  }
+  return fields.Fields();
 }
 
 }  // namespace millhopper

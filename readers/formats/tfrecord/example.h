@@ -5,6 +5,7 @@
 #define MILLHOPPER_READERS_FORMATS_TFRECORD_EXAMPLE_H_
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -49,7 +50,21 @@ class ExampleParser {
   std::unordered_map<std::string_view, size_t> by_name_;
 };
 
-// Fields that fit the features of some records, sorted by name. No entries if the first record is
+// Fields that fit the features of records, sorted by name.
+class ExampleFieldsOfRecords final : public FieldsOfRecords {
+ public:
+  ExampleFieldsOfRecords();
+  ~ExampleFieldsOfRecords() override;
+  // Throws kDataLoss for what is neither an Example nor a SequenceExample.
+  void Add(const std::vector<std::string_view>& values) override;
+  FittingFields Fields() const override;
+
+ private:
+  struct Seen;
+  std::unique_ptr<Seen> seen_;
+};
+
+// The same of some records. No entries if the first record is
 // neither an Example nor a SequenceExample; another that is none, and those after it, are not
 // looked at.
 FittingFields GuessExampleFields(const std::vector<std::string_view>& records);

@@ -308,6 +308,10 @@ FittingFields GuessFields(const std::string& path, const AttributeMap&) {
   return GuessExampleFields(records);
 }
 
+std::unique_ptr<FieldsOfRecords> FieldsOfAll(const FittingFields&, const AttributeMap&) {
+  return std::make_unique<ExampleFieldsOfRecords>();
+}
+
 bool HasMagic(const char* head, size_t size) { return size >= kHeaderBytes && IsHeader(head); }
 
 FormatSchema Schema() {
@@ -322,6 +326,7 @@ FormatSchema Schema() {
                                 "anything else is its bytes"))
           .Attr(OthersAttribute())
           .InferFields(&GuessFields)
+          .InferFieldsOfRecords(&FieldsOfAll)
           .Companion(kIndexAttribute, kIndexListAttribute,
                      "index of the records, as DALI's tfrecord2idx writes it: a line "
                      "\"offset size\" for each; or as recordio index makes it. With "

@@ -121,6 +121,8 @@ def as_lists(value: Any, text: bool) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tobytes() if text else value.tolist()
+    if isinstance(value, str):
+        return value.encode()
     return [as_lists(item, text) for item in value]
 
 

@@ -199,7 +199,7 @@ def test_a_state_tells_that_other_fields_are_inferred_now(tmp_path: Path) -> Non
     path.write_text("x,y\n1,2\n3,q\n")
     other = millhopper.Reader.open_files(path)
     other.set_state(state)
-    changed = r'format.fields was \["x .*", "y int64\[\]"\], now it is \[.*, "y bytes"\]'
+    changed = r'format.fields was \["x .*", "y int64\[\]"\], now it is \[.*, "y str"\]'
     with pytest.raises(millhopper.Error, match=changed):
         list(other)
 

@@ -75,8 +75,8 @@ def cell_maker(draw: random.Random) -> Any:
 
 def same_cell(text: str, value: Any, entry: str) -> bool:
     """Whether a value of a field is what stands in a cell."""
-    (kind,) = re.findall(r" (bytes|bool|u?int64|float64)(?:\[\])?(?= |$)", entry)
-    if kind == "bytes":
+    (kind,) = re.findall(r" (str|bool|u?int64|float64)(?:\[\])?(?= |$)", entry)
+    if kind == "str":
         return value == text.encode()
     if kind == "bool":
         return text in (TRUE_WORDS if value else FALSE_WORDS)

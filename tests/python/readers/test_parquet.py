@@ -658,7 +658,7 @@ def test_fields_of_what_expands_to_gigabytes_are_proposed_in_little_memory(
     )
     memory, fields = ran.stdout.splitlines()
     assert int(memory) < 400
-    texts = ["m.key bytes[-1]", "m.value bytes[-1]"] if name == "row.parquet" else ["m bytes"]
+    texts = ["m.key str[-1]", "m.value str[-1]"] if name == "row.parquet" else ["m str"]
     assert ast.literal_eval(fields) == [*texts, "n int64[] missing=mask"]
 
 
@@ -866,8 +866,8 @@ def test_what_is_proposed_for_nulls_makes_no_values(tmp_path: Path, kind: str) -
         "label int64[] missing=mask",
         "on bool[] missing=mask",
         "f float64[] default=nan",
-        "s bytes missing=mask",
-        "words bytes[-1] missing=mask",
+        "s str missing=mask",
+        "words str[-1] missing=mask",
         "list int64[-1] missing=mask",
         "holes float64[-1] default=nan missing=mask",
         "time int64[] decode=timestamp unit=ms default=-9223372036854775808 missing=mask",

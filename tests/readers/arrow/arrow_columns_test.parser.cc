@@ -384,8 +384,8 @@ TEST(ArrowColumns, FieldsHoldWhatAllFilesHave) {
   AddArrowColumns(guess(other), "b.parquet", &columns);
   const FittingFields fields = FieldsFor(columns);
   EXPECT_EQ(fields.entries,
-            (Strings{"a int64[]", "n int16[] missing=mask", "s bytes missing=mask",
-                     "t int64[] decode=timestamp unit=us", "f float64[]", "y bytes missing=mask"}));
+            (Strings{"a int64[]", "n int16[] missing=mask", "s str missing=mask",
+                     "t int64[] decode=timestamp unit=us", "f float64[]", "y str missing=mask"}));
   EXPECT_EQ(fields.left_out, Strings{"'x': in b.parquet it is text, in files before it int8"});
 }
 
@@ -530,8 +530,8 @@ TEST(ArrowColumns, FieldsAreGuessed) {
        Make("u", "+s", 2, {Bits({0, 1})}, {Numbers<int32_t>("d", "tdD", {1, 2})}),
        Make("m", "d:5,2", 2, {"", std::string(32, '\0')}), Make("n", "n", 2, {})});
   const Strings guessed = FieldsFor(GuessArrowColumns(batch->schema, &batch->array)).entries;
-  EXPECT_EQ(guessed, (Strings{"a int32[]", "\"b c\" uint32[] missing=mask", "s bytes",
-                              "l float32[-1]", "f int16[2]", "w bytes", "u.d int32[] missing=mask",
+  EXPECT_EQ(guessed, (Strings{"a int32[]", "\"b c\" uint32[] missing=mask", "s str",
+                              "l float32[-1]", "f int16[2]", "w str", "u.d int32[] missing=mask",
                               "m float64[]", "n float64[] default=nan"}));
   EXPECT_EQ(Read(*batch, guessed),
             (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' | 0 | 0.0 | nan | true | false",
@@ -546,7 +546,7 @@ TEST(ArrowColumns, FieldsThatAreGuessedMakeNoValuesOfNulls) {
              Make("p", "+w:2", 2, {Bits({0, 1})}, {Numbers<int16_t>("item", "s", {1, 2, 3, 4})})});
   const Strings guessed = FieldsFor(GuessArrowColumns(batch->schema, &batch->array)).entries;
   EXPECT_EQ(guessed,
-            (Strings{"f float32[] default=nan", "s bytes missing=mask",
+            (Strings{"f float32[] default=nan", "s str missing=mask",
                      "l float64[-1] default=nan missing=mask", "p int16[2] missing=mask"}));
   EXPECT_EQ(Read(*batch, guessed), (Strings{"nan | '' | nan | 0 0 | false | true | false",
                                             "2.0 | 'y' | 2.0 | 3 4 | true | true | true"}));

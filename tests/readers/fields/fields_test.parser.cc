@@ -58,6 +58,24 @@ TEST(Fields, DeclareSlots) {
   EXPECT_EQ(One("image float32[28,28]").values, 784u);
 }
 
+TEST(Fields, TextsAreBytesWithAMark) {
+  const std::vector<std::string> types = {"bytes", "bytes[-1]", "bytes[-1, -1]"};
+  for (const std::string& type : types) {
+    const std::string of_texts = "str" + type.substr(5);
+    const Field bytes = ParseFields({"t " + type}, Lists::kOfLists).front();
+    const Field text = ParseFields({"t " + of_texts}, Lists::kOfLists).front();
+    EXPECT_EQ(bytes.slot, text.slot);
+    EXPECT_TRUE(text.bytes && text.slot.text && !bytes.slot.text);
+    EXPECT_EQ(text.bytes_list, bytes.bytes_list);
+    EXPECT_EQ(bytes.Declared(), type);
+    EXPECT_EQ(text.Declared(), of_texts);
+  }
+  EXPECT_EQ(One("x float32[3]").Declared(), "float32 [1, 3]");
+  EXPECT_EQ(HeadOf("the str str").name, "the");
+  EXPECT_EQ(HeadOf("str").name, "str");
+  EXPECT_EQ(HeadOf("str").type, "");
+}
+
 TEST(Fields, ListsOfListsHaveALevelEach) {
   EXPECT_EQ(
       SlotsOf(
@@ -134,7 +152,10 @@ TEST(Fields, AreRefusedByWhatIsWrong) {
       {"label float32[] scale=2 null=NA scale=2", "scale= is given twice"},
       {"title bytes[]", "is no type"},
       {"seen datetime64[s]", "; a date or time as text is int64[] decode=timestamp"},
-      {"title str[]", "or for text bytes, for a list of texts bytes[-1]"},
+      {"title str[]", "'str[]' is no type of texts; those are str, str[-1], str[-1, -1] ..."},
+      {"title str hash=7", "hash= is for int32 and int64"},
+      {"title text[]",
+       "or for text str, for a list of texts str[-1], and bytes, bytes[-1] for what"},
   };
   for (const auto& [entry, words] : wrong) {
     SCOPED_TRACE(entry);

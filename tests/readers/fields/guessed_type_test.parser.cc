@@ -26,15 +26,15 @@ TEST(GuessedType, IsThatOfNumbers) {
   EXPECT_EQ(TypeOf({" 1", "2 "}), "int64[]");
   EXPECT_EQ(TypeOf({"1", ""}), "int64[] missing=mask");
   EXPECT_EQ(TypeOf({"1.5", ""}), "float64[] default=nan");
-  EXPECT_EQ(TypeOf({"", ""}), "bytes missing=mask");
-  EXPECT_EQ(TypeOf({"1", "x"}), "bytes");
+  EXPECT_EQ(TypeOf({"", ""}), "str missing=mask");
+  EXPECT_EQ(TypeOf({"1", "x"}), "str");
   // Zeros before a number would be lost.
-  EXPECT_EQ(TypeOf({"007", "8"}), "bytes");
-  EXPECT_EQ(TypeOf({"-01", "8"}), "bytes");
-  EXPECT_EQ(TypeOf({"00.5", "8"}), "bytes");
+  EXPECT_EQ(TypeOf({"007", "8"}), "str");
+  EXPECT_EQ(TypeOf({"-01", "8"}), "str");
+  EXPECT_EQ(TypeOf({"00.5", "8"}), "str");
   EXPECT_EQ(TypeOf({"0", "0.5", "-0.5"}), "float64[]");
   for (const char* text : {"1_000", "1,000", "0x1f", "1e", "--1", "1 2"}) {
-    EXPECT_EQ(TypeOf({text}), "bytes") << text;
+    EXPECT_EQ(TypeOf({text}), "str") << text;
   }
 }
 
@@ -45,38 +45,38 @@ TEST(GuessedType, IsThatOfDatesInOneForm) {
   EXPECT_EQ(TypeOf({"5 Jan 2024", "6 May 2024"}), "int64[] decode=timestamp format=\"%d %b %Y\"");
   EXPECT_EQ(TypeOf({"May 5, 2024", "May 6, 2024"}),
             "int64[] decode=timestamp format=\"%b %d, %Y\"");
-  EXPECT_EQ(TypeOf({"01/02/2024", "03/04/2024"}), "bytes");  // of January or of February
-  EXPECT_EQ(TypeOf({"31.12.2024", "12/31/2024"}), "bytes");
+  EXPECT_EQ(TypeOf({"01/02/2024", "03/04/2024"}), "str");  // of January or of February
+  EXPECT_EQ(TypeOf({"31.12.2024", "12/31/2024"}), "str");
 }
 
 TEST(GuessedType, KeepsNumbersAsTheyAreWritten) {
   EXPECT_EQ(TypeOf({"18446744073709551615", "1"}), "uint64[]");
-  EXPECT_EQ(TypeOf({"18446744073709551615", "-1"}), "bytes");
+  EXPECT_EQ(TypeOf({"18446744073709551615", "-1"}), "str");
   EXPECT_EQ(TypeOf({"18446744073709551616"}), "float64[]");
-  EXPECT_EQ(TypeOf({"18446744073709551617"}), "bytes");
+  EXPECT_EQ(TypeOf({"18446744073709551617"}), "str");
   EXPECT_EQ(TypeOf({"18446744073709551615", ""}), "uint64[] missing=mask");
   EXPECT_EQ(TypeOf({"inf", "-inf", "nan", "0"}), "float64[]");
   EXPECT_EQ(TypeOf({"0.000123456789012345", "-1234567890.12345e-3", "1.50000000000000000000"}),
             "float64[]");
   // As Python and numpy.savetxt write them.
   EXPECT_EQ(TypeOf({"0.30000000000000004", "1.000000000000000056e-01", "5e-324"}), "float64[]");
-  EXPECT_EQ(TypeOf({"0.1234567890123456789"}), "bytes");
-  EXPECT_EQ(TypeOf({"9007199254740993", "0.5"}), "bytes");
-  EXPECT_EQ(TypeOf({"1e400", "1"}), "bytes");
+  EXPECT_EQ(TypeOf({"0.1234567890123456789"}), "str");
+  EXPECT_EQ(TypeOf({"9007199254740993", "0.5"}), "str");
+  EXPECT_EQ(TypeOf({"1e400", "1"}), "str");
   EXPECT_EQ(TypeOf({"1e300", "NA"}), "float64[] null=NA default=nan");
 }
 
 TEST(GuessedType, IsThatOfTruth) {
   EXPECT_EQ(TypeOf({"true", "False", "TRUE"}), "bool[]");
   EXPECT_EQ(TypeOf({"true", ""}), "bool[] missing=mask");
-  EXPECT_EQ(TypeOf({"true", "1"}), "bytes");
+  EXPECT_EQ(TypeOf({"true", "1"}), "str");
   EXPECT_EQ(TypeOf({"0", "1"}), "int64[]");
   EXPECT_EQ(TypeOf({"yes", "no", "Yes"}), "bool[]");
   EXPECT_EQ(TypeOf({"t", "F", ""}), "bool[] missing=mask");
   // Words that may mean something else, such as Norway.
-  EXPECT_EQ(TypeOf({"no", "no"}), "bytes");
-  EXPECT_EQ(TypeOf({"t", "no"}), "bytes");
-  EXPECT_EQ(TypeOf({"yes", "maybe"}), "bytes");
+  EXPECT_EQ(TypeOf({"no", "no"}), "str");
+  EXPECT_EQ(TypeOf({"t", "no"}), "str");
+  EXPECT_EQ(TypeOf({"yes", "maybe"}), "str");
 }
 
 TEST(GuessedType, KnowsWhatStandsForNoValue) {
@@ -85,9 +85,9 @@ TEST(GuessedType, KnowsWhatStandsForNoValue) {
   EXPECT_EQ(TypeOf({"1", "nan"}), "int64[] null=nan missing=mask");
   EXPECT_EQ(TypeOf({"1.5", "nan"}), "float64[]");
   EXPECT_EQ(TypeOf({"1.5", "nan", "NA"}), "float64[] null=NA default=nan");
-  EXPECT_EQ(TypeOf({"NULL", "NULL"}), "bytes");
-  EXPECT_EQ(TypeOf({"x", "NULL"}), "bytes");
-  EXPECT_EQ(TypeOf({"x", ""}), "bytes missing=mask");
+  EXPECT_EQ(TypeOf({"NULL", "NULL"}), "str");
+  EXPECT_EQ(TypeOf({"x", "NULL"}), "str");
+  EXPECT_EQ(TypeOf({"x", ""}), "str missing=mask");
 }
 
 TEST(GuessedType, IsThatOfTimestamps) {
@@ -97,7 +97,7 @@ TEST(GuessedType, IsThatOfTimestamps) {
   EXPECT_EQ(TypeOf({"2024-01-31 12:00:05.25", "2024-01-31"}), "int64[] decode=timestamp unit=ms");
   EXPECT_EQ(TypeOf({"2024-01-31 12:00:05.000001", "NULL"}),
             "int64[] decode=timestamp unit=us null=NULL default=-9223372036854775808");
-  EXPECT_EQ(TypeOf({"2024-01-31", "2024-02-30"}), "bytes");
+  EXPECT_EQ(TypeOf({"2024-01-31", "2024-02-30"}), "str");
   EXPECT_EQ(GuessedTimestampType({"2024-01-31 12:00:05.000000001"}),
             "int64[] decode=timestamp unit=ns");
   EXPECT_EQ(GuessedTimestampType({}), "");
@@ -107,7 +107,7 @@ TEST(GuessedType, IsThatOfTimestamps) {
 // Several values in a cell are text, which loses nothing of it.
 TEST(GuessedType, IsThatOfText) {
   for (const char* const text : {"Action|Crime", "1|2", "1;2.5", "1 2", "1,200"}) {
-    EXPECT_EQ(TypeOf({text, text}), "bytes") << text;
+    EXPECT_EQ(TypeOf({text, text}), "str") << text;
   }
 }
 
@@ -130,7 +130,65 @@ TEST(GuessedType, StandsForNoValueByNoNumber) {
   }
 }
 
+// Pairs and triples of cells of all kinds, each many times, in any order.
+TEST(GuessedType, FewOfTheTextsTellWhatAllAre) {
+  const std::vector<std::string> cells = {"",
+                                          "NA",
+                                          "nan",
+                                          "?",
+                                          "1",
+                                          "-1",
+                                          " 5",
+                                          "9007199254740993",
+                                          "18446744073709551615",
+                                          "2.5",
+                                          "1e5",
+                                          "0.1234567890123456789",
+                                          "007",
+                                          "true",
+                                          "FALSE",
+                                          "yes",
+                                          "no",
+                                          "t",
+                                          "F",
+                                          "y",
+                                          "x",
+                                          "2024-01-31",
+                                          "2500-01-01",
+                                          "2024-01-31 12:00:00.5",
+                                          "2024-01-31T12:00:00.123456789Z",
+                                          "31.12.2024",
+                                          "05/05/2024",
+                                          "01/02/2024",
+                                          "13/02/2024",
+                                          "02/13/2024",
+                                          "5 Jan 2024"};
+  const auto check = [](const std::vector<std::string>& all) {
+    SeenTexts seen;
+    for (int i = 0; i < 3; ++i) {
+      for (const std::string& cell : all) seen.Add(cell);
+    }
+    EXPECT_LE(seen.kept().size(), all.size());
+    EXPECT_EQ(GuessedCellType(seen.kept()), GuessedCellType(all)) << testing::PrintToString(all);
+    EXPECT_EQ(GuessedTimestampType(seen.kept()), GuessedTimestampType(all))
+        << testing::PrintToString(all);
+  };
+  for (const std::string& a : cells) {
+    for (const std::string& b : cells) {
+      for (const std::string& c : cells) check({a, b, c});
+    }
+  }
+  SeenTexts numbers, texts;
+  for (int i = 0; i < 100000; ++i) {
+    numbers.Add(std::to_string(i * 7919 - 5000));
+    texts.Add("text " + std::to_string(i));
+  }
+  EXPECT_LE(numbers.kept().size(), 3u);
+  EXPECT_EQ(texts.kept().size(), 1u);
+}
+
 TEST(GuessedType, TellsText) {
+  EXPECT_TRUE(IsTextType("str"));
   EXPECT_TRUE(IsTextType("bytes"));
   EXPECT_TRUE(IsTextType("bytes[-1] separator=|"));
   EXPECT_FALSE(IsTextType("int64[] decode=timestamp"));

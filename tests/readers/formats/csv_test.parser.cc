@@ -232,13 +232,13 @@ TEST(Csv, FindsHowATableIsWritten) {
     for (const std::string& entry : fields.entries) text += StrCat(entry, "; ");
     return text;
   };
-  const std::string two = "a int64[]; b bytes; ";
+  const std::string two = "a int64[]; b str; ";
   EXPECT_EQ(found("csv", "a,b\n1,x;y\n"), "encoding=utf-8 " + two);
   EXPECT_EQ(found("csv", "a;b\n1;x\n2;y,z\n"), "delimiter=; encoding=utf-8 " + two);
   EXPECT_EQ(found("csv", "a\tb\n1\t\"x\ty\"\n"), "delimiter=\\t encoding=utf-8 " + two);
   EXPECT_EQ(found("csv", "a|b\n1|\"x\n\"\n"), "delimiter=| encoding=utf-8 " + two);
-  EXPECT_EQ(found("csv", "1,5;2,5\n3,5;4,5\n"), "delimiter=; encoding=utf-8 #0 bytes; #1 bytes; ");
-  EXPECT_EQ(found("csv", "text\nhello; you\ngood; bye\n"), "encoding=utf-8 text bytes; ");
+  EXPECT_EQ(found("csv", "1,5;2,5\n3,5;4,5\n"), "delimiter=; encoding=utf-8 #0 str; #1 str; ");
+  EXPECT_EQ(found("csv", "text\nhello; you\ngood; bye\n"), "encoding=utf-8 text str; ");
   EXPECT_EQ(found("tsv", "a\tb\n1\t\"x\"\n"), "encoding=utf-8 quote=\" " + two);
   EXPECT_EQ(found("tsv", "a\tb\n1\t5\"\n"), "encoding=utf-8 " + two);
   EXPECT_EQ(found("csv", "x,x\n1,2\n"), "encoding=utf-8 header=yes #0 int64[]; #1 int64[]; ");
@@ -246,14 +246,14 @@ TEST(Csv, FindsHowATableIsWritten) {
   EXPECT_EQ(found("csv", ",0,1\n0,1.5,2\n"), "encoding=utf-8 #0 int64[]; 0 float64[]; 1 int64[]; ");
   EXPECT_EQ(found("csv", "0,1\n1.5,2.5\n"), "encoding=utf-8 0 float64[]; 1 float64[]; ");
   EXPECT_EQ(found("csv", "country,2019,2020\nFR,1,2\n"),
-            "encoding=utf-8 country bytes; 2019 int64[]; 2020 int64[]; ");
-  EXPECT_EQ(found("csv", "FR,1,2\nDE,3,4\n"), "encoding=utf-8 #0 bytes; #1 int64[]; #2 int64[]; ");
+            "encoding=utf-8 country str; 2019 int64[]; 2020 int64[]; ");
+  EXPECT_EQ(found("csv", "FR,1,2\nDE,3,4\n"), "encoding=utf-8 #0 str; #1 int64[]; #2 int64[]; ");
   EXPECT_EQ(Csv("#1,#0\n1,x\n", {}), Texts{"1 | 'x'"});  // names, not numbers
   // What is no name of a column is a value.
   EXPECT_EQ(found("csv", ",5\n1,2\n"), "encoding=utf-8 #0 int64[] missing=mask; #1 int64[]; ");
   EXPECT_EQ(found("csv", "NA,5\n3,4\n"),
             "encoding=utf-8 #0 int64[] null=NA missing=mask; #1 int64[]; ");
-  EXPECT_EQ(found("csv", "007\n008\n"), "encoding=utf-8 #0 bytes; ");
+  EXPECT_EQ(found("csv", "007\n008\n"), "encoding=utf-8 #0 str; ");
   EXPECT_EQ(Csv("a;b\n1;x\n", {}), Texts{"1 | 'x'"});
   EXPECT_EQ(TextsIn("tsv", "a\tb\n1\t\"x\"\n", {}), Texts{"1 | 'x'"});
 }
@@ -475,11 +475,11 @@ TEST(Csv, GuessesFields) {
     return csv.guess_fields(file.path(), csv.WithDefaults({})).entries;
   };
   EXPECT_EQ(guess("user,genres,age,seen\n7,Action|Crime,NULL,2024-01-31 12:00:05\n8,Drama,31,\n"),
-            (Texts{"user int64[]", "genres bytes", "age int64[] null=NULL missing=mask",
+            (Texts{"user int64[]", "genres str", "age int64[] null=NULL missing=mask",
                    "seen int64[] decode=timestamp default=-9223372036854775808"}));
-  EXPECT_EQ(guess("a b\nc d\n"), (Texts{"\"a b\" bytes"}));
-  EXPECT_EQ(guess("a,b\n"), (Texts{"a bytes", "b bytes"}));
-  EXPECT_EQ(guess("1,b\n"), (Texts{"#0 int64[]", "#1 bytes"}));
+  EXPECT_EQ(guess("a b\nc d\n"), (Texts{"\"a b\" str"}));
+  EXPECT_EQ(guess("a,b\n"), (Texts{"a str", "b str"}));
+  EXPECT_EQ(guess("1,b\n"), (Texts{"#0 int64[]", "#1 str"}));
   // pandas' index has no name, and a name may stand there twice.
   EXPECT_EQ(guess(",x,x,y\n0,1,2,3\n"),
             (Texts{"#0 int64[]", "#1 int64[]", "#2 int64[]", "y int64[]"}));
@@ -504,7 +504,7 @@ TEST(Csv, RefusesWhatDoesNotFitInferredFields) {
   };
   ExpectError(ErrorCode::kDataLoss, "column #1 'b': '0.5' is no int64; float64[] reads it",
               [&] { read("0.5"); });
-  ExpectError(ErrorCode::kDataLoss, "'x' is no int64; bytes reads it", [&] { read("x"); });
+  ExpectError(ErrorCode::kDataLoss, "'x' is no int64; str reads it", [&] { read("x"); });
   ExpectError(ErrorCode::kDataLoss, "the cell is empty (default=, missing=mask or missing=skip",
               [&] { read(""); });
 }
@@ -520,7 +520,7 @@ TEST(Csv, GuessesFieldsByMoreThanTheFirstRows) {
   const TempFile file("guess.csv", "a,b,c\n" + half + "1,0.5,1\n" + half + "2,2,x\n");
   const FormatSchema& csv = *FindFileFormat("csv");
   EXPECT_EQ(csv.guess_fields(file.path(), csv.WithDefaults({})).entries,
-            (Texts{"a int64[]", "b float64[]", "c bytes"}));
+            (Texts{"a int64[]", "b float64[]", "c str"}));
 }
 
 // A header and a row of more than 1 MiB each.

@@ -226,9 +226,9 @@ TEST(Jsonl, ProposesNoValueForWhatIsMissing) {
       "{\"label\": null, \"f\": null, \"s\": null, \"l\": null, \"ok\": null}\n";
   const TempFile file("a.jsonl", content);
   const Texts fields = Guessed(file.path()).entries;
-  EXPECT_EQ(fields, (Texts{"f float64[] default=nan", "l int64[2] missing=mask",
-                           "label int64[] missing=mask", "ok bool[] missing=mask",
-                           "s bytes missing=mask"}));
+  EXPECT_EQ(fields,
+            (Texts{"f float64[] default=nan", "l int64[2] missing=mask",
+                   "label int64[] missing=mask", "ok bool[] missing=mask", "s str missing=mask"}));
   EXPECT_EQ(Jsonl(content, fields),
             (Texts{"0.5 | 1 2 | 3 | true | 'x' | true | true | true | true",
                    "nan | 0 0 | 0 | false | '' | false | false | false | false",
@@ -307,7 +307,7 @@ TEST(Jsonl, GuessesTimestamps) {
                       "{\"s\": \"2024-01-31\", \"t\": \"2024-01-31 00:00:00.5\"}\n"
                       "{\"s\": \"x\", \"t\": null}\n");
   EXPECT_EQ(Guessed(file.path()).entries,
-            (Texts{"s bytes", "t int64[] decode=timestamp unit=ms default=-9223372036854775808"}));
+            (Texts{"s str", "t int64[] decode=timestamp unit=ms default=-9223372036854775808"}));
 }
 
 TEST(Jsonl, GuessesFieldsWithinObjects) {
@@ -326,7 +326,7 @@ TEST(Jsonl, GuessesFieldsWithinObjects) {
             (Texts{"/user/id bool[] missing=mask", "n int64[]"}));
   // The first line may be a long one.
   EXPECT_EQ(guess("{\"b\": \"" + std::string(2000000, 'x') + "\", \"c\": 1}\n{\"c\": 2}\n"),
-            (Texts{"b bytes missing=mask", "c int64[]"}));
+            (Texts{"b str missing=mask", "c int64[]"}));
 }
 
 TEST(Jsonl, GuessesTypesThatKeepAllValues) {
@@ -339,7 +339,7 @@ TEST(Jsonl, GuessesTypesThatKeepAllValues) {
       "\"e\": [], \"t\": true, \"s\": [\"a\"]}\n"
       "{\"u\": 1, \"l\": NaN, \"x\": [3, 4], \"y\": 1, \"e\": [], \"t\": false, "
       "\"s\": []}\n");
-  EXPECT_EQ(fields.entries, (Texts{"e bytes decode=json", "l float64[]", "s bytes[-1]", "t bool[]",
+  EXPECT_EQ(fields.entries, (Texts{"e str decode=json", "l float64[]", "s str[-1]", "t bool[]",
                                    "u uint64[]", "x float64[2]", "y float64[]"}));
   EXPECT_EQ(fields.left_out, Texts{});
   // What no type keeps is JSON as text.
@@ -348,17 +348,16 @@ TEST(Jsonl, GuessesTypesThatKeepAllValues) {
       "\"g\": 1, \"h\": 1, \"i\": 123456789012345678901, \"\": 1, \"ok\": 1}\n"
       "{\"a\": [], \"b\": [], \"c\": 5, \"f\": 0.5, \"g\": \"x\", \"h\": [1], \"i\": 1, "
       "\"\": 1, \"ok\": 1}\n");
-  EXPECT_EQ(any.entries, (Texts{"/ int64[]", "a bytes decode=json", "b bytes decode=json",
-                                "c bytes decode=json", "f bytes decode=json", "g bytes decode=json",
-                                "h bytes decode=json", "i bytes decode=json", "ok int64[]"}));
+  EXPECT_EQ(any.entries, (Texts{"/ int64[]", "a str decode=json", "b str decode=json",
+                                "c str decode=json", "f str decode=json", "g str decode=json",
+                                "h str decode=json", "i str decode=json", "ok int64[]"}));
   EXPECT_EQ(any.left_out, Texts{});
   // null in a list of numbers is NaN, if float64 keeps them; what has no value yet may be anything.
   const FittingFields nulls = guess(
       "{\"n\": [1, null, 3], \"w\": [9007199254740993, null], \"s\": [\"x\", null], "
       "\"o\": {}, \"z\": null}\n");
-  EXPECT_EQ(nulls.entries,
-            (Texts{"n float64[-1] missing=mask", "o bytes decode=json", "s bytes decode=json",
-                   "w bytes decode=json", "z bytes decode=json"}));
+  EXPECT_EQ(nulls.entries, (Texts{"n float64[-1] missing=mask", "o str decode=json",
+                                  "s str decode=json", "w str decode=json", "z str decode=json"}));
 }
 
 // Without fields, all that is in the records is read or an error.
@@ -388,16 +387,15 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
          "no field names the key 'b c', at byte 45 of the JSON; the field '\"b c\" float64[] "
          "default=nan' reads it; others \"ignore\"");
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7, \"n\": \"x\"}, \"l\": [1, 2]}",
-         "no field names the key '/u/n', at byte 29 of the JSON; the field \"/u/n bytes "
+         "no field names the key '/u/n', at byte 29 of the JSON; the field \"/u/n str "
          "missing=mask\" reads it");
-  expect(
-      usual, "{\"a\": 1, \"u\": 5, \"l\": [1, 2]}",
-      "'/u' is a number here, and fields are for what is in an object there; the field \"/u bytes "
-      "decode=json\" in their place reads any value");
+  expect(usual, "{\"a\": 1, \"u\": 5, \"l\": [1, 2]}",
+         "'/u' is a number here, and fields are for what is in an object there; the field \"/u str "
+         "decode=json\" in their place reads any value");
   expect(usual, "{\"a\": 0.5, \"u\": {\"id\": 7}, \"l\": [1, 2]}",
          "0.5 is no int64 (at byte 6 of the JSON); float64[] reads it");
   expect(usual, "{\"a\": \"x\", \"u\": {\"id\": 7}, \"l\": [1, 2]}",
-         "; bytes decode=json reads any value, as its text");
+         "; str decode=json reads any value, as its text");
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2, 3]}", "; int64[-1] reads it");
   expect("{\"a\": null}", "7", "the record is a number, not an object");
   ExpectError(ErrorCode::kDataLoss,

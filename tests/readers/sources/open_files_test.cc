@@ -43,6 +43,25 @@ TEST(OpenFiles, NamesTellTheFormat) {
   EXPECT_EQ(FormatOf({}), nullptr);
 }
 
+TEST(OpenFiles, InfersFieldsFromPartsOrFromAllRecords) {
+  const std::string row = ",0123456789012345678901234567\n";
+  std::string first = "n,t\n";
+  for (int i = 0; i < 200000; ++i) first += (i == 60000 ? "0.5" : "1") + row;
+  const TempFile a("a.csv", first), b("b.csv", "n,t\n,x\n");
+  const auto fields = [&](const std::string& infer, const std::vector<std::string>& names) {
+    FormatArguments arguments;
+    arguments.attributes.Set("infer", infer);
+    return InferredFields(names, arguments).entries;
+  };
+  using Entries = std::vector<std::string>;
+  EXPECT_EQ(fields("sample", {a.path(), b.path()}), (Entries{"n int64[]", "t str"}));
+  EXPECT_EQ(fields("all", {a.path()}), (Entries{"n float64[]", "t str"}));
+  EXPECT_EQ(fields("all", {a.path(), b.path()}), (Entries{"n float64[] default=nan", "t str"}));
+  const TempFile damaged("c.jsonl", "{\"a\": 1}\n{\"a\": }\n");
+  ExpectError(ErrorCode::kDataLoss, "in line 2, which begins at byte 9",
+              [&] { fields("all", {damaged.path()}); });
+}
+
 TEST(OpenFiles, FilesOfOneReaderHaveOneFormat) {
   ExpectError(ErrorCode::kInvalidArgument, "that of 'a.txt' is text and that of 'b.idx' is idx",
               [] {

@@ -23,6 +23,7 @@
 #include "framework/checkpoint/run_checkpoints.h"
 #include "framework/io/cache/remote_cache.h"
 #include "framework/io/output_file.h"
+#include "framework/io/status_line.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
 #include "tools/commands/executor/catalog.h"
@@ -34,7 +35,6 @@
 #include "tools/commands/shared/hosts.h"
 #include "tools/commands/shared/json_line.h"
 #include "tools/commands/shared/standard_streams.h"
-#include "tools/commands/shared/status_line.h"
 #include "tools/commands/shared/watcher.h"
 
 DEFINE_string(startup, "", "the startup program: creates readers and initial values, runs once");

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
+#include "framework/io/status_line.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "tools/commands/shared/amounts.h"
 #include "tools/commands/shared/pass_length.h"
-#include "tools/commands/shared/status_line.h"
 
 namespace millhopper {
 namespace {

@@ -17,6 +17,7 @@
 #include "framework/base/spelling.h"
 #include "framework/io/one_pass.h"
 #include "framework/io/output_file.h"
+#include "framework/io/status_line.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
@@ -41,7 +42,6 @@
 #include "tools/commands/shared/pass_length.h"
 #include "tools/commands/shared/slots_text.h"
 #include "tools/commands/shared/standard_streams.h"
-#include "tools/commands/shared/status_line.h"
 #include "tools/commands/shared/tensor_text.h"
 
 DEFINE_string(startup, "", "the startup program that creates the reader");

@@ -113,6 +113,7 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
       fitting = Chosen(format, arguments.files.front().path, fitting, fields, attributes);
       attributes.Set("exclude", Strings());  // they are left out now
     }
+    if (attributes.Has("infer")) attributes.Set("infer", std::string("sample"));
     if (given_fields.empty()) PrintFields(fitting, hints);
     fields = fitting.entries;
     for (const auto& [name, value] : fitting.attributes.values()) attributes.Set(name, value);

@@ -12,6 +12,7 @@
 #include "framework/base/secrets.h"
 #include "framework/io/file_system.h"
 #include "framework/io/output_file.h"
+#include "framework/io/status_line.h"
 #include "framework/reader/file_format.h"
 #include "readers/index/chunk_index.h"
 #include "readers/index/indexable_format.h"
@@ -25,7 +26,6 @@
 #include "tools/commands/shared/format_attributes.h"
 #include "tools/commands/shared/json_line.h"
 #include "tools/commands/shared/missing_slots.h"
-#include "tools/commands/shared/status_line.h"
 
 namespace millhopper {
 namespace {

@@ -22,6 +22,7 @@
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/file.h"
+#include "framework/io/status_line.h"
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor_stream.h"
 #include "readers/fields/named_slots.h"
@@ -38,7 +39,6 @@
 #include "tools/commands/shared/digest.h"
 #include "tools/commands/shared/json_line.h"
 #include "tools/commands/shared/standard_streams.h"
-#include "tools/commands/shared/status_line.h"
 #include "tools/commands/shared/tensor_text.h"
 
 DEFINE_int64(count, 3, "head: how many records of each file");

@@ -22,6 +22,7 @@
 #include "framework/io/compression/byte_stream.h"
 #include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
+#include "framework/io/status_line.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
 #include "framework/tensor/tensor_stream.h"
@@ -44,7 +45,6 @@
 #include "tools/commands/shared/pass_length.h"
 #include "tools/commands/shared/slots_text.h"
 #include "tools/commands/shared/standard_streams.h"
-#include "tools/commands/shared/status_line.h"
 
 DEFINE_string(
     output, "",

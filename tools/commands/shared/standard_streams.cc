@@ -14,9 +14,9 @@
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
 #include "framework/io/one_pass.h"
+#include "framework/io/status_line.h"
 #include "framework/reader/file_format.h"
 #include "tools/commands/shared/amounts.h"
-#include "tools/commands/shared/status_line.h"
 
 namespace millhopper {
 namespace {

@@ -91,7 +91,7 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
   EXPECT_EQ(result.output,
             "fields that fit the first records:\n"
             "  [\"id int64[]\",\n"
-            "   '\"user name\" bytes missing=mask']\n"
+            "   '\"user name\" str missing=mask']\n"
             "with the attributes:\n"
             "  encoding: \"utf-8\"\n"
             "reader 'files' (open_files, peek: operator 0 of block 0)\n"

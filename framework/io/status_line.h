@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line at the bottom of the terminal that shows how far the work is.
-#ifndef MILLHOPPER_TOOLS_COMMANDS_SHARED_STATUS_LINE_H_
-#define MILLHOPPER_TOOLS_COMMANDS_SHARED_STATUS_LINE_H_
+#ifndef MILLHOPPER_FRAMEWORK_IO_STATUS_LINE_H_
+#define MILLHOPPER_FRAMEWORK_IO_STATUS_LINE_H_
 
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
+
+#include "framework/base/mutex.h"
 
 namespace millhopper {
 
@@ -50,12 +51,12 @@ class StatusLine {
   void Show();
 
   const std::function<std::string()> text_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable wake_;
-  bool done_ = false;  // guarded by mutex_
+  bool done_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_TOOLS_COMMANDS_SHARED_STATUS_LINE_H_
+#endif  // MILLHOPPER_FRAMEWORK_IO_STATUS_LINE_H_

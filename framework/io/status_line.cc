@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/commands/shared/status_line.h"
+#include "framework/io/status_line.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -61,9 +61,12 @@ StatusLine::StatusLine(std::function<std::string()> text) : text_(std::move(text
 }
 
 void StatusLine::Show() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(&mutex_);
   // Waits before it shows the first line, so that short work shows none.
-  while (!wake_.wait_for(lock, std::chrono::milliseconds(100), [this] { return done_; })) {
+  while (!wake_.wait_for(lock.native(), std::chrono::milliseconds(100), [this] {
+    mutex_.AssertHeld();
+    return done_;
+  })) {
     try {
       const std::string line = text_().substr(0, TerminalWidth() - 1);
       fprintf(stderr, "\r%s\033[K\r", line.c_str());
@@ -76,7 +79,7 @@ void StatusLine::Show() {
 StatusLine::~StatusLine() {
   if (!thread_.joinable()) return;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     done_ = true;
   }
   wake_.notify_one();

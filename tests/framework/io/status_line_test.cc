@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/commands/shared/status_line.h"
+#include "framework/io/status_line.h"
 
 #include <gtest/gtest.h>
 
