@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +14,13 @@ from millhopper.errors import Error
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
+# The tables of other libraries that lie in memory.
+_TABLES = (
+    ("pyarrow", "Table"),
+    ("pyarrow", "RecordBatch"),
+    ("polars", "DataFrame"),
+    ("pandas", "DataFrame"),
+)
 # What a reader keeps alive for its program.
 Held: TypeAlias = "_core.Function | _core.Arrays"
 
@@ -140,7 +148,13 @@ def _once(make: Callable[[], object], title: str) -> Callable[[], object]:
 
 
 def chosen_fields(source: Any, entries: list[str]) -> list[str]:
-    """The fields of a source of Arrow's streams that names alone choose; without any, all."""
-    schema = getattr(source, "__arrow_c_schema__", None)
+    """The fields of a source of Arrow's streams that names alone choose; without any, all.
+
+    Only a table in memory is looked through for nulls: any other source may compute its batches.
+    """
+    is_table = any(
+        isinstance(source, getattr(sys.modules.get(module), name, ())) for module, name in _TABLES
+    )
+    schema = None if is_table else getattr(source, "__arrow_c_schema__", None)
     capsule = source.__arrow_c_stream__() if schema is None else schema()
-    return _core.chosen_arrow_fields(capsule, entries)
+    return _core.chosen_arrow_fields(capsule, entries, is_table)

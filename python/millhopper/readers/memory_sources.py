@@ -223,7 +223,9 @@ class MemorySources(Chain):
                 and skips through it; a second time for elements in a window.
             fields: the columns that become slots, as for ``open_files``, by names alone, too;
                 ``readers/formats`` tells under ``arrow`` what becomes of each type. By default all
-                columns. A schema does not tell whether there are nulls, so ``missing=`` must.
+                columns. Tables in memory (of pyarrow, DataFrames of polars and pandas) tell which
+                columns have nulls: these get masks or NaN, as columns of files do. Of other
+                sources only the schema is known, which does not tell it, so ``missing=`` must.
                 Pass fields with types for a source that can be read only once and has no
                 ``__arrow_c_schema__``.
             seed: seed of all random choices in this chain.

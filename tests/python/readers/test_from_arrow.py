@@ -114,3 +114,62 @@ def test_a_generator_that_fails() -> None:
         for element in millhopper.Reader.from_arrow(source, fields=["n int64[]"]):
             found += element["n"].tolist()
     assert found == list(range(10))
+
+
+def nulls_of(source: object) -> dict[str, str]:
+    reader = millhopper.Reader.from_arrow(source)
+    entries = str(reader).split("fields of arrow: ")[1].splitlines()[0].split(", ")
+    return dict(entry.split(" ", 1) for entry in entries)
+
+
+def test_tables_in_memory_tell_where_nulls_are() -> None:
+    table = pa.table(
+        {
+            "n": [1, None, 3],
+            "x": [0.5, None, 1.5],
+            "t": ["a", None, "b"],
+            "l": [[1], None, []],
+            "full": [1, 2, 3],
+            "w": pa.array(["a", None, "b"]).dictionary_encode(),
+        }
+    )
+    wanted = {
+        "n": "int64[] missing=mask",
+        "x": "float64[] default=nan",
+        "t": "str missing=mask",
+        "l": "int64[-1] missing=mask",
+        "full": "int64[]",
+        "w": "str missing=mask",
+    }
+    assert nulls_of(table) == wanted
+    assert nulls_of(table.to_batches()[0]) == wanted
+    assert nulls_of(pa.concat_tables([table.slice(0, 1), table])) == wanted
+    assert nulls_of(table.slice(2, 1))["full"] == "int64[]"
+    (batch,) = millhopper.Reader.from_arrow(table).batch(3)
+    assert batch["n"].tolist() == [1, 0, 3]
+    assert batch["n.valid"].tolist() == [True, False, True]
+    assert np.isnan(batch["x"][1])
+    assert batch["t"] == ["a", "", "b"]
+    (batch,) = millhopper.Reader.from_arrow(table, fields=["n"]).batch(3)
+    assert batch["n.valid"].tolist() == [True, False, True]
+
+
+def test_a_stream_tells_no_nulls_before_it_is_read() -> None:
+    table = pa.table({"n": pa.array([1, None, 3])})
+
+    class Stream:
+        def __arrow_c_stream__(self, schema: object = None) -> object:
+            return table.__arrow_c_stream__()
+
+    assert nulls_of(Stream()) == {"n": "int64[]"}
+    with pytest.raises(millhopper.Error, match="row 1: column 'n': it is null.*missing="):
+        list(millhopper.Reader.from_arrow(Stream()))
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_data_frames_tell_where_nulls_are(library: str) -> None:
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    frame = module.DataFrame({"t": ["a", None], "full": [1, 2]})
+    if not hasattr(frame, "__arrow_c_stream__"):
+        pytest.skip(f"this {library} has no Arrow streams")
+    assert nulls_of(frame) == {"t": "str missing=mask", "full": "int64[]"}
