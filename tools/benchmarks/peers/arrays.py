@@ -20,7 +20,7 @@ import numpy as np
 from millhopper.core import RecordIOWriter
 from millhopper.recordio_writer import create_recordio_writer
 
-from peers.kinds import Readers, Titles, Writers
+from peers.kinds import WORKERS, Readers, Titles, Writers
 
 IMAGES = 256  # in a batch
 IMAGE = (32, 32, 3)
@@ -146,7 +146,11 @@ def torch_loader(path: Path, shuffle: bool) -> int:
     kind = torch.utils.data.RandomSampler if shuffle else torch.utils.data.SequentialSampler
     batches = torch.utils.data.BatchSampler(kind(array), IMAGES, drop_last=False)
     loader = torch.utils.data.DataLoader(
-        array, sampler=batches, batch_size=None, num_workers=os.cpu_count() or 1
+        array,
+        sampler=batches,
+        batch_size=None,
+        num_workers=os.cpu_count() or 1,
+        multiprocessing_context=WORKERS,
     )
     return sum(len(batch.numpy()) for batch in loader)
 

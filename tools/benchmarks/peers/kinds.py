@@ -8,6 +8,10 @@ from pathlib import Path
 
 # By kind; what a table calls the work.
 Titles = dict[str, str]
+# How torch's loader starts its workers, as it does by default in a program that was not started
+# by another one, as readers are here.
+WORKERS = "fork"
+
 # By kind; each writes a file and returns how many rows it has, at most as many as asked for.
 Writers = dict[str, Callable[[Path, int], int]]
 # By kind and by the package that must be installed; each reads a file and returns how many rows it

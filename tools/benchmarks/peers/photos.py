@@ -19,7 +19,7 @@ from typing import Any
 import millhopper
 import numpy as np
 
-from peers.kinds import Readers, Titles, Writers
+from peers.kinds import WORKERS, Readers, Titles, Writers
 
 BATCH = 64
 SIDE = 224
@@ -276,7 +276,9 @@ def torchvision_folder(path: Path, smooth: bool) -> int:
     from torchvision import datasets
 
     data = datasets.ImageFolder(str(path), torchvision_transform())
-    loader = torch.utils.data.DataLoader(data, BATCH, shuffle=True, num_workers=THREADS)
+    loader = torch.utils.data.DataLoader(
+        data, BATCH, shuffle=True, num_workers=THREADS, multiprocessing_context=WORKERS
+    )
     return count(images.numpy() for images, _ in loader)
 
 
@@ -316,7 +318,9 @@ def webdataset_tar(path: Path, smooth: bool) -> int:
         .map_tuple(torchvision_transform())
         .batched(BATCH, partial=True)
     )
-    loader = torch.utils.data.DataLoader(data, batch_size=None, num_workers=1)
+    loader = torch.utils.data.DataLoader(
+        data, batch_size=None, num_workers=1, multiprocessing_context=WORKERS
+    )
     return count(images[0].numpy() for images in loader)
 
 
