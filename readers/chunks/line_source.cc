@@ -196,7 +196,7 @@ std::vector<std::string> SampledLines(const std::string& path, std::vector<uint6
   return lines;
 }
 
-std::vector<TextSample> LaterSamples(const ByteStream& stream, uint64_t known) {
+std::vector<TextSample> LaterStretches(const ByteStream& stream, uint64_t known) {
   constexpr uint64_t kSize = uint64_t{64} << 10;
   std::vector<TextSample> samples;
   if (!stream.plain() || stream.file().size() <= std::max(known, kSize)) return samples;
@@ -205,9 +205,17 @@ std::vector<TextSample> LaterSamples(const ByteStream& stream, uint64_t known) {
     const uint64_t begin = std::max(wanted, known);
     TextSample sample{begin, std::string(std::min(kSize, size - begin), 0)};
     stream.file().Read(begin, sample.text.data(), sample.text.size());
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+std::vector<TextSample> LaterSamples(const ByteStream& stream, uint64_t known) {
+  std::vector<TextSample> samples;
+  for (TextSample& sample : LaterStretches(stream, known)) {
+    const bool is_end = sample.begin + sample.text.size() == stream.file().size();
     const size_t first = sample.text.find('\n');
-    const size_t last =
-        begin + sample.text.size() == size ? sample.text.size() - 1 : sample.text.rfind('\n');
+    const size_t last = is_end ? sample.text.size() - 1 : sample.text.rfind('\n');
     if (first == std::string::npos || last <= first) continue;  // it is a part of one line
     sample.begin += first + 1;
     sample.text = sample.text.substr(first + 1, last - first);

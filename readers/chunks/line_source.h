@@ -41,7 +41,7 @@ std::vector<std::string> SampledLines(const std::string& path,
 // the whole stream is there. For guesses that need more if a line is long.
 bool AddToHead(ByteStream* stream, std::string* text);
 
-// Whole lines of a text, and the byte that they begin at.
+// A part of a text, and the byte that it begins at.
 struct TextSample {
   uint64_t begin;
   std::string text;
@@ -49,6 +49,8 @@ struct TextSample {
 // 64 KiB of the middle and of the end of a text, of which `known` bytes from the beginning are
 // known already; none of one that can be read in order only. For guesses. Throws what reading
 // throws.
+std::vector<TextSample> LaterStretches(const ByteStream& stream, uint64_t known);
+// The whole lines in them.
 std::vector<TextSample> LaterSamples(const ByteStream& stream, uint64_t known);
 
 // "line 17", for a line that begins with this byte of the file's text, which is in this encoding,

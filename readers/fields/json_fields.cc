@@ -5,10 +5,10 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -673,15 +673,22 @@ struct JsonFieldsOfRecords::Seen {
   // Looks at the members of an object. `at` is its pointer, "" of the outermost one. Returns how
   // many there are.
   size_t Add(const JsonText& text, const char* object, const std::string& at) {
-    std::map<std::string, const char*> members;  // of a key twice the last one
-    text.ForEachMember(object, [&](std::string_view key, const char* value) {
-      members[KeyOf(key)] = value;
+    std::vector<std::pair<std::string, const char*>> members;
+    std::unordered_map<std::string, size_t> member_places;
+    text.ForEachMember(object, [&](std::string_view written, const char* value) {
+      std::string key = KeyOf(written);
+      const auto [known, is_new] = member_places.emplace(key, members.size());
+      if (is_new) members.emplace_back(std::move(key), value);
+      members[known->second].second = value;  // of a key twice the last one
       return text.Skip(value);
     });
     for (const auto& [key, value] : members) {
       const bool plain = at.empty() && (key.empty() || key[0] != '/');
       const std::string inner = StrCat(at, "/", PointerStep(key));
-      SeenValues& seen = keys[plain ? key : inner];
+      const auto [known, is_new] = places.emplace(plain ? key : inner, keys.size());
+      if (is_new) keys.emplace_back(known->first, SeenValues());
+      const size_t place = known->second;  // `keys` may move below
+      SeenValues& seen = keys[place].second;
       seen.pointer = inner;
       const size_t count = Look(text, value, false, &seen);
       if (text.IsArray(value)) {
@@ -689,13 +696,16 @@ struct JsonFieldsOfRecords::Seen {
         seen.values = count;
         ++seen.arrays_seen;
       }
-      if (text.IsObject(value)) seen.members = Add(text, value, inner) > 0 || seen.members;
       ++seen.times;
+      if (text.IsObject(value) && Add(text, value, inner) > 0) {
+        keys[place].second.members = true;
+      }
     }
     return members.size();
   }
 
-  std::map<std::string, SeenValues> keys;
+  std::vector<std::pair<std::string, SeenValues>> keys;  // as they appear first
+  std::unordered_map<std::string, size_t> places;        // in these
   size_t records = 0;
 };
 

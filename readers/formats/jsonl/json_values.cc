@@ -168,6 +168,63 @@ char FirstOf(std::string_view text) {
   return first == text.end() ? '\0' : *first;
 }
 
+// The values of a text that is the beginning of a file.
+struct FirstValues {
+  std::string text;
+  bool is_list = false;
+  std::vector<std::string_view> values;  // in the text
+};
+
+// What is before and at the beginning of each value but the first, and nowhere else: `between`,
+// from the value before it on, and up to the end of the first key. Empty if there is none.
+struct ValueMark {
+  std::string between, beginning;
+};
+
+ValueMark MarkOf(const FirstValues& first) {
+  const std::vector<std::string_view>& values = first.values;
+  if (values.size() < 2) return {};
+  const auto before = [&](size_t i) {
+    const char* const end = values[i - 1].data() + values[i - 1].size();
+    return std::string_view(end, static_cast<size_t>(values[i].data() - end));
+  };
+  std::string_view beginning = values[1];
+  beginning = beginning.substr(0, beginning.find('"', beginning.find('"') + 1));
+  for (size_t i = 1; i < values.size(); ++i) {
+    if (before(i) != before(1)) return {};
+    const auto differ =
+        std::mismatch(beginning.begin(), beginning.end(), values[i].begin(), values[i].end());
+    beginning = beginning.substr(0, static_cast<size_t>(differ.first - beginning.begin()));
+  }
+  ValueMark mark{std::string(before(1)), std::string(beginning)};
+  const std::string whole = mark.between + mark.beginning;
+  size_t times = 0;
+  const auto end = static_cast<size_t>(values.back().data() - first.text.data());
+  for (size_t at = 0; (at = first.text.find(whole, at)) < end; ++at) ++times;
+  return times + 1 == values.size() ? mark : ValueMark();
+}
+
+// Adds values of the middle and of the end.
+void AddLaterValues(const ByteStream& stream, const FirstValues& first,
+                    std::vector<std::string>* values, std::vector<uint64_t>* begins) {
+  const auto [between, beginning] = MarkOf(first);
+  if (beginning.empty()) return;
+  for (const TextSample& later : LaterStretches(stream, first.text.size())) {
+    const size_t mark = later.text.find(between + beginning);
+    if (mark == std::string::npos) continue;
+    ValueWalk walk(std::string_view(later.text).substr(mark + between.size()), first.is_list,
+                   false);
+    try {
+      for (std::string_view value; walk.Next(&value);) {
+        values->emplace_back(value);
+        begins->push_back(later.begin + static_cast<uint64_t>(value.data() - later.text.data()));
+      }
+    } catch (const Error& error) {
+      if (error.interrupts()) throw;  // otherwise it goes beyond the stretch
+    }
+  }
+}
+
 }  // namespace
 
 bool IsJsonList(const std::string& path) {
@@ -193,21 +250,19 @@ std::unique_ptr<IndexableSource> MakeJsonValueSource(
 
 std::vector<std::string> SampledJsonValues(const std::string& path, std::vector<uint64_t>* begins) {
   ByteStream stream(path);
-  std::string text;
-  std::vector<std::string> values;
-  for (bool more = true; more && values.empty() && text.size() <= kMaxLineBytes;) {
-    more = AddToHead(&stream, &text);
-    begins->clear();
-    const bool is_list = FirstOf(text) == '[';
-    ValueWalk walk(text, is_list, true);
+  FirstValues first;
+  const std::string& text = first.text;
+  for (bool more = true; more && first.values.empty() && text.size() <= kMaxLineBytes;) {
+    more = AddToHead(&stream, &first.text);
+    first.is_list = FirstOf(text) == '[';
+    ValueWalk walk(text, first.is_list, true);
     try {
       for (std::string_view value; walk.Next(&value);) {
         // A number may go on.
         if (more && value.data() + value.size() == text.data() + text.size()) break;
-        values.emplace_back(value);
-        begins->push_back(static_cast<uint64_t>(value.data() - text.data()));
+        first.values.push_back(value);
       }
-      if (!more && is_list && !walk.is_closed()) {
+      if (!more && first.is_list && !walk.is_closed()) {
         Throw(ErrorCode::kDataLoss, "no ] ends the list");
       }
     } catch (const Error& error) {
@@ -217,6 +272,12 @@ std::vector<std::string> SampledJsonValues(const std::string& path, std::vector<
            StrCat("is none: ", error.message()));
     }
   }
+  std::vector<std::string> values(first.values.begin(), first.values.end());
+  begins->clear();
+  for (const std::string_view value : first.values) {
+    begins->push_back(static_cast<uint64_t>(value.data() - text.data()));
+  }
+  AddLaterValues(stream, first, &values, begins);
   return values;
 }
 

@@ -25,8 +25,9 @@ std::unique_ptr<IndexableSource> MakeJsonValueSource(
     std::unique_ptr<ByteStream> stream, bool is_list,
     std::function<bool(std::string_view value)> is_record);
 
-// The first values of a file, of 1 MiB or one at least, and the bytes that they begin at. Throws
-// what the source throws for a value that is no JSON.
+// The first values of a file, of 1 MiB or one at least, and the bytes that they begin at; and some
+// of its middle and end, if all of the first values begin in one way in which nothing else does.
+// Throws what the source throws for a value among the first that is no JSON.
 std::vector<std::string> SampledJsonValues(const std::string& path, std::vector<uint64_t>* begins);
 
 }  // namespace millhopper
