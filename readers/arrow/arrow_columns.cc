@@ -45,8 +45,6 @@ bool AreConsecutive(const uint32_t* rows, size_t n) {
 ArrowFields::ArrowFields(std::vector<Field> fields)
     : fields_(std::move(fields)), places_(fields_.size(), 0), mask_places_(fields_.size(), 0) {
   for (size_t i = 0; i < fields_.size(); ++i) {
-    Require(fields_[i].decode != Field::Decode::kJson, "field '", Escaped(fields_[i].name),
-            "': decode=json is not for columns");
     RefuseCellOptions(fields_[i]);
     if (fields_[i].mask) mask_places_[i] = fixed_bytes_++;
     if (fields_[i].sequence) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <unordered_map>
 
@@ -11,6 +12,7 @@
 #include "readers/arrow/arrow_types.h"
 #include "readers/arrow/arrow_values.h"
 #include "readers/fields/guessed_type.h"
+#include "readers/fields/timestamp.h"
 
 namespace millhopper {
 namespace {
@@ -18,30 +20,76 @@ namespace {
 constexpr size_t kMaxNesting = 64;  // of types within types
 constexpr int kAny = -1;            // of dims
 
-bool HasNulls(const ArrowArray* sample) {
-  if (sample == nullptr) return false;
-  const ArrowArray& array = *sample;
-  if (array.null_count >= 0) return array.null_count > 0;
-  const ArrowLevel level = ArrowLevelOf(ArrowType{ArrowKind::kStruct, 0, 0, 0, 0}, array);
-  for (int64_t i = 0; i < array.length; ++i) {
-    if (IsNullAt(level, array.offset + i)) return true;
+// An array that is looked at, or null, and which of its values are in a row: what lies in the place
+// of a null is not.
+struct Sample {
+  explicit Sample(const ArrowArray* looked_at) : array(looked_at) {
+    if (array == nullptr) return;
+    CheckArrowRange(0, array->length, std::numeric_limits<int64_t>::max());
+    is_there.assign(static_cast<size_t>(array->length), true);
+  }
+
+  const ArrowArray* array;
+  std::vector<bool> is_there;
+};
+
+bool HasNulls(const Sample& sample) {
+  if (sample.array == nullptr || sample.array->null_count == 0) return false;
+  const ArrowLevel level =
+      ArrowLevelOf(ArrowType{ArrowKind::kStruct, 0, 0, 0, 0}, *sample.array);  // has nulls alone
+  for (int64_t i = 0; i < level.length; ++i) {
+    if (sample.is_there[static_cast<size_t>(i)] && IsNullAt(level, level.offset + i)) return true;
   }
   return false;
+}
+
+// A child of a struct or of lists, or the values of runs.
+Sample ChildOf(const ArrowType& type, const Sample& sample, size_t child) {
+  if (sample.array == nullptr) return Sample(nullptr);
+  Sample found(sample.array->children[child]);
+  if (type.kind == ArrowKind::kRunEnds) return found;
+  found.is_there.assign(found.is_there.size(), false);
+  const ArrowLevel level = ArrowLevelOf(type, *sample.array);
+  for (int64_t i = 0; i < level.length; ++i) {
+    const int64_t place = level.offset + i;
+    if (!sample.is_there[static_cast<size_t>(i)] || IsNullAt(level, place)) continue;
+    ArrowSpan span{place, place + 1};
+    if (IsList(type.kind)) span = ListAt(level, place, found.array->length);
+    CheckArrowRange(span.begin, span.end, found.array->length);
+    std::fill(found.is_there.begin() + span.begin, found.is_there.begin() + span.end, true);
+  }
+  return found;
+}
+
+// Whether all values of a type of timestamps can be microseconds, as far as a sample tells.
+bool FitsMicroseconds(const ArrowType& type, const Sample& sample) {
+  if (sample.array == nullptr) return type.ticks_per_day <= kMicrosecondsPerDay;
+  const ArrowLevel level = ArrowLevelOf(type, *sample.array);
+  for (int64_t i = 0; i < level.length; ++i) {
+    const int64_t place = level.offset + i;
+    int64_t microseconds;
+    if (sample.is_there[static_cast<size_t>(i)] && !IsNullAt(level, place) &&
+        !ConvertTicks(ValueAt<int64_t>(level.values, place), type.ticks_per_day,
+                      kMicrosecondsPerDay, &microseconds)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Goes through the columns of a schema.
 class Search {
  public:
-  Search(const ArrowSchema& schema, const std::set<size_t>& with_nulls)
-      : schema_(schema), with_nulls_(with_nulls), names_(schema) {}
+  Search(const ArrowSchema& schema, const ArrowFacts& known)
+      : schema_(schema), known_(known), names_(schema) {}
 
   ArrowGuesses All(const ArrowArray* sample) {
-    AddIn(schema_, sample, ArrowGuess());
+    AddIn(schema_, Sample(sample), ArrowGuess());
     return std::move(found_);
   }
   ArrowGuesses One(size_t column, const ArrowArray* values) {
     column_.push_back(column);
-    AddIn(*schema_.children[column], values, ArrowGuess());
+    AddIn(*schema_.children[column], Sample(values), ArrowGuess());
     return std::move(found_);
   }
 
@@ -60,22 +108,25 @@ class Search {
   }
 
   // Adds a column, at column_, and what is in it. `guess` has what is known of the lists around it.
-  void AddIn(const ArrowSchema& schema, const ArrowArray* sample, ArrowGuess guess) {
+  void AddIn(const ArrowSchema& schema, const Sample& sample, ArrowGuess guess) {
     if (column_.size() > kMaxNesting) return Add(std::move(guess), "its types are nested too deep");
     const bool outermost = column_.size() == 1;
     bool& has_nulls = guess.dims.empty() ? guess.may_be_null : guess.null_within;
     has_nulls = has_nulls || HasNulls(sample);
-    guess.may_be_null = guess.may_be_null || (outermost && with_nulls_.count(column_[0]) > 0);
+    const bool is_list = IsList(ArrowTypeOf(MeaningOf(schema)).kind);
+    guess.null_lists = guess.null_lists || (is_list && guess.null_within);
+    guess.may_be_null = guess.may_be_null || (outermost && known_.with_nulls.count(column_[0]) > 0);
     if (schema.dictionary != nullptr) {
-      return AddIn(*schema.dictionary, sample == nullptr ? nullptr : sample->dictionary,
+      return AddIn(*schema.dictionary,
+                   Sample(sample.array == nullptr ? nullptr : sample.array->dictionary),
                    std::move(guess));
     }
     const ArrowType type = ArrowTypeOf(schema);
-    if (sample != nullptr && sample->n_children != schema.n_children) {
+    if (sample.array != nullptr && sample.array->n_children != schema.n_children) {
       Throw(ErrorCode::kDataLoss, "a batch has other children than its schema");
     }
     const auto go_to = [&](size_t child) {
-      AddIn(*schema.children[child], sample == nullptr ? nullptr : sample->children[child], guess);
+      AddIn(*schema.children[child], ChildOf(type, sample, child), guess);
     };
     if (type.kind == ArrowKind::kRunEnds) return go_to(1);
     if (IsList(type.kind) || type.kind == ArrowKind::kStruct) {
@@ -95,10 +146,11 @@ class Search {
       }
       return;
     }
-    AddValues(type, schema, std::move(guess));
+    AddValues(type, schema, sample, std::move(guess));
   }
 
-  void AddValues(const ArrowType& type, const ArrowSchema& schema, ArrowGuess guess) {
+  void AddValues(const ArrowType& type, const ArrowSchema& schema, const Sample& sample,
+                 ArrowGuess guess) {
     if (type.kind == ArrowKind::kOther) {
       const std::string problem = StrCat("it is ", ArrowTypeName(schema), ", which is not read");
       return Add(std::move(guess), problem.c_str());
@@ -106,8 +158,15 @@ class Search {
     guess.is_null_type = type.kind == ArrowKind::kNull;
     guess.is_text = IsText(type.kind) || (type.kind == ArrowKind::kDecimal && !FitsFloat64(type));
     guess.is_binary = IsText(type.kind) && !IsUtf8(schema);
-    guess.dtype = GuessDataType(schema);
-    guess.ticks_per_day = type.ticks_per_day;
+    guess.stored_per_day = type.ticks_per_day;
+    const bool is_time = guess.stored_per_day > 0;
+    guess.dtype = is_time ? DataType::kInt64 : GuessDataType(schema);
+    if (is_time) {
+      const bool is_fine = known_.with_nanoseconds.count(column_[0]) > 0;
+      guess.ticks_per_day = IsDate(schema)                               ? 1
+                            : !is_fine && FitsMicroseconds(type, sample) ? kMicrosecondsPerDay
+                                                                         : type.ticks_per_day;
+    }
     guess.may_be_null = guess.may_be_null || guess.is_null_type;
     guess.null_within = guess.null_within || (guess.is_null_type && !guess.dims.empty());
     if (guess.dims.size() + 1 >= kMaxLodLevels) {
@@ -119,7 +178,7 @@ class Search {
   }
 
   const ArrowSchema& schema_;
-  const std::set<size_t>& with_nulls_;
+  const ArrowFacts& known_;
   ArrowNames names_;
   ArrowColumn column_;
   ArrowGuesses found_;
@@ -127,7 +186,7 @@ class Search {
 
 // The type and the options of a field.
 std::string TypeFor(const ArrowGuess& column) {
-  constexpr int64_t kSecondsOfDay = 86400;
+  constexpr char kJsonType[] = "str decode=json";
   // Dims after the last one of any length are those of a tensor; those before it become lists.
   const auto last = std::find(column.dims.rbegin(), column.dims.rend(), kAny);
   const auto lists = static_cast<size_t>(column.dims.rend() - last);
@@ -136,25 +195,24 @@ std::string TypeFor(const ArrowGuess& column) {
     dims += StrCat(i == 0 ? "" : ", ", column.is_text || i < lists ? kAny : column.dims[i]);
   }
   const bool may_miss = column.may_be_null || column.null_within;
+  // No value of their own stands for these, so that they are text of JSON, as in files of JSON.
+  const bool is_json = column.ticks_per_day == 0 &&
+                       (column.null_lists || (column.null_within &&
+                                              (column.is_text || column.dtype == DataType::kBool)));
+  if (is_json) return column.may_be_null ? OrMissing(kJsonType) : kJsonType;
   if (column.is_text) {
     const std::string values = column.is_binary ? "bytes" : kTextType;
     const std::string type = dims.empty() ? values : StrCat(values, "[", dims, "]");
     return may_miss ? OrMissing(type) : type;
   }
-  // Dates that are stored as days have no unit that a field could name.
-  const bool is_time = column.ticks_per_day >= kSecondsOfDay;
+  const bool is_time = column.ticks_per_day > 0;
   const bool gaps = !is_time && (column.null_within ||
                                  (lists > 0 && column.may_be_null && IsFloat(column.dtype)));
   std::string type = StrCat(
       ToString(gaps && !IsFloat(column.dtype) ? DataType::kFp64 : column.dtype), "[", dims, "]");
-  std::string time;
-  if (is_time) {
-    const ArrowType unit{ArrowKind::kInt64, 0, 0, 0, column.ticks_per_day};
-    time = StrCat(" decode=timestamp",
-                  column.ticks_per_day == kSecondsOfDay ? "" : StrCat(" unit=", TimeUnitOf(unit)));
-  }
-  if (!may_miss) return type + time;
-  if (is_time) return type + time + " default=-9223372036854775808 missing=mask";  // numpy's NaT
+  if (is_time) type += StrCat(" decode=timestamp unit=", TimeUnitOf(column.ticks_per_day));
+  if (!may_miss) return type;
+  if (is_time) return OrMissing(type) + (lists == 0 ? "" : " missing=mask");
   if (lists == 0) return gaps ? type + " default=nan" : OrMissing(type);
   return type + (gaps ? " default=nan missing=mask" : " missing=mask");
 }
@@ -199,6 +257,7 @@ void Widen(const ArrowGuess& other, const std::string& file, ArrowGuess* column)
   }
   column->may_be_null = column->may_be_null || other.may_be_null;
   column->null_within = column->null_within || other.null_within;
+  column->null_lists = column->null_lists || other.null_lists;
   if (other.is_null_type && other.dims.empty()) return;
   if (column->is_null_type && column->dims.empty()) {
     ArrowGuess known = other;
@@ -224,6 +283,7 @@ void Widen(const ArrowGuess& other, const std::string& file, ArrowGuess* column)
     column->is_binary = other.is_binary;
     column->dtype = other.dtype;
     column->ticks_per_day = other.ticks_per_day;
+    column->stored_per_day = other.stored_per_day;
     return;
   }
   const std::optional<DataType> both = TypeOfBoth(column->dtype, other.dtype);
@@ -236,20 +296,20 @@ void Widen(const ArrowGuess& other, const std::string& file, ArrowGuess* column)
   }
   if (!column->is_text) column->dtype = *both;
   column->is_binary = column->is_binary || other.is_binary;
-  if (column->ticks_per_day != other.ticks_per_day) column->dtype = DataType::kInt64;
   column->ticks_per_day = std::max(column->ticks_per_day, other.ticks_per_day);
+  column->stored_per_day = std::max(column->stored_per_day, other.stored_per_day);
 }
 
 }  // namespace
 
 ArrowGuesses GuessArrowColumns(const ArrowSchema& schema, const ArrowArray* sample,
-                               const std::set<size_t>& with_nulls) {
-  return Search(schema, with_nulls).All(sample);
+                               const ArrowFacts& known) {
+  return Search(schema, known).All(sample);
 }
 
 ArrowGuesses GuessArrowColumns(const ArrowSchema& schema, size_t column, const ArrowArray* values,
-                               const std::set<size_t>& with_nulls) {
-  return Search(schema, with_nulls).One(column, values);
+                               const ArrowFacts& known) {
+  return Search(schema, known).One(column, values);
 }
 
 void AddArrowColumns(const ArrowGuesses& more, const std::string& file, ArrowGuesses* columns) {

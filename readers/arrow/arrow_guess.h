@@ -27,19 +27,29 @@ struct ArrowGuess {
   bool is_binary = false;             // text that need not be UTF-8
   DataType dtype = DataType::kInt64;  // unless it is text
   std::vector<int64_t> dims;          // of the lists around the values; -1 is any
-  int64_t ticks_per_day = 0;          // ArrowType::ticks_per_day
+  int64_t ticks_per_day = 0;          // of a date or timestamp in the field; 0: it is neither
+  int64_t stored_per_day = 0;         // the same in the column
   bool may_be_null = false;           // in some row
   bool null_within = false;           // one of several values may be none
+  bool null_lists = false;            // or one of several lists
 };
 using ArrowGuesses = std::vector<ArrowGuess>;
 
-// The columns of a schema. Nulls are where a batch of it has them and in the outermost columns
-// `with_nulls`, by their numbers; the batch may be null.
+// What is known of outermost columns, by their numbers, beside the values that are looked at.
+struct ArrowFacts {
+  std::set<size_t> with_nulls;
+  std::set<size_t> with_nanoseconds;  // of timestamps, that are no whole microseconds
+};
+
+// The columns of a schema. Nulls are where a batch of it has them and in the columns that are known
+// to have them; the batch may be null. Dates are in days, and timestamps of any unit in
+// microseconds, but in their own where a value does not fit, or none is looked at that could have
+// nanoseconds.
 ArrowGuesses GuessArrowColumns(const ArrowSchema& schema, const ArrowArray* sample,
-                               const std::set<size_t>& with_nulls = {});
+                               const ArrowFacts& known = {});
 // The same for one outermost column and an array of its values.
 ArrowGuesses GuessArrowColumns(const ArrowSchema& schema, size_t column, const ArrowArray* values,
-                               const std::set<size_t>& with_nulls = {});
+                               const ArrowFacts& known = {});
 
 // Makes the columns those of one more file, too, whose columns are `more`, by name: columns that
 // only one of them has may be null, and a type that holds the values of both takes the place of two

@@ -6,6 +6,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "readers/fields/timestamp.h"
 
 namespace millhopper {
 namespace {
@@ -21,8 +22,7 @@ struct NamedType {
 };
 
 // Of a day.
-constexpr int64_t kSeconds = 86400;
-constexpr int64_t kMilliseconds = 1000 * kSeconds;
+constexpr int64_t kMilliseconds = 1000 * kSecondsPerDay;
 constexpr int64_t kMicroseconds = 1000 * kMilliseconds;
 constexpr int64_t kNanoseconds = 1000 * kMicroseconds;
 
@@ -30,8 +30,11 @@ struct TimeUnit {
   std::string_view name;
   int64_t ticks_per_day;
 };
-constexpr TimeUnit kTimeUnits[] = {
-    {"d", 1}, {"s", kSeconds}, {"ms", kMilliseconds}, {"us", kMicroseconds}, {"ns", kNanoseconds}};
+constexpr TimeUnit kTimeUnits[] = {{"d", 1},
+                                   {"s", kSecondsPerDay},
+                                   {"ms", kMilliseconds},
+                                   {"us", kMicroseconds},
+                                   {"ns", kNanoseconds}};
 
 constexpr NamedType kTypes[] = {
     {"n", "null", ArrowKind::kNull, DataType::kFp64},
@@ -189,11 +192,23 @@ DataType GuessDataType(const ArrowSchema& schema) {
   return ArrowTypeOf(schema).kind == ArrowKind::kDecimal ? DataType::kFp64 : DataType::kInt64;
 }
 
-std::string_view TimeUnitOf(const ArrowType& time) {
+bool IsDate(const ArrowSchema& schema) { return StartsWith(FormatOf(schema), "td"); }
+
+std::string_view TimeUnitOf(int64_t ticks_per_day) {
   for (const auto& unit : kTimeUnits) {
-    if (unit.ticks_per_day == time.ticks_per_day) return unit.name;
+    if (unit.ticks_per_day == ticks_per_day) return unit.name;
   }
   return "";
+}
+
+bool ConvertTicks(int64_t ticks, int64_t ticks_per_day, int64_t converted_per_day,
+                  int64_t* converted) {
+  if (converted_per_day >= ticks_per_day) {
+    return !__builtin_mul_overflow(ticks, converted_per_day / ticks_per_day, converted);
+  }
+  const int64_t ticks_of_one = ticks_per_day / converted_per_day;
+  *converted = ticks / ticks_of_one;
+  return ticks % ticks_of_one == 0;
 }
 
 size_t ChildrenOf(const ArrowSchema& schema) {

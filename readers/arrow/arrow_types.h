@@ -69,8 +69,13 @@ std::string ArrowTypeName(const ArrowSchema& schema);
 // The type of a field that can hold all such numbers.
 DataType GuessDataType(const ArrowSchema& schema);
 
-// The unit of a date or timestamp, as unit= names it; "d" is a day.
-std::string_view TimeUnitOf(const ArrowType& time);
+bool IsDate(const ArrowSchema& schema);
+// The unit of a date or timestamp, as unit= names it.
+std::string_view TimeUnitOf(int64_t ticks_per_day);
+// Sets *converted to so many ticks of a unit in another one; of two units one is a multiple of the
+// other. False if that is no int64.
+bool ConvertTicks(int64_t ticks, int64_t ticks_per_day, int64_t converted_per_day,
+                  int64_t* converted);
 
 // The name of a column; "" if it has none.
 std::string_view ArrowNameOf(const ArrowSchema& schema);

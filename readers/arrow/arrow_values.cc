@@ -2,17 +2,18 @@
 #include "readers/arrow/arrow_values.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
 #include <type_traits>
 
 #include "framework/base/error.h"
+#include "readers/support/utf8.h"
 
 namespace millhopper {
 namespace {
-
-constexpr int64_t kSecondsOfDay = 86400;
 
 const void* BufferOf(const ArrowArray& array, int64_t index) {
   return index < array.n_buffers ? array.buffers[index] : nullptr;
@@ -84,9 +85,48 @@ void WriteFp16(const Field& field, const ArrowLevel& level, int64_t index, char*
   field.Write(double{Fp16ToFloat(ValueAt<uint16_t>(level.values, index))}, place);
 }
 
-void WriteBool(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
+int BoolAt(const ArrowLevel& level, int64_t index) {
   const auto* const bits = static_cast<const uint8_t*>(level.values);
-  field.Write(int64_t{bits[index >> 3] >> (index & 7) & 1}, place);
+  return bits[index >> 3] >> (index & 7) & 1;
+}
+
+void WriteBool(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
+  field.Write(int64_t{BoolAt(level, index)}, place);
+}
+
+// As Python's json writes it: the shortest digits that give it back as a float64, which readers of
+// JSON make of it.
+void AppendFloat(double number, std::string* json) {
+  if (std::isnan(number)) {
+    *json += "NaN";
+  } else if (std::isinf(number)) {
+    *json += number < 0 ? "-Infinity" : "Infinity";
+  } else {
+    char digits[32];
+    const auto written = std::to_chars(digits, digits + sizeof(digits), number);
+    const std::string_view text(digits, static_cast<size_t>(written.ptr - digits));
+    json->append(text);
+    if (text.find_first_of(".e") == std::string_view::npos) *json += ".0";
+  }
+}
+
+void AppendQuoted(std::string_view text, std::string* json) {
+  if (FirstNoUtf8(text) < text.size()) {
+    Throw(ErrorCode::kDataLoss, "'", Escaped(std::string(text.substr(0, 20))),
+          "' is no text in UTF-8, which JSON is");
+  }
+  *json += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < ' ') {
+      constexpr char kDigits[] = "0123456789abcdef";
+      *json += StrCat("\\u00", byte < 16 ? '0' : '1', kDigits[byte & 15]);
+      continue;
+    }
+    if (c == '"' || c == '\\') *json += '\\';
+    *json += c;
+  }
+  *json += '"';
 }
 
 void WriteText(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
@@ -142,13 +182,11 @@ void WriteDecimal(const Field& field, const ArrowLevel& level, int64_t index, ch
 void WriteTime(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
   const int64_t ticks = level.kind == ArrowKind::kInt32 ? ValueAt<int32_t>(level.values, index)
                                                         : ValueAt<int64_t>(level.values, index);
-  const int64_t wanted = kSecondsOfDay * field.ticks_per_second;
-  const __int128 product = static_cast<__int128>(ticks) * wanted;
-  const auto result = static_cast<int64_t>(product / level.ticks_per_day);
-  if (static_cast<__int128>(result) * level.ticks_per_day != product) {
-    Throw(ErrorCode::kDataLoss, ticks, " ", TimeUnitOf(level),
-          " since 1970 is no int64 of the unit ",
-          "of the field; unit= after decode=timestamp says another one");
+  int64_t result;
+  if (!ConvertTicks(ticks, level.ticks_per_day, field.ticks_per_day, &result)) {
+    Throw(ErrorCode::kDataLoss, ticks, " ", TimeUnitOf(level.ticks_per_day),
+          " since 1970 is no int64 of ", TimeUnitOf(field.ticks_per_day),
+          "; unit=", TimeUnitOf(level.ticks_per_day), " after decode=timestamp keeps it");
   }
   std::memcpy(place, &result, sizeof(result));
 }
@@ -214,6 +252,31 @@ void CheckArrowRange(int64_t begin, int64_t end, int64_t length) {
   Throw(ErrorCode::kDataLoss, "its values go from ", begin, " to ", end, " of ", length);
 }
 
+ArrowSpan ListAt(const ArrowLevel& level, int64_t place, int64_t values) {
+  ArrowSpan span{};
+  if (level.kind == ArrowKind::kFixedList) {
+    if (level.size > 0 && place > std::numeric_limits<int64_t>::max() / level.size - 1) {
+      Throw(ErrorCode::kDataLoss, "an array of ", place, " lists");
+    }
+    span = {place * level.size, (place + 1) * level.size};
+  } else if (level.kind == ArrowKind::kList) {
+    span = {ValueAt<int32_t>(level.values, place), ValueAt<int32_t>(level.values, place + 1)};
+  } else if (level.kind == ArrowKind::kLargeList) {
+    span = {ValueAt<int64_t>(level.values, place), ValueAt<int64_t>(level.values, place + 1)};
+  } else {
+    const bool large = level.kind == ArrowKind::kLargeListView;
+    span.begin = large ? ValueAt<int64_t>(level.values, place)
+                       : int64_t{ValueAt<int32_t>(level.values, place)};
+    const int64_t size = large ? ValueAt<int64_t>(level.bytes, place)
+                               : int64_t{ValueAt<int32_t>(level.bytes, place)};
+    CheckArrowRange(0, size, values);
+    CheckArrowRange(span.begin, span.begin, values);
+    span.end = span.begin + size;
+  }
+  CheckArrowRange(span.begin, span.end, values);
+  return span;
+}
+
 std::string_view TextAt(const ArrowLevel& level, int64_t index) {
   switch (level.kind) {
     case ArrowKind::kBytes:
@@ -236,6 +299,47 @@ std::string DecimalTextAt(const ArrowLevel& level, int64_t index) {
   text.append(digits.rbegin(), point);
   if (level.scale > 0) text.append(1, '.').append(point, digits.rend());
   return text;
+}
+
+bool CanBeJson(const ArrowType& type) {
+  return type.ticks_per_day == 0 && type.kind != ArrowKind::kOther &&
+         type.kind != ArrowKind::kStruct && !IsList(type.kind);
+}
+
+void AppendJson(const ArrowLevel& level, int64_t index, std::string* json) {
+  const auto add = [&](auto number) { *json += StrCat(number); };
+  switch (level.kind) {
+    case ArrowKind::kBool:
+      *json += BoolAt(level, index) ? "true" : "false";
+      return;
+    case ArrowKind::kInt8:
+      return add(int{ValueAt<int8_t>(level.values, index)});
+    case ArrowKind::kUint8:
+      return add(int{ValueAt<uint8_t>(level.values, index)});
+    case ArrowKind::kInt16:
+      return add(ValueAt<int16_t>(level.values, index));
+    case ArrowKind::kUint16:
+      return add(ValueAt<uint16_t>(level.values, index));
+    case ArrowKind::kInt32:
+      return add(ValueAt<int32_t>(level.values, index));
+    case ArrowKind::kUint32:
+      return add(ValueAt<uint32_t>(level.values, index));
+    case ArrowKind::kInt64:
+      return add(ValueAt<int64_t>(level.values, index));
+    case ArrowKind::kUint64:
+      return add(ValueAt<uint64_t>(level.values, index));
+    case ArrowKind::kFp16:
+      return AppendFloat(Fp16ToFloat(ValueAt<uint16_t>(level.values, index)), json);
+    case ArrowKind::kFp32:
+      return AppendFloat(ValueAt<float>(level.values, index), json);
+    case ArrowKind::kFp64:
+      return AppendFloat(ValueAt<double>(level.values, index), json);
+    case ArrowKind::kDecimal:
+      *json += DecimalTextAt(level, index);
+      return;
+    default:
+      AppendQuoted(TextAt(level, index), json);
+  }
 }
 
 int64_t RunAt(const ArrowLevel& level, int64_t index) {
@@ -263,8 +367,7 @@ int64_t RunAt(const ArrowLevel& level, int64_t index) {
 WriteArrowValue WriterOf(const ArrowType& type, const Field& field) {
   const auto same = [&](DataType dtype) { return field.slot.dtype == dtype && field.scale == 1; };
   if (field.decode == Field::Decode::kTimestamp && type.ticks_per_day > 0) {
-    const bool own = type.ticks_per_day % field.ticks_per_second == 0 &&
-                     type.ticks_per_day / field.ticks_per_second == kSecondsOfDay;
+    const bool own = type.ticks_per_day == field.ticks_per_day;
     return own && type.kind == ArrowKind::kInt64 ? WriteSame<int64_t> : WriteTime;
   }
   switch (type.kind) {

@@ -41,12 +41,24 @@ T ValueAt(const void* values, int64_t place) {
   return StoredNumber<T>(static_cast<const char*>(values) + static_cast<size_t>(place) * sizeof(T));
 }
 
+// Values that lie one after another, counted within their array, its offset left out.
+struct ArrowSpan {
+  int64_t begin, end;
+};
+// Those of the list at a place, among `values`. Throws kDataLoss for a list that cannot be.
+ArrowSpan ListAt(const ArrowLevel& level, int64_t place, int64_t values);
 // A string or binary.
 std::string_view TextAt(const ArrowLevel& level, int64_t place);
 // A decimal as text, with all of its digits after the point.
 std::string DecimalTextAt(const ArrowLevel& level, int64_t place);
 // The number of the run that has the value at a place. Throws kDataLoss if none does.
 int64_t RunAt(const ArrowLevel& level, int64_t place);
+
+// Whether AppendJson writes values of the type.
+bool CanBeJson(const ArrowType& type);
+// Appends the value at a place, which is none that is null, as JSON. Throws kDataLoss for bytes
+// that are no text.
+void AppendJson(const ArrowLevel& level, int64_t place, std::string* json);
 
 // Writes a value to the place of a field's. Throws kDataLoss "300 is no int8".
 using WriteArrowValue = void (*)(const Field& field, const ArrowLevel& level, int64_t place,

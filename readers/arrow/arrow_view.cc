@@ -16,6 +16,7 @@ namespace {
 constexpr char kIsNull[] = "it is null";
 constexpr char kHasNull[] = "a value of it is null";
 constexpr char kHasNullList[] = "a list within it is null";
+constexpr char kReadAsJson[] = ", and str decode=json reads it as text of JSON";
 
 template <typename T>
 void PutNumber(T number, char** to) {
@@ -112,6 +113,10 @@ void ArrowPath::CheckType(const ArrowSchema& found) const {
   const std::string declared = field_.Declared();
   if (value_.kind == ArrowKind::kOther || value_.kind == ArrowKind::kStruct) {
     Throw(ErrorCode::kDataLoss, "it is ", name, ", which is not read");
+  }
+  if (field_.decode == Field::Decode::kJson) {
+    if (CanBeJson(value_)) return;
+    Throw(ErrorCode::kDataLoss, "it is ", name, ", which decode=json does not write");
   }
   const bool is_text = IsText(value_.kind);
   const bool is_time = field_.decode == Field::Decode::kTimestamp && value_.ticks_per_day > 0;
@@ -222,31 +227,9 @@ int64_t ArrowView::Resolve(size_t list, int64_t index) const {
   return index;
 }
 
-ArrowView::Span ArrowView::RangeOf(size_t list, int64_t place) const {
+ArrowSpan ArrowView::RangeOf(size_t list, int64_t place) const {
   const size_t at = path_.ends_[list];
-  const ArrowLevel& level = levels_[at];
-  Span span{};
-  if (level.kind == ArrowKind::kFixedList) {
-    if (level.size > 0 && place > std::numeric_limits<int64_t>::max() / level.size - 1) {
-      Throw(ErrorCode::kDataLoss, "an array of ", place, " lists");
-    }
-    span = {place * level.size, (place + 1) * level.size};
-  } else if (level.kind == ArrowKind::kList) {
-    span = {ValueAt<int32_t>(level.values, place), ValueAt<int32_t>(level.values, place + 1)};
-  } else if (level.kind == ArrowKind::kLargeList) {
-    span = {ValueAt<int64_t>(level.values, place), ValueAt<int64_t>(level.values, place + 1)};
-  } else {
-    const bool large = level.kind == ArrowKind::kLargeListView;
-    span.begin = large ? ValueAt<int64_t>(level.values, place)
-                       : int64_t{ValueAt<int32_t>(level.values, place)};
-    const int64_t size = large ? ValueAt<int64_t>(level.bytes, place)
-                               : int64_t{ValueAt<int32_t>(level.bytes, place)};
-    CheckArrowRange(0, size, levels_[at + 1].length);
-    CheckArrowRange(span.begin, span.begin, levels_[at + 1].length);
-    span.end = span.begin + size;
-  }
-  CheckArrowRange(span.begin, span.end, levels_[at + 1].length);
-  return span;
+  return ListAt(levels_[at], place, levels_[at + 1].length);
 }
 
 // False if the row has no values. Throws if lists are not nested as the dims say, or one within
@@ -257,6 +240,11 @@ bool ArrowView::FindSpans(int64_t row, Spans* spans) const {
     const auto levels = static_cast<size_t>(field_.slot.lod_level) - (field_.bytes ? 1 : 0);
     spans->levels.resize(levels);
     for (std::vector<uint64_t>& level : spans->levels) level.assign(1, 0);
+  }
+  if (field_.decode == Field::Decode::kJson) {
+    // All of the row is one text; without another missing=, that of a null is null.
+    spans->spans.push_back({row, row + 1});
+    return field_.missing == Field::Missing::kError || Resolve(0, row) >= 0;
   }
   if (path_.lists_ == 0) {
     // A value is its own span. Whether it is null is told here.
@@ -272,7 +260,7 @@ bool ArrowView::FindSpans(int64_t row, Spans* spans) const {
 }
 
 void ArrowView::AddSpans(size_t list, int64_t place, Spans* spans) const {
-  const Span span = RangeOf(list, place);
+  const ArrowSpan span = RangeOf(list, place);
   const auto size = static_cast<uint64_t>(span.end - span.begin);
   const auto levels = static_cast<size_t>(field_.slot.lod_level);
   if (path_.lists_ > 1 && !field_.bytes && list + 1 > levels) {
@@ -295,11 +283,11 @@ void ArrowView::AddSpans(size_t list, int64_t place, Spans* spans) const {
       if (inner >= 0) {
         AddSpans(list + 1, inner, spans);
       } else if (!field_.nested() || list + 1 >= spans->levels.size()) {
-        Throw(ErrorCode::kDataLoss, kHasNullList);
+        Throw(ErrorCode::kDataLoss, kHasNullList, JsonHint());
       } else if (field_.missing == Field::Missing::kDefault && !field_.mask) {
         AddLength(0, &spans->levels[list + 1]);
       } else {
-        Throw(ErrorCode::kDataLoss, kHasNullList,
+        Throw(ErrorCode::kDataLoss, kHasNullList, JsonHint(),
               " (missing=default after the field, without a mask, reads it as one without values)");
       }
     }
@@ -322,7 +310,7 @@ uint64_t ArrowView::StepsOf(uint64_t values) const {
 
 size_t ArrowView::CountOf(const Spans& spans) {
   int64_t count = 0;
-  for (const Span& span : spans.spans) count += span.end - span.begin;
+  for (const ArrowSpan& span : spans.spans) count += span.end - span.begin;
   return static_cast<size_t>(count);
 }
 
@@ -330,14 +318,16 @@ int64_t ArrowView::PlaceOf(int64_t index) const { return Resolve(path_.lists_, i
 
 template <typename Function>
 void ArrowView::ForEachValue(const Spans& spans, const Function& function) const {
-  for (const Span& span : spans.spans) {
+  for (const ArrowSpan& span : spans.spans) {
     for (int64_t i = span.begin; i < span.end; ++i) function(PlaceOf(i));
   }
 }
 
+const char* ArrowView::JsonHint() const { return CanBeJson(path_.value_) ? kReadAsJson : ""; }
+
 void ArrowView::WriteOne(int64_t place, char* to) const {
   if (place >= 0) return path_.write_(field_, levels_.back(), place, to);
-  if (!field_.fills_gaps()) field_.ThrowMissing(kHasNull);
+  if (!field_.fills_gaps()) field_.ThrowMissing(StrCat(kHasNull, JsonHint()));
   field_.WriteDefault(1, to);
 }
 
@@ -350,7 +340,7 @@ void ArrowView::WriteValues(const Spans& spans, char* to) const {
     });
     return;
   }
-  for (const Span& span : spans.spans) {
+  for (const ArrowSpan& span : spans.spans) {
     int64_t at = span.begin;
     for (size_t i = path_.lists_ == 0 ? 0 : path_.ends_[path_.lists_ - 1] + 1; i < levels_.size();
          ++i) {
@@ -366,11 +356,36 @@ void ArrowView::WriteValues(const Spans& spans, char* to) const {
 
 std::string_view ArrowView::TextOrDefault(int64_t place, std::string* made) const {
   if (place < 0) {
-    if (!field_.fills_gaps()) field_.ThrowMissing(kHasNull);
+    if (!field_.fills_gaps()) field_.ThrowMissing(StrCat(kHasNull, JsonHint()));
     return {};
   }
   if (path_.value_.kind != ArrowKind::kDecimal) return TextAt(levels_.back(), place);
   *made = DecimalTextAt(levels_.back(), place);
+  return *made;
+}
+
+void ArrowView::AppendJsonOf(size_t list, int64_t index, std::string* json) const {
+  const int64_t place = Resolve(list, index);
+  if (place < 0) {
+    *json += "null";
+  } else if (list == path_.lists_) {
+    AppendJson(levels_.back(), place, json);
+  } else {
+    const ArrowSpan span = RangeOf(list, place);
+    *json += '[';
+    for (int64_t i = span.begin; i < span.end; ++i) {
+      if (i > span.begin) *json += ", ";
+      AppendJsonOf(list + 1, i, json);
+      CheckSize(json->size());
+    }
+    *json += ']';
+  }
+}
+
+std::string_view ArrowView::TextOfRow(int64_t row, std::string* made) const {
+  if (field_.decode != Field::Decode::kJson) return TextOrDefault(PlaceOf(row), made);
+  made->clear();
+  AppendJsonOf(0, row, made);
   return *made;
 }
 
@@ -388,6 +403,7 @@ bool ArrowView::LeavesOut() const {
 bool ArrowView::IsMissing(int64_t row) const {
   Spans* const spans = SpansOfThread();
   if (!FindSpans(row, spans)) return true;
+  if (field_.decode == Field::Decode::kJson) return false;
   bool missing = false;
   ForEachValue(*spans, [&](int64_t place) {
     missing = missing || place < 0 ||
@@ -446,7 +462,7 @@ void ArrowView::LoadSequence(int64_t row, FieldRows* out) const {
   if (field_.nested()) return LoadNested(*spans, out);
   if (!field_.bytes) return WriteValues(*spans, out->Take(slot(), CountOf(*spans)));
   std::string made;
-  out->AppendBytes(slot(), TextOrDefault(PlaceOf(row), &made));
+  out->AppendBytes(slot(), TextOfRow(row, &made));
 }
 
 void ArrowView::LoadNested(const Spans& spans, FieldRows* out) const {
@@ -490,7 +506,7 @@ uint64_t ArrowView::Measure(int64_t row) const {
   } else if (field_.nested()) {
     bytes = MeasureNested(*spans);
   } else if (field_.bytes) {
-    bytes += TextOrDefault(PlaceOf(row), &made).size();
+    bytes += TextOfRow(row, &made).size();
   } else {
     const size_t count = CountOf(*spans);
     StepsOf(count);
@@ -525,7 +541,7 @@ void ArrowView::WriteVariable(int64_t row, char** to) const {
       return;
     }
   } else if (field_.bytes) {
-    const std::string_view text = TextOrDefault(PlaceOf(row), &made);
+    const std::string_view text = TextOfRow(row, &made);
     PutNumber(static_cast<uint32_t>(text.size()), to);
     PutText(text, to);
     return;

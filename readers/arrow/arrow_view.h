@@ -99,14 +99,10 @@ class ArrowView {
   void WriteVariable(int64_t row, char** to) const;
 
  private:
-  // Values that lie one after another, counted within the last array, its offset left out.
-  struct Span {
-    int64_t begin, end;
-  };
-  // Those of a row, and, if it is nested, the offsets of its lists: of each level of detail that is
-  // one of lists.
+  // The values of a row in the last array, and, if it is nested, the offsets of its lists: of each
+  // level of detail that is one of lists.
   struct Spans {
-    std::vector<Span> spans;
+    std::vector<ArrowSpan> spans;
     std::vector<std::vector<uint64_t>> levels;
   };
   // Those of a thread, so that it takes no memory for each row.
@@ -114,7 +110,7 @@ class ArrowView {
 
   void FindInPlace(int64_t rows);
   int64_t Resolve(size_t list, int64_t row) const;
-  Span RangeOf(size_t list, int64_t place) const;
+  ArrowSpan RangeOf(size_t list, int64_t place) const;
   bool FindSpans(int64_t row, Spans* spans) const;
   void AddSpans(size_t list, int64_t place, Spans* spans) const;
   uint64_t StepsOf(uint64_t values) const;
@@ -129,6 +125,11 @@ class ArrowView {
   void WriteValues(const Spans& spans, char* to) const;
   // `made` holds text that lies nowhere, until the next call.
   std::string_view TextOrDefault(int64_t place, std::string* made) const;
+  // That of a field of bytes that is not nested, which may be one of decode=json.
+  std::string_view TextOfRow(int64_t row, std::string* made) const;
+  void AppendJsonOf(size_t list, int64_t index, std::string* json) const;
+  // What an error about a null within a row says of decode=json.
+  const char* JsonHint() const;
   // The bytes that a nested field takes in a record.
   uint64_t MeasureNested(const Spans& spans) const;
   // How many default values a row without values gets. Throws if there is no default.

@@ -474,7 +474,7 @@ void AddColumnsWithNulls(const arrow::Schema& schema, const std::vector<int64_t>
 // What the schema of a file or stream and the headers of its record batches tell.
 struct Headers {
   std::shared_ptr<arrow::Schema> schema;
-  std::set<size_t> with_nulls;
+  ArrowFacts known;
   std::vector<Stretch> messages;  // of a stream, up to its first record batch
   bool empty = true;              // there is no record batch
 };
@@ -488,7 +488,7 @@ Headers ReadHeaders(const std::shared_ptr<const File>& file) {
     headers.empty = batches.empty();
     for (const uint64_t batch : batches) {
       if (ReadIpcMessage(*file, batch, &nulls)) {
-        AddColumnsWithNulls(*headers.schema, nulls, &headers.with_nulls);
+        AddColumnsWithNulls(*headers.schema, nulls, &headers.known.with_nulls);
       }
     }
     return headers;
@@ -501,7 +501,7 @@ Headers ReadHeaders(const std::shared_ptr<const File>& file) {
     at += message->stretch.size;
     if (message->kind != IpcMessage::Kind::kRecordBatch) continue;
     headers.empty = false;
-    AddColumnsWithNulls(*headers.schema, nulls, &headers.with_nulls);
+    AddColumnsWithNulls(*headers.schema, nulls, &headers.known.with_nulls);
   }
   return headers;
 }
@@ -510,7 +510,7 @@ Headers ReadHeaders(const std::shared_ptr<const File>& file) {
 ArrowGuesses GuessBySample(const std::string& path, const std::shared_ptr<const File>& file,
                            const Headers& headers) {
   return GuessColumnsOf(
-      *headers.schema, headers.with_nulls, [&](const std::vector<int>& columns, const auto& use) {
+      *headers.schema, headers.known, [&](const std::vector<int>& columns, const auto& use) {
         if (headers.empty) return;
         WithPlace(path, 0, "record batch 0: ", [&] {
           IpcAccess access = headers.messages.empty()
@@ -532,12 +532,11 @@ FittingFields GuessForAll(const std::vector<std::string>& paths, const Attribute
         return schema->Equals(*headers.schema, false);
       });
       if (same != schemas.rend()) {
-        known[static_cast<size_t>(schemas.rend() - same) - 1].SetNulls(headers.with_nulls);
+        known[static_cast<size_t>(schemas.rend() - same) - 1].Add(headers.known);
         return;
       }
-      known.push_back({path, schemas.empty()
-                                 ? GuessBySample(path, file, headers)
-                                 : GuessColumnsOf(*headers.schema, headers.with_nulls)});
+      known.push_back({path, schemas.empty() ? GuessBySample(path, file, headers)
+                                             : GuessColumnsOf(*headers.schema, headers.known)});
       schemas.push_back(headers.schema);
     });
   }

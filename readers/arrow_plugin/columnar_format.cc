@@ -46,7 +46,7 @@ std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::
 }
 
 ArrowGuesses GuessColumnsOf(
-    const arrow::Schema& schema, const std::set<size_t>& with_nulls,
+    const arrow::Schema& schema, const ArrowFacts& known,
     const std::function<void(const std::vector<int>& columns,
                              const std::function<void(const arrow::RecordBatch&)>& use)>& read) {
   ArrowOwned<ArrowSchema> exported;
@@ -72,14 +72,14 @@ ArrowGuesses GuessColumnsOf(
   std::vector<int> columns(static_cast<size_t>(schema.num_fields()));
   std::iota(columns.begin(), columns.end(), 0);
   const auto all = [&](const ArrowArray* sample) {
-    return GuessArrowColumns(*exported, sample, with_nulls);
+    return GuessArrowColumns(*exported, sample, known);
   };
   if (guess(columns, all)) return guesses;
   ArrowGuesses of_all;
   for (const int column : columns) {
     const auto one = [&](const ArrowArray* sample) {
       return GuessArrowColumns(*exported, static_cast<size_t>(column),
-                               sample == nullptr ? nullptr : sample->children[0], with_nulls);
+                               sample == nullptr ? nullptr : sample->children[0], known);
     };
     if (!guess({column}, one)) guesses = one(nullptr);
     std::move(guesses.begin(), guesses.end(), std::back_inserter(of_all));
@@ -87,21 +87,31 @@ ArrowGuesses GuessColumnsOf(
   return of_all;
 }
 
-ArrowGuesses GuessColumnsOf(const arrow::Schema& schema, const std::set<size_t>& with_nulls) {
+ArrowGuesses GuessColumnsOf(const arrow::Schema& schema, const ArrowFacts& known) {
   ArrowOwned<ArrowSchema> exported;
   Check(arrow::ExportSchema(schema, exported.out()));
-  return GuessArrowColumns(*exported, nullptr, with_nulls);
+  return GuessArrowColumns(*exported, nullptr, known);
 }
 
-void KnownColumns::SetNulls(const std::set<size_t>& outermost) {
+void KnownColumns::Add(const ArrowFacts& known) {
   for (ArrowGuess& column : columns) {
-    if (outermost.count(column.column.at(0)) > 0) column.may_be_null = true;
+    const size_t outermost = column.column.at(0);
+    if (known.with_nulls.count(outermost) > 0) column.may_be_null = true;
+    if (known.with_nanoseconds.count(outermost) > 0 && column.ticks_per_day > 1) {
+      column.ticks_per_day = std::max(column.ticks_per_day, column.stored_per_day);
+    }
   }
 }
 
 bool KnownColumns::NeedsNulls(size_t outermost) const {
   return std::any_of(columns.begin(), columns.end(), [&](const ArrowGuess& column) {
     return column.column.at(0) == outermost && !column.may_be_null;
+  });
+}
+
+bool KnownColumns::NeedsNanoseconds(size_t outermost) const {
+  return std::any_of(columns.begin(), columns.end(), [&](const ArrowGuess& column) {
+    return column.column.at(0) == outermost && column.ticks_per_day < column.stored_per_day;
   });
 }
 

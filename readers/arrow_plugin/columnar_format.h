@@ -53,20 +53,21 @@ std::shared_ptr<const ArrowRows> RowsOf(const ArrowFields& fields, const arrow::
 // The columns of a file of this schema, by its first rows. read(columns, use) calls use(batch) for
 // a batch of some of them with these outermost columns, if there is one. If that is too large
 // (kMostSampleBytes), it is called column by column; of a column that is too large alone, only
-// whether it has nulls stays unknown, unless it is one of `with_nulls`.
+// nothing beside what is known of it is told.
 ArrowGuesses GuessColumnsOf(
-    const arrow::Schema& schema, const std::set<size_t>& with_nulls,
+    const arrow::Schema& schema, const ArrowFacts& known,
     const std::function<void(const std::vector<int>& columns,
                              const std::function<void(const arrow::RecordBatch&)>& use)>& read);
 // The same without rows.
-ArrowGuesses GuessColumnsOf(const arrow::Schema& schema, const std::set<size_t>& with_nulls);
+ArrowGuesses GuessColumnsOf(const arrow::Schema& schema, const ArrowFacts& known);
 
 // What the first file with a schema tells of the columns, and others with the same schema.
 struct KnownColumns {
-  // Has the outermost columns with these numbers be ones that may be null.
-  void SetNulls(const std::set<size_t>& outermost);
-  // Whether SetNulls could make a difference for one of them.
+  // Has outermost columns be ones that may be null, or that have nanoseconds.
+  void Add(const ArrowFacts& known);
+  // Whether nulls, or nanoseconds, could make a difference for an outermost column.
   bool NeedsNulls(size_t outermost) const;
+  bool NeedsNanoseconds(size_t outermost) const;
 
   std::string path;
   ArrowGuesses columns;

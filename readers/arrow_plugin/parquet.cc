@@ -11,6 +11,7 @@
 #include <parquet/properties.h>
 #include <parquet/schema.h>
 #include <parquet/statistics.h>
+#include <parquet/types.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -525,6 +526,22 @@ std::optional<int64_t> NullsIn(const parquet::ColumnChunkMetaData& chunk) {
   }
 }
 
+// The least and the largest of int64; nothing if the statistics do not tell them, or cannot be
+// read.
+std::optional<std::pair<int64_t, int64_t>> RangeIn(const parquet::ColumnChunkMetaData& chunk) {
+  try {
+    const std::shared_ptr<parquet::Statistics> statistics = chunk.statistics();
+    if (statistics == nullptr || !statistics->HasMinMax() ||
+        statistics->physical_type() != parquet::Type::INT64) {
+      return std::nullopt;
+    }
+    const auto& numbers = static_cast<const parquet::Int64Statistics&>(*statistics);
+    return std::pair(numbers.min(), numbers.max());
+  } catch (const parquet::ParquetException&) {
+    return std::nullopt;
+  }
+}
+
 // Whether a column may have nulls, by its type and by statistics. Those of lists count empty lists,
 // too.
 bool MayHaveNulls(const Footer& footer, int leaf, bool unless_told) {
@@ -533,6 +550,27 @@ bool MayHaveNulls(const Footer& footer, int leaf, bool unless_told) {
   for (int i = 0; i < footer->num_row_groups(); ++i) {
     const std::optional<int64_t> nulls = NullsIn(*ChunkOf(footer, *footer->RowGroup(i), leaf));
     if (nulls ? *nulls > 0 : unless_told) return true;
+  }
+  return false;
+}
+
+// Whether a column is one of timestamps of nanoseconds that the statistics show to be no whole
+// microseconds.
+bool HasNanoseconds(const Footer& footer, int leaf) {
+  constexpr int64_t kNanosecondsPerMicrosecond = 1000;
+  const parquet::ColumnDescriptor& column = *footer->schema()->Column(leaf);
+  const auto& type = column.logical_type();
+  if (type == nullptr || !type->is_timestamp() ||
+      static_cast<const parquet::TimestampLogicalType&>(*type).time_unit() !=
+          parquet::LogicalType::TimeUnit::NANOS) {
+    return false;
+  }
+  for (int i = 0; i < footer->num_row_groups(); ++i) {
+    const auto range = RangeIn(*ChunkOf(footer, *footer->RowGroup(i), leaf));
+    if (range && (range->first % kNanosecondsPerMicrosecond != 0 ||
+                  range->second % kNanosecondsPerMicrosecond != 0)) {
+      return true;
+    }
   }
   return false;
 }
@@ -563,26 +601,36 @@ bool HaveOneSchema(const parquet::FileMetaData& a, const parquet::FileMetaData& 
   return a.schema()->Equals(*b.schema()) && ArrowSchemaIn(a) == ArrowSchemaIn(b);
 }
 
-// The outermost columns that may have nulls. `sampled`: all rows are looked at, too.
-std::set<size_t> ColumnsWithNulls(const Footer& footer, const std::vector<Columns>& leaves,
-                                  bool sampled, const KnownColumns& known) {
-  std::set<size_t> with_nulls;
+// What the footer tells of the outermost columns, beyond what is known of them. `sampled`: all rows
+// are looked at, too.
+ArrowFacts FactsOf(const Footer& footer, const std::vector<Columns>& leaves, bool sampled,
+                   const KnownColumns& known) {
+  ArrowFacts facts;
   for (size_t column = 0; column < leaves.size(); ++column) {
-    if (!known.columns.empty() && !known.NeedsNulls(column)) continue;
-    const bool some = std::any_of(leaves[column].begin(), leaves[column].end(), [&](int leaf) {
+    const auto any = [&](const auto& is_so) {
+      return std::any_of(leaves[column].begin(), leaves[column].end(), is_so);
+    };
+    const auto may_have_nulls = [&](int leaf) {
       const bool in_list = footer->schema()->Column(leaf)->max_repetition_level() > 0;
       return !(sampled && in_list) && MayHaveNulls(footer, leaf, !sampled);
-    });
-    if (some) with_nulls.insert(column);
+    };
+    const bool is_new = known.columns.empty();
+    if ((is_new || known.NeedsNulls(column)) && any(may_have_nulls)) {
+      facts.with_nulls.insert(column);
+    }
+    const auto has_nanoseconds = [&](int leaf) { return HasNanoseconds(footer, leaf); };
+    if (!sampled && (is_new || known.NeedsNanoseconds(column)) && any(has_nanoseconds)) {
+      facts.with_nanoseconds.insert(column);
+    }
   }
-  return with_nulls;
+  return facts;
 }
 
 ArrowGuesses GuessBySample(const std::string& path, const std::shared_ptr<const File>& file,
                            const Footer& footer, const std::vector<Columns>& leaves) {
   Access access(file, footer, kSampleRows, true);
   const bool sampled = footer->num_rows() <= kSampleRows && footer->num_row_groups() <= 1;
-  return GuessColumnsOf(*access.schema(), ColumnsWithNulls(footer, leaves, sampled, {}),
+  return GuessColumnsOf(*access.schema(), FactsOf(footer, leaves, sampled, {}),
                         [&](const std::vector<int>& columns, const auto& use) {
                           if (footer->num_row_groups() == 0) return;
                           WithPlace(path, 0, PlaceOf(0), [&] {
@@ -614,7 +662,7 @@ FittingFields GuessForAll(const std::vector<std::string>& paths, const Attribute
       });
       if (same != schemas.rend()) {
         KnownColumns& columns = known[static_cast<size_t>(schemas.rend() - same) - 1];
-        columns.SetNulls(ColumnsWithNulls(footer, same->leaves, false, columns));
+        columns.Add(FactsOf(footer, same->leaves, false, columns));
         return;
       }
       std::vector<Columns> leaves = LeavesByColumn(*footer->schema());
@@ -623,7 +671,7 @@ FittingFields GuessForAll(const std::vector<std::string>& paths, const Attribute
       } else {
         Access access(file, footer, kSampleRows, true);
         known.push_back(
-            {path, GuessColumnsOf(*access.schema(), ColumnsWithNulls(footer, leaves, false, {}))});
+            {path, GuessColumnsOf(*access.schema(), FactsOf(footer, leaves, false, {}))});
       }
       schemas.push_back({footer, std::move(leaves)});
     });

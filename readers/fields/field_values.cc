@@ -12,6 +12,7 @@
 #include "framework/base/error.h"
 #include "framework/memory/memory.h"
 #include "readers/fields/fields.h"
+#include "readers/fields/number_text.h"
 #include "readers/fields/timestamp.h"
 #include "readers/support/text_file.h"
 
@@ -184,6 +185,7 @@ bool PutFloat(const Field& field, double number, char* place) {
   } else {
     Put(rounded, place);
   }
+  if (field.exact && double{rounded} != value && !std::isnan(value)) return false;
   return !std::isinf(rounded) || std::isinf(number);
 }
 
@@ -222,6 +224,26 @@ const char* ReadAnyFloat(const Field& field, const char* begin, const char* end,
   return read != nullptr && PutFloat(field, value, place) ? read : nullptr;
 }
 
+// The readers of exact fields.
+
+template <typename T>
+[[gnu::always_inline]] inline const char* ReadExactDecimal(const Field& field, const char* begin,
+                                                           const char* end, char* place) {
+  const char* const read = ReadDecimal<T>(field, begin, end, place);
+  if (read == nullptr || HasLeadingZero({begin, static_cast<size_t>(read - begin)})) return nullptr;
+  return read;
+}
+
+const char* ReadExactFloat64(const Field& field, const char* begin, const char* end, char* place) {
+  constexpr size_t kAlwaysKept = 15;  // digits
+  double value;
+  const char* const read = ReadFloat(begin, end, &value);
+  if (read == nullptr || !PutFloat(field, value, place)) return nullptr;
+  const std::string_view text(begin, static_cast<size_t>(read - begin));
+  const bool keeps = text.size() <= kAlwaysKept || KeepsDigits(text, value);
+  return keeps && !HasLeadingZero(text) ? read : nullptr;
+}
+
 template <typename T>
 const char* ReadHash(const Field& field, const char* begin, const char* end, char* place) {
   const std::string_view text(begin, static_cast<size_t>(end - begin));
@@ -246,7 +268,7 @@ const char* ReadWord(const Field& field, const char* begin, const char* end, cha
 const char* ReadTimestamp(const Field& field, const char* begin, const char* end, char* place) {
   const std::string_view text(begin, static_cast<size_t>(end - begin));
   int64_t ticks;
-  if (ParseTimestamp(text, field.time_format, field.ticks_per_second, &ticks) != nullptr) {
+  if (ParseTimestamp(text, field.time_format, field.ticks_per_day, &ticks) != nullptr) {
     return nullptr;
   }
   Put(ticks, place);
@@ -291,6 +313,8 @@ void SetIntegerReader(Field* field) {
     field->read_ = ReadWord<T>;
   } else if (field->decode == Field::Decode::kTimestamp) {
     field->read_ = ReadTimestamp;
+  } else if (field->base == 10 && field->exact) {
+    SetReader<ReadExactDecimal<T>, sizeof(T)>(field);
   } else if (field->base == 10) {
     SetReader<ReadDecimal<T>, sizeof(T)>(field);
   } else if (field->base == 16) {
@@ -314,6 +338,14 @@ void WriteAs(const Field& field, Number number, char* place) {
     OutOfRange(field, StrCat(number));
   }
   Put(value, place);
+}
+
+// Whether a float64 holds an integer.
+template <typename Number>
+bool IsFloat64(Number number) {
+  const auto value = static_cast<double>(number);
+  constexpr auto kMost = static_cast<double>(std::numeric_limits<Number>::max());  // rounded up
+  return value < kMost && static_cast<Number>(value) == number;
 }
 
 // Number is int64_t or uint64_t.
@@ -344,7 +376,8 @@ void WriteInteger(const Field& field, Number number, char* place) {
     case DataType::kBf16:
     case DataType::kFp32:
     case DataType::kFp64:
-      if (!PutFloat(field, static_cast<double>(number), place)) {
+      if (!PutFloat(field, static_cast<double>(number), place) ||
+          (field.exact && !IsFloat64(number))) {
         OutOfRange(field, StrCat(number));
       }
   }
@@ -382,6 +415,7 @@ void Field::SetReaders() {
       if (scale == 1) return SetReader<ReadFloat32, 4>(this);
       return SetReader<ReadAnyFloat, 4>(this);
     case DataType::kFp64:
+      if (exact) return SetReader<ReadExactFloat64, 8>(this);
       return SetReader<ReadAnyFloat, 8>(this);
     case DataType::kFp16:
     case DataType::kBf16:
@@ -402,10 +436,18 @@ void Field::ReadAll(std::string_view text, char* place) const {
     const std::string format =
         time_format.empty() ? "" : StrCat(" of format=\"", Escaped(time_format), "\"");
     Throw(ErrorCode::kDataLoss, "'", Shown(text), "' is no timestamp", format, ": ",
-          ParseTimestamp(value, time_format, ticks_per_second, &ticks));
+          ParseTimestamp(value, time_format, ticks_per_day, &ticks));
+  }
+  bool is_inexact = false;
+  if (exact) {
+    Field plain = *this;
+    plain.exact = false;
+    plain.SetReaders();
+    is_inexact = !value.empty() && plain.Read(value.data(), end, place) == end;
   }
   Throw(ErrorCode::kDataLoss, "'", Shown(text), "' is no ", ToString(slot.dtype),
-        base == 10 ? "" : StrCat(" of base ", base));
+        base == 10 ? "" : StrCat(" of base ", base),
+        is_inexact ? " that gives it back as it is, as numbers \"exact\" asks" : "");
 }
 
 void Field::Write(int64_t number, char* place) const { WriteInteger(*this, number, place); }

@@ -305,8 +305,12 @@ Field ParseField(const std::string& entry, Lists lists) {
               "decode=timestamp is for int64: seconds since 1970-01-01 UTC, or what unit= says");
     } else if (option == "unit") {
       OneOf<int64_t>(option, text,
-                     {{"s", 1}, {"ms", 1'000}, {"us", 1'000'000}, {"ns", 1'000'000'000}},
-                     &field.ticks_per_second);
+                     {{"d", 1},
+                      {"s", kSecondsPerDay},
+                      {"ms", kSecondsPerDay * 1'000},
+                      {"us", kSecondsPerDay * 1'000'000},
+                      {"ns", kSecondsPerDay * 1'000'000'000}},
+                     &field.ticks_per_day);
     } else if (option == "format") {
       CheckTimeFormat(text);
       field.time_format = text;
@@ -407,6 +411,13 @@ std::vector<Field> RequiredFields(const AttributeMap& attributes, Lists lists) {
         "`millhopper-peek FILE` prints some that fit a file",
         {"label int64[]"});
   }
+  if (attributes.Has(kNumbers) && attributes.Get<std::string>(kNumbers) == kExactNumbers) {
+    for (Field& field : fields) {
+      field.exact = true;
+      field.SetReaders();
+      KeepNullsFromNumbers(&field);
+    }
+  }
   return fields;
 }
 
@@ -477,6 +488,18 @@ Others OthersOf(const AttributeMap& attributes) {
 
 const char kInferAll[] = "; without types, infer \"all\" finds those that read all records";
 
+const char kNumbers[] = "numbers";
+const char kExactNumbers[] = "exact";
+
+AttributeSchema NumbersAttribute() {
+  return std::move(
+      AttributeSchema(kNumbers, std::string(),
+                      "what to do about a number that its type does not give back as it is, such "
+                      "as 007, or digits that a float64 rounds: exact is an error, nearest the "
+                      "nearest value; \"\" is exact if fields are inferred, and else nearest")
+          .OneOf({"", kExactNumbers, "nearest"}));
+}
+
 const char kOthersIgnored[] = "others \"ignore\" leaves out what no field names";
 
 void RefuseOther(const std::string& what, const std::string& entry) {
@@ -495,7 +518,7 @@ AttributeSchema FieldsAttribute(const std::string& names) {
           "(of records, and of files, that do not have it; mask is the default and one more slot, "
           "bool, after those of all fields: name.valid), base=16, hash=BUCKETS (XXH64 "
           "with seed 0, modulo BUCKETS), vocab=FILE (line numbers from 0 on), scale=1/255, "
-          "decode=text|timestamp|json, unit=s|ms|us|ns of a timestamp, format=\"%d.%m.%Y %H:%M\" "
+          "decode=text|timestamp|json, unit=d|s|ms|us|ns of a timestamp, format=\"%d.%m.%Y %H:%M\" "
           "if it is written so, in the terms of strptime, null=NULL,NA (texts that are no value), "
           "separator=CHARACTER (between several values in a cell)");
 }

@@ -32,6 +32,7 @@
 
 #include "framework/base/attribute.h"
 #include "framework/tensor/rows.h"
+#include "readers/fields/timestamp.h"
 
 namespace millhopper {
 
@@ -64,9 +65,12 @@ struct Field {
   uint64_t buckets = 0;  // text becomes XXH64(text, seed 0) modulo this; 0: it does not
   std::shared_ptr<const Vocabulary> vocabulary;  // text becomes its line number; null: it does not
   double scale = 1;                              // floats are multiplied by it
+  // Whether a number that its type would not give back as it is (007, digits that a float64 rounds)
+  // is none: the attribute numbers.
+  bool exact = false;
   Decode decode = Decode::kNone;
-  int64_t ticks_per_second = 1;    // of decode=timestamp
-  std::string time_format;         // of decode=timestamp; "": one of its own forms
+  int64_t ticks_per_day = kSecondsPerDay;  // of decode=timestamp
+  std::string time_format;                 // of decode=timestamp; "": one of its own forms
   std::vector<std::string> nulls;  // texts that are no value; bytes and words are compared as they
                                    // are, numbers without the spaces around them
   char separator = 0;              // between several values in a cell; 0: the one of the format
@@ -196,6 +200,12 @@ Others OthersOf(const AttributeMap& attributes);
 extern const char kOthersIgnored[];
 // What errors about values that a field does not read say last: how fields are inferred that do.
 extern const char kInferAll[];
+
+// The attribute `numbers` of formats whose types of numbers may be inferred. RequiredFields reads
+// it.
+AttributeSchema NumbersAttribute();
+extern const char kNumbers[];
+extern const char kExactNumbers[];  // its value where the type of a number is inferred
 
 // The attribute `fields` of a format in which names are `names`, such as "the features of a
 // record". An empty list is its default.

@@ -2,10 +2,10 @@
 #include "readers/fields/guessed_type.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "framework/base/error.h"
+#include "readers/fields/number_text.h"
 #include "readers/fields/timestamp.h"
 
 namespace millhopper {
@@ -25,36 +25,10 @@ bool IsValueOf(const Field& field, std::string_view text) {
   return !text.empty() && field.Read(text.data(), end, place) == end;
 }
 
-// The digits of a number from the first to the last that is not 0, up to its exponent.
-std::string SignificantDigits(std::string_view number) {
-  std::string digits;
-  for (const char c : number) {
-    if ((c | 0x20) == 'e') break;
-    if (c >= '0' && c <= '9' && (c != '0' || !digits.empty())) digits.push_back(c);
-  }
-  digits.erase(digits.find_last_not_of('0') + 1);
-  return digits;
-}
-
-// Whether a float64 gives back the digits of a text that is a number.
-bool KeepsDigits(const Field& float64, std::string_view text) {
-  constexpr size_t kAlwaysKept = 15, kMostDigits = 100;
-  const std::string digits = SignificantDigits(text);
-  if (digits.size() <= kAlwaysKept) return true;
-  if (digits.size() > kMostDigits) return false;
+bool KeepsDigitsAs(const Field& float64, std::string_view text) {
   double number = 0;
   float64.Read(text.data(), text.data() + text.size(), reinterpret_cast<char*>(&number));
-  char again[kMostDigits + 16];
-  const auto written =
-      std::to_chars(again, again + sizeof(again), number, std::chars_format::scientific,
-                    static_cast<int>(digits.size()) - 1);
-  return SignificantDigits({again, static_cast<size_t>(written.ptr - again)}) == digits;
-}
-
-// Whether digits follow a leading zero: "007" is rather a name of something than the number 7.
-bool HasLeadingZero(std::string_view number) {
-  if (!number.empty() && (number[0] == '-' || number[0] == '+')) number.remove_prefix(1);
-  return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
+  return KeepsDigits(text, number);
 }
 
 struct BoolWords {
@@ -102,7 +76,7 @@ const std::vector<Field>& NumberTypes() {
 bool GivesBack(const Field& type, std::string_view text) {
   const std::string_view value = WithoutSpaces(text);
   return IsValueOf(type, value) && !HasLeadingZero(value) &&
-         (!IsFloat(type.slot.dtype) || KeepsDigits(type, value));
+         (!IsFloat(type.slot.dtype) || KeepsDigitsAs(type, value));
 }
 
 // "int64[]", "uint64[]", "float64[]" or "bool[]", whichever gives back all texts as they are; empty
@@ -139,11 +113,15 @@ std::string FormattedTimestampType(const std::vector<std::string_view>& texts) {
   for (const std::string& format : DateFormats()) {
     std::vector<int64_t> read(texts.size());
     size_t fit = 0;
-    while (fit < texts.size() && ParseTimestamp(texts[fit], format, 1, &read[fit]) == nullptr)
+    while (fit < texts.size() &&
+           ParseTimestamp(texts[fit], format, kSecondsPerDay, &read[fit]) == nullptr) {
       ++fit;
+    }
     if (fit < texts.size()) continue;
     if (type.empty()) {
-      type = StrCat("int64[] decode=timestamp format=\"", format, "\"");
+      const bool has_time = format.find("%H") != std::string::npos;
+      type = StrCat("int64[] decode=timestamp unit=", has_time ? "us" : "d", " format=\"", format,
+                    "\"");
       days = std::move(read);
     } else if (read != days) {
       return "";
@@ -152,22 +130,31 @@ std::string FormattedTimestampType(const std::vector<std::string_view>& texts) {
   return type;
 }
 
-// The units of timestamps, the coarsest first.
-struct TimeUnit {
-  const char* option;
-  int64_t ticks_per_second;
-};
-constexpr TimeUnit kUnits[] = {
-    {"", 1}, {" unit=ms", 1'000}, {" unit=us", 1'000'000}, {" unit=ns", 1'000'000'000}};
+// The types of dates and times, the coarsest first.
+const std::vector<Field>& TimeTypes() {
+  static const std::vector<Field> types =
+      ParseFields({"t int64[] decode=timestamp unit=d", "t int64[] decode=timestamp unit=us",
+                   "t int64[] decode=timestamp unit=ns"});
+  return types;
+}
+
+const char* UnitOf(const Field& time) {
+  return time.ticks_per_day == 1 ? "d" : time.ticks_per_day == kMicrosecondsPerDay ? "us" : "ns";
+}
+
+// Whether the type reads a date or a time; in days, whether it is a date alone.
+bool IsTime(const Field& type, std::string_view text) {
+  constexpr size_t kDateBytes = 10;  // of "2024-01-31"
+  return (type.ticks_per_day > 1 || text.size() == kDateBytes) && IsValueOf(type, text);
+}
 
 std::string TimestampType(const std::vector<std::string_view>& texts) {
   if (texts.empty()) return "";
-  for (const TimeUnit& unit : kUnits) {
-    const bool fits = std::all_of(texts.begin(), texts.end(), [&](std::string_view text) {
-      int64_t ticks = 0;
-      return ParseTimestamp(text, "", unit.ticks_per_second, &ticks) == nullptr;
-    });
-    if (fits) return StrCat("int64[] decode=timestamp", unit.option);
+  for (const Field& type : TimeTypes()) {
+    const auto fits = [&](std::string_view text) { return IsTime(type, text); };
+    if (std::all_of(texts.begin(), texts.end(), fits)) {
+      return StrCat("int64[] decode=timestamp unit=", UnitOf(type));
+    }
   }
   return FormattedTimestampType(texts);
 }
@@ -180,18 +167,13 @@ std::string KindOf(std::string_view text) {
   for (const Field& type : NumberTypes()) kind += GivesBack(type, text) ? "1" : "0";
   // No number is a date: years, months and days are told apart.
   if (kind.find('1') != std::string::npos) return kind;
+  for (const Field& type : TimeTypes()) kind += IsTime(type, text) ? "1" : "0";
+  if (kind.find('1') != std::string::npos) return kind;
   bool any = false;
-  for (const TimeUnit& unit : kUnits) {
-    int64_t ticks = 0;
-    const bool fits = ParseTimestamp(text, "", unit.ticks_per_second, &ticks) == nullptr;
-    any = any || fits;
-    kind += fits ? "1" : "0";
-  }
-  if (any) return kind;
   std::vector<int64_t> days;
   for (const std::string& format : DateFormats()) {
     int64_t day = 0;
-    if (ParseTimestamp(text, format, 1, &day) != nullptr) {
+    if (ParseTimestamp(text, format, kSecondsPerDay, &day) != nullptr) {
       kind += "-";
       continue;
     }

@@ -18,9 +18,8 @@ constexpr char kTextType[] = "str";
 
 // The type of a field, and its options, that gives back the value of every cell of a column:
 // "int64[]", "uint64[]" for larger ones, "float64[]" if it keeps all digits, "bool[]" for true and
-// false and the like, "int64[] decode=timestamp unit=ms" (or with a format= of dates, if one alone
-// fits), and "str" if nothing else does, as for "007". For cells without a
-// value "float64[] null=NA default=nan", "int64[] missing=mask".
+// false and the like, what GuessedTimestampType says, and "str" if nothing else does, as for "007".
+// For cells without a value "float64[] null=NA default=nan", "int64[] missing=mask".
 std::string GuessedCellType(const std::vector<std::string>& cells);
 
 // Texts, one after another, as few of them as tell what all are: GuessedCellType of those that are
@@ -42,7 +41,9 @@ class SeenTexts {
 // missing=mask".
 std::string OrMissing(const std::string& type);
 
-// "int64[] decode=timestamp" with the coarsest unit that all texts fit; empty if there is none.
+// "int64[] decode=timestamp" with the unit that all such columns have, whatever the format: unit=d
+// if all texts are dates alone, otherwise unit=us, and unit=ns only if one has finer digits. With a
+// format= of dates if one alone fits; empty if nothing does.
 std::string GuessedTimestampType(const std::vector<std::string>& texts);
 
 // A hint for an error about a text that is no value of a field: the option that accepts it, ";

@@ -9,7 +9,8 @@
 namespace millhopper {
 namespace {
 
-constexpr int64_t kSecondsPerDay = 86400;
+constexpr int64_t kNanoseconds = 1'000'000'000;  // of a second
+constexpr int64_t kNanosecondsPerMicrosecond = 1000;
 constexpr char kNoOwnForm[] =
     "it is none of the forms 2024-01-31, 2024-01-31 12:00:05.5 and 2024-01-31T12:00:05+01:00; "
     "format= after the field tells another one, such as format=%d.%m.%Y";
@@ -262,8 +263,8 @@ void CheckTimeFormat(const std::string& format) {
           "%I (1 to 12) and %p (AM or PM) need each other; %H is 0 to 23");
 }
 
-const char* ParseTimestamp(std::string_view written, std::string_view format,
-                           int64_t ticks_per_second, int64_t* ticks) {
+const char* ParseTimestamp(std::string_view written, std::string_view format, int64_t ticks_per_day,
+                           int64_t* ticks) {
   Text text(written, format.empty() ? kNoOwnForm : kOtherForm);
   Moment moment;
   const char* problem =
@@ -272,13 +273,18 @@ const char* ParseTimestamp(std::string_view written, std::string_view format,
   int64_t seconds;
   if (problem == nullptr) problem = CountSeconds(moment, &seconds);
   if (problem != nullptr) return problem;
-  const int64_t nanoseconds_per_tick = 1'000'000'000 / ticks_per_second;
-  if (moment.nanosecond % nanoseconds_per_tick != 0) {
-    return "it is finer than its unit; unit=ms, unit=us or unit=ns after the field keeps all of "
-           "it";
+  const bool is_day = ticks_per_day < kSecondsPerDay;
+  const int64_t ticks_per_second = is_day ? 1 : ticks_per_day / kSecondsPerDay;
+  const int64_t nanoseconds_per_tick = kNanoseconds / ticks_per_second;
+  if (moment.nanosecond % nanoseconds_per_tick != 0 || (is_day && seconds % kSecondsPerDay != 0)) {
+    return moment.nanosecond % kNanosecondsPerMicrosecond == 0
+               ? "it is finer than its unit; unit=us after the field keeps all of it"
+               : "it is finer than its unit; unit=ns after the field keeps all of it";
   }
-  if (!ToTicks(seconds, moment.nanosecond / nanoseconds_per_tick, ticks_per_second, ticks)) {
-    return "an int64 does not reach that far in this unit";
+  if (is_day) {
+    *ticks = seconds / kSecondsPerDay;
+  } else if (!ToTicks(seconds, moment.nanosecond / nanoseconds_per_tick, ticks_per_second, ticks)) {
+    return "an int64 does not reach that far in this unit; unit=us after the field does";
   }
   return nullptr;
 }

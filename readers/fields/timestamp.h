@@ -9,14 +9,18 @@
 
 namespace millhopper {
 
-// Sets *ticks to how many there have been since 1970-01-01 00:00:00 UTC, of which a second has
-// `ticks_per_second`, a power of ten up to 10^9, and returns null; or returns what is wrong with
-// the text. It has the form that the format tells (CheckTimeFormat). If that is "", it is
-// "2024-01-31", or that with "T" or a space and "12:00", "12:00:05" or "12:00:05.123456789" after
-// it, and after these, with or without a space, a time zone: "Z", "UTC", "+01", "+0100" or
+constexpr int64_t kSecondsPerDay = 86400;
+constexpr int64_t kMicrosecondsPerDay = kSecondsPerDay * 1'000'000;
+
+// Sets *ticks to how many there have been since 1970-01-01 00:00:00 UTC, of which a day has
+// `ticks_per_day`, 1 or kSecondsPerDay times a power of ten up to 10^9, and returns null; or
+// returns what is wrong with the text. It has the form that the format tells (CheckTimeFormat). If
+// that is "", it is "2024-01-31", or that with "T" or a space and "12:00", "12:00:05" or
+// "12:00:05.123456789" after it, and after these, with or without a space, a time zone: "Z", "UTC",
+// "+01", "+0100" or
 // "+01:00". Without one it is UTC. There are no leap seconds. A point between two ticks is wrong:
 // nothing is rounded.
-const char* ParseTimestamp(std::string_view text, std::string_view format, int64_t ticks_per_second,
+const char* ParseTimestamp(std::string_view text, std::string_view format, int64_t ticks_per_day,
                            int64_t* ticks);
 
 // Throws kInvalidArgument unless it is a format in the terms of strptime, in English whatever the

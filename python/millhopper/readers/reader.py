@@ -26,7 +26,7 @@ from millhopper.readers.reader_stats import ReaderStats
 from millhopper.readers.text_methods import TextMethods
 
 # Attributes of formats that may be inferred together with the fields.
-FOUND_WITH_FIELDS = ("delimiter", "quote", "header", "encoding", "others")
+FOUND_WITH_FIELDS = ("delimiter", "quote", "header", "encoding", "numbers", "others")
 
 if TYPE_CHECKING:
     from millhopper.readers.jax import JaxReader

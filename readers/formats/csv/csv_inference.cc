@@ -350,7 +350,7 @@ FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& at
   const std::vector<std::string>& names = rows[0].cells;
   std::map<std::string_view, size_t> times;
   for (const std::string& name : names) ++times[name];
-  bool named = false;
+  bool named = false, numbered = false;
   for (size_t column = 0; column < names.size(); ++column) {
     const std::string& name = names[column];
     const bool can_be_named = has_header && CanBeNamed(name) && times[name] == 1;
@@ -361,10 +361,20 @@ FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& at
       continue;
     }
     named = named || (can_be_named && name[0] != '#');
+    numbered = numbered || !can_be_named;
     fields.entries.push_back(EntryFor(can_be_named ? name : number,
                                       TypeOfColumn(rows, has_header ? 1 : 0, column, syntax)));
   }
-  if (has_header && !named) fields.attributes.Set("header", std::string("yes"));
+  // Fields that are chosen of these may have numbers alone.
+  if (has_header && (!named || numbered)) fields.attributes.Set("header", std::string("yes"));
+  const bool any_numbers =
+      std::any_of(fields.entries.begin(), fields.entries.end(), [](const std::string& entry) {
+        const std::string type = HeadOf(entry).type;
+        return type == "int64[]" || type == "uint64[]" || type == "float64[]";
+      });
+  if (any_numbers && attributes.Get<std::string>(kNumbers).empty()) {
+    fields.attributes.Set(kNumbers, std::string(kExactNumbers));
+  }
   return fields;
 }
 

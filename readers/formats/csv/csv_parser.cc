@@ -546,6 +546,7 @@ void AddTableAttributes(const TableSyntax& defaults, FormatSchema* schema) {
        "utf-8: it is an error if it is not, which is so where fields are inferred; \"\": "
        "bytes as they are. With either of these, the mark of UTF-16 or UTF-32 at the "
        "beginning tells that it is in that"});
+  schema->Attr(NumbersAttribute());
   schema->InferFields(defaults.quote == 0 ? &GuessTableFieldsAndQuotes : &GuessTableFields);
   schema->InferFieldsOfRecords(&TableFieldsOfAll);
   schema->Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc);

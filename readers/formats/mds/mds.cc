@@ -416,7 +416,6 @@ class MdsFormat final : public FileFormat {
 };
 
 FittingFields GuessFields(const std::string& path, const AttributeMap& attributes) {
-  (void)attributes;
   const MdsIndex index = ReadMdsIndex(path);
   MdsSource source({path, "", BufferType::kMemory}, index);
   const Ref<Chunk> chunk = Pool<Chunk>::Take();
@@ -427,7 +426,10 @@ FittingFields GuessFields(const std::string& path, const AttributeMap& attribute
   for (size_t i = 0; i < std::min(chunk->pieces.size(), kLookedAt); ++i) {
     samples.emplace_back(chunk->bytes->data() + chunk->pieces[i].offset, chunk->pieces[i].size);
   }
-  return GuessMdsFields(index.columns, samples);
+  FittingFields fields = GuessMdsFields(index.columns, samples);
+  const bool is_given = attributes.Has(kNumbers) && !attributes.Get<std::string>(kNumbers).empty();
+  if (is_given) fields.attributes.Set(kNumbers, attributes.Get<std::string>(kNumbers));
+  return fields;
 }
 
 // Writers sort the keys, so that the shards come first and their columns come first in them.
@@ -443,12 +445,12 @@ bool Matches(const char* head, size_t size) {
 FormatSchema Schema() {
   FormatSchema schema(
       "the index.json of MosaicML's MDS shards, which lie beside it; plain, zstd, gz");
-  return std::move(
-      schema.Magic(&Matches)
-          .NamesFilesBeside("index.json")
-          .InferFields(&GuessFields)
-          .Attr(FieldsAttribute(
-              "columns; an array has the dims that are declared, pickles are refused")));
+  return std::move(schema.Magic(&Matches)
+                       .NamesFilesBeside("index.json")
+                       .InferFields(&GuessFields)
+                       .Attr(FieldsAttribute(
+                           "columns; an array has the dims that are declared, pickles are refused"))
+                       .Attr(NumbersAttribute()));
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -202,6 +202,15 @@ bool TakesText(const Field& field, Kind kind) {
   return kind == Kind::kText && field.from_text();
 }
 
+// A type with the dims of a field.
+std::string TypeWithDimsOf(const Field& field, const char* type) {
+  std::string dims;
+  for (size_t i = field.sequence ? 0 : 1; i < field.slot.dims.size(); ++i) {
+    dims += StrCat(dims.empty() ? "" : ", ", field.slot.dims[i]);
+  }
+  return StrCat(type, "[", dims, "]");
+}
+
 // Throws unless values of the encoding can become those of the field.
 void CheckFits(const Field& field, const MdsColumn& column, Kind kind) {
   const auto refuse = [&](const std::string& problem) {
@@ -334,7 +343,13 @@ void MdsParser::LoadSlot(std::string_view value, size_t slot, FieldRows* rows) c
     Throw(ErrorCode::kDataLoss, "it has the shape ", array.Text(), ", ", ToString(field.slot),
           " is declared");
   }
-  WriteValues(field, *array.type, array.values, array.count, rows->Take(slot, array.count));
+  try {
+    WriteValues(field, *array.type, array.values, array.count, rows->Take(slot, array.count));
+  } catch (const Error& error) {
+    if (error.interrupts() || array.type->same == field.slot.dtype) throw;
+    throw error.WithMessage(StrCat(error.message(), "; this array is ", array.type->name, ", and ",
+                                   TypeWithDimsOf(field, array.type->field), " reads it"));
+  }
 }
 
 void MdsParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
@@ -429,6 +444,8 @@ FittingFields GuessMdsFields(const std::vector<MdsColumn>& columns,
         break;
       case Kind::kArray: {
         type = TypeThatFits(arrays[i]);
+        // Later arrays may have other types.
+        if (!encoding.type) fields.attributes.Set(kNumbers, std::string(kExactNumbers));
         if (type.empty()) {
           leave_out(arrays[i].empty() ? "no sample tells the type of its arrays"
                                       : "its arrays differ in type, or in more than their first "

@@ -8,13 +8,16 @@ import json
 import math
 import random
 import re
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import millhopper
 import numpy as np
 import pytest
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+UNITS = {"d": timedelta(1), "us": timedelta(microseconds=1)}
 
 NULL_WORDS = ["", "NULL", "null", "NA", "N/A", "<NA>", "\\N", "None", "NaN", "nan", "?"]
 TRUE_WORDS = ["true", "True", "TRUE", "yes", "Yes", "YES", "t", "T", "y", "Y"]
@@ -95,7 +98,7 @@ def same_cell(text: str, value: Any, entry: str) -> bool:
                 moment = datetime.strptime(text, form).replace(tzinfo=timezone.utc)
             except ValueError:
                 continue
-            if moment.timestamp() == value:
+            if (moment - EPOCH) // UNITS[re.findall(r"unit=(\w+)", entry)[0]] == value:
                 return True
         return False
     if kind == "float64":

@@ -870,18 +870,18 @@ def test_what_is_proposed_for_nulls_makes_no_values(tmp_path: Path, kind: str) -
         "words str[-1] missing=mask",
         "list int64[-1] missing=mask",
         "holes float64[-1] default=nan missing=mask",
-        "time int64[] decode=timestamp unit=ms default=-9223372036854775808 missing=mask",
+        "time int64[] decode=timestamp unit=us default=-9223372036854775808",
     ]
     (batch,) = millhopper.Reader.open_files(path, fields=proposed).batch(10)
     found = {name: values_of(batch, name) for name in batch}
-    masks = [f"{name}.valid" for name in ("label", "on", "s", "words", "list", "holes", "time")]
+    masks = [f"{name}.valid" for name in ("label", "on", "s", "words", "list", "holes")]
     assert list(found)[8:] == masks
     assert all(found[name] == [True, False, True] for name in masks)
     assert found["label"] == [3, 0, 0] and found["on"] == [True, False, False]
     assert str(found["f"]) == "[0.5, nan, 1.5]" and found["s"] == [b"x", b"", b"z"]
     assert found["words"] == [[b"x"], [], []] and found["list"] == [[1, 2], [], [3]]
     assert str(found["holes"]) == "[[1.0, nan], [nan], [3.0]]"
-    assert found["time"] == [1, -(2**63), 3]
+    assert found["time"] == [1000, -(2**63), 3000]
 
 
 def test_a_column_that_a_file_lacks_is_missing(tmp_path: Path) -> None:

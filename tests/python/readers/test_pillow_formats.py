@@ -274,6 +274,7 @@ def test_pages_are_pillows(content: bytes) -> None:
         (tiff({**SIZE, 258: [8, 8, 8], 262: 2, 277: 3, 278: 18}, [b"short"]), "Read error"),
         (tiff({**SIZE, 258: [8, 8, 8], 262: 8, 277: 3, 278: 18}, [VALUES[:1080]]), "neither gray"),
         (tiff({**SIZE, 258: [16], 262: 1, 277: 1, 278: 18, 339: 3}, [VALUES[:720]]), "no unsigned"),
+        (tiff({**SIZE, 258: [32], 262: 1, 277: 1, 278: 18}, [VALUES[:1440]]), "no unsigned"),
         (b"II*\0" + bytes(30), "."),
         (b"MM\0+", "."),
     ],

@@ -261,12 +261,11 @@ TEST(ArrowColumns, ListsAreSequencesOrTensors) {
   EXPECT_EQ(Read(list(Bits({0, 1, 1})), "a int64[-1] missing=default"), (Strings{"", "", "3 4"}));
   const ColumnPtr with_null =
       List("a", {0, 1, 2}, Numbers<int64_t>("item", "l", {1, 2}, Bits({1, 0})));
-  EXPECT_EQ(
-      Read(with_null, "a int64[-1]"),
-      (Strings{
-          "1",
-          "row 11: column 'a': a value of it is null (default=, missing=mask or missing=skip after "
-          "the field allow that)"}));
+  EXPECT_EQ(Read(with_null, "a int64[-1]"),
+            (Strings{"1",
+                     "row 11: column 'a': a value of it is null, and str decode=json reads it as "
+                     "text of JSON (default=, missing=mask or missing=skip after "
+                     "the field allow that)"}));
   EXPECT_EQ(Read(with_null, "a int64[-1] default=5"), (Strings{"1", "5"}));
   EXPECT_EQ(Read(with_null, "a int64[-1] missing=skip"), (Strings{"1"}));
   const ColumnPtr fixed = Make("a", "+w:2", 2, {""}, {Numbers<int16_t>("item", "s", {1, 2, 3, 4})});
@@ -304,8 +303,9 @@ TEST(ArrowColumns, ListsOfListsAreLevelsOfDetail) {
             (Strings{"{0, 2} {0, 1, 3} {0, 1, 3, 3}: 120 121 122"}));
   EXPECT_EQ(
       Read(lists(Bits({1, 0, 1, 1})), "a int64[-1,-1] missing=mask"),
-      (Strings{"row 10: column 'a': a list within it is null (missing=default after the field, "
-               "without a mask, reads it as one without values)"}));
+      (Strings{"row 10: column 'a': a list within it is null, and str decode=json reads it as text "
+               "of JSON (missing=default after the field, without a mask, reads it as one without "
+               "values)"}));
   EXPECT_EQ(read(lists(Bits({1, 0, 1, 1})), "a int64[-1,-1] missing=default").at(0),
             "{0, 2} {0, 2, 2}: 1 2");
   EXPECT_EQ(Read(Numbers<int64_t>("a", "l", {1}), "a int64[-1,-1]"),
@@ -332,16 +332,44 @@ TEST(ArrowColumns, TimesHaveTheUnitOfTheField) {
   const ColumnPtr micros = Numbers<int64_t>("a", "tsu:UTC", {1'500'000, -1'000'000});
   EXPECT_EQ(Read(micros, "a int64[] decode=timestamp unit=us"), (Strings{"1500000", "-1000000"}));
   EXPECT_EQ(Read(micros, "a int64[] decode=timestamp unit=ms"), (Strings{"1500", "-1000"}));
-  EXPECT_EQ(
-      Read(micros, "a int64[] decode=timestamp"),
-      (Strings{"row 10: column 'a': 1500000 us since 1970 is no int64 of the unit of the field; "
-               "unit= after decode=timestamp says another one"}));
+  EXPECT_EQ(Read(micros, "a int64[] decode=timestamp"),
+            (Strings{"row 10: column 'a': 1500000 us since 1970 is no int64 of s; unit=us after "
+                     "decode=timestamp keeps it"}));
   EXPECT_EQ(Read(Numbers<int32_t>("a", "tdD", {2}), "a int64[] decode=timestamp"),
             (Strings{"172800"}));
   EXPECT_EQ(
       Read(Numbers<int64_t>("a", "tss:", {INT64_MAX}), "a int64[] decode=timestamp unit=ns"),
-      (Strings{"row 10: column 'a': 9223372036854775807 s since 1970 is no int64 of the unit of "
-               "the field; unit= after decode=timestamp says another one"}));
+      (Strings{"row 10: column 'a': 9223372036854775807 s since 1970 is no int64 of ns; unit=s "
+               "after decode=timestamp keeps it"}));
+  EXPECT_EQ(Read(Numbers<int32_t>("a", "tdD", {-2}), "a int64[] decode=timestamp unit=d"),
+            (Strings{"-2"}));
+  EXPECT_EQ(Read(Numbers<int64_t>("a", "tdm", {-86400000, 1}), "a int64[] decode=timestamp unit=d"),
+            (Strings{"-1",
+                     "row 11: column 'a': 1 ms since 1970 is no int64 of d; unit=ms after "
+                     "decode=timestamp keeps it"}));
+}
+
+TEST(ArrowColumns, TimesOfAllTypesHaveOneUnit) {
+  const auto guess = [](const char* type, const std::vector<int64_t>& values,
+                        const ArrowFacts& known = {}) {
+    const ColumnPtr batch = Batch({Numbers<int64_t>("t", type, values)});
+    return FieldsFor(GuessArrowColumns(batch->schema, &batch->array, known)).entries.at(0);
+  };
+  for (const char* const type : {"tss:", "tsm:UTC", "tsu:", "tsn:"}) {
+    EXPECT_EQ(guess(type, {-1000, 0, 2000}), "t int64[] decode=timestamp unit=us") << type;
+  }
+  EXPECT_EQ(guess("tdm", {-86400000}), "t int64[] decode=timestamp unit=d");
+  EXPECT_EQ(guess("tsn:", {1000, 1001}), "t int64[] decode=timestamp unit=ns");
+  EXPECT_EQ(guess("tsn:", {1000}, {{}, {0}}), "t int64[] decode=timestamp unit=ns");
+  // What microseconds do not hold.
+  EXPECT_EQ(guess("tss:", {int64_t{1} << 50}), "t int64[] decode=timestamp unit=s");
+  // A schema alone does not tell that there are no nanoseconds.
+  const auto by_schema = [](const char* type) {
+    const ColumnPtr batch = Batch({Numbers<int64_t>("t", type, {1})});
+    return FieldsFor(GuessArrowColumns(batch->schema, nullptr)).entries.at(0);
+  };
+  EXPECT_EQ(by_schema("tsn:"), "t int64[] decode=timestamp unit=ns");
+  EXPECT_EQ(by_schema("tsm:"), "t int64[] decode=timestamp unit=us");
 }
 
 TEST(ArrowColumns, IntegersAreNotRounded) {
@@ -531,11 +559,12 @@ TEST(ArrowColumns, FieldsAreGuessed) {
        Make("m", "d:5,2", 2, {"", std::string(32, '\0')}), Make("n", "n", 2, {})});
   const Strings guessed = FieldsFor(GuessArrowColumns(batch->schema, &batch->array)).entries;
   EXPECT_EQ(guessed, (Strings{"a int32[]", "\"b c\" uint32[] missing=mask", "s str",
-                              "l float32[-1]", "f int16[2]", "w str", "u.d int32[] missing=mask",
+                              "l float32[-1]", "f int16[2]", "w str",
+                              "u.d int64[] decode=timestamp unit=d default=-9223372036854775808",
                               "m float64[]", "n float64[] default=nan"}));
   EXPECT_EQ(Read(*batch, guessed),
-            (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' | 0 | 0.0 | nan | true | false",
-                     "2 | 0 | 'y' | 1.0 | 3 4 | 'q' | 2 | 0.0 | nan | false | true"}));
+            (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' | -9223372036854775808 | 0.0 | nan | true",
+                     "2 | 0 | 'y' | 1.0 | 3 4 | 'q' | 2 | 0.0 | nan | false"}));
 }
 
 // What is proposed for nulls is no number that could be a label.
@@ -550,6 +579,35 @@ TEST(ArrowColumns, FieldsThatAreGuessedMakeNoValuesOfNulls) {
                      "l float64[-1] default=nan missing=mask", "p int16[2] missing=mask"}));
   EXPECT_EQ(Read(*batch, guessed), (Strings{"nan | '' | nan | 0 0 | false | true | false",
                                             "2.0 | 'y' | 2.0 | 3 4 | true | true | true"}));
+}
+
+// What no value and no mask tells is text of JSON.
+TEST(ArrowColumns, NullsWithinListsAreTextOfJson) {
+  const std::string valid = Bits({1, 0, 1});
+  const ColumnPtr batch = Batch(
+      {List("t", {0, 2, 2, 3}, Texts("item", {"p\"\n\\\x1f", "", "é"}, Bits({1, 0, 1})), valid),
+       List("b", {0, 1, 2, 3}, Make("item", "b", 3, {Bits({1, 1, 0}), Bits({1, 0, 0})})),
+       List(
+           "l", {0, 2, 2, 3},
+           List("item", {0, 2, 2, 2}, Numbers<double>("item", "g", {1, 2.5e300}), Bits({1, 0, 1}))),
+       List("s", {0, 0, 1, 1}, Texts("item", {"x"}))});
+  const Strings guessed = FieldsFor(GuessArrowColumns(batch->schema, &batch->array)).entries;
+  EXPECT_EQ(guessed, (Strings{"t str decode=json missing=mask", "b str decode=json",
+                              "l str decode=json", "s str[-1]"}));
+  EXPECT_EQ(Read(*batch, {"t bytes decode=json"}),
+            (Strings{R"('["p\"\u000a\\\u001f", null]')", "'null'", "'[\"é\"]'"}));
+  EXPECT_EQ(Read(*batch, {"t bytes decode=json missing=mask", "b bytes decode=json"}).at(1),
+            "'' | '[false]' | false");
+  EXPECT_EQ(Read(*batch, {"t bytes decode=json missing=skip", "b bytes decode=json"}).size(), 2u);
+  EXPECT_EQ(
+      Read(*batch, {"l bytes decode=json", "b bytes decode=json"}),
+      (Strings{"'[[1.0, 2.5e+300], null]' | '[true]'", "'[]' | '[false]'", "'[[]]' | '[null]'"}));
+  EXPECT_EQ(Read(Numbers<float>("f", "f", {0.1F, NAN, -INFINITY}), "f bytes decode=json"),
+            (Strings{"'0.10000000149011612'", "'NaN'", "'-Infinity'"}));
+  EXPECT_EQ(Read(Texts("x", {"\xff"}), "x bytes decode=json"),
+            (Strings{"row 10: column 'x': '\\xff' is no text in UTF-8, which JSON is"}));
+  EXPECT_EQ(Read(Numbers<int64_t>("t", "tsu:", {1}), "t bytes decode=json"),
+            (Strings{"column 't': it is timestamp, which decode=json does not write"}));
 }
 
 TEST(ArrowColumns, MasksTellNullsOfAllKinds) {

@@ -129,7 +129,7 @@ TEST(Fields, AreRefusedByWhatIsWrong) {
       {"label int64[] decode=xml", "it is one of text, timestamp, json"},
       {"time float64[] decode=timestamp",
        "decode=timestamp is for int64: seconds since 1970-01-01"},
-      {"time int64[] decode=timestamp unit=h", "unit=h; it is one of s, ms, us, ns"},
+      {"time int64[] decode=timestamp unit=h", "unit=h; it is one of d, s, ms, us, ns"},
       {"time int64[] decode=timestamp hash=7", "only one of base=, hash=, vocab= and decode="},
       {"time int64[] unit=ms", "unit= is for decode=timestamp"},
       {"time int64[] format=%Y%m%d", "format= is for decode=timestamp"},

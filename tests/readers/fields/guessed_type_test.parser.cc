@@ -39,12 +39,15 @@ TEST(GuessedType, IsThatOfNumbers) {
 }
 
 TEST(GuessedType, IsThatOfDatesInOneForm) {
-  EXPECT_EQ(TypeOf({"31.12.2024", "1.2.2024"}), "int64[] decode=timestamp format=\"%d.%m.%Y\"");
-  EXPECT_EQ(TypeOf({"12/31/2024 23:59", ""}),
-            "int64[] decode=timestamp format=\"%m/%d/%Y %H:%M\" default=-9223372036854775808");
-  EXPECT_EQ(TypeOf({"5 Jan 2024", "6 May 2024"}), "int64[] decode=timestamp format=\"%d %b %Y\"");
+  EXPECT_EQ(TypeOf({"31.12.2024", "1.2.2024"}),
+            "int64[] decode=timestamp unit=d format=\"%d.%m.%Y\"");
+  EXPECT_EQ(
+      TypeOf({"12/31/2024 23:59", ""}),
+      "int64[] decode=timestamp unit=us format=\"%m/%d/%Y %H:%M\" default=-9223372036854775808");
+  EXPECT_EQ(TypeOf({"5 Jan 2024", "6 May 2024"}),
+            "int64[] decode=timestamp unit=d format=\"%d %b %Y\"");
   EXPECT_EQ(TypeOf({"May 5, 2024", "May 6, 2024"}),
-            "int64[] decode=timestamp format=\"%b %d, %Y\"");
+            "int64[] decode=timestamp unit=d format=\"%b %d, %Y\"");
   EXPECT_EQ(TypeOf({"01/02/2024", "03/04/2024"}), "str");  // of January or of February
   EXPECT_EQ(TypeOf({"31.12.2024", "12/31/2024"}), "str");
 }
@@ -91,15 +94,18 @@ TEST(GuessedType, KnowsWhatStandsForNoValue) {
 }
 
 TEST(GuessedType, IsThatOfTimestamps) {
-  EXPECT_EQ(TypeOf({"2024-01-31", "2024-02-01"}), "int64[] decode=timestamp");
+  EXPECT_EQ(TypeOf({"2024-01-31", "2024-02-01"}), "int64[] decode=timestamp unit=d");
+  EXPECT_EQ(TypeOf({"2024-01-31", "", "NULL"}),
+            "int64[] decode=timestamp unit=d null=NULL default=-9223372036854775808");
   EXPECT_EQ(TypeOf({"2024-01-31 12:00:05", "2024-02-01T00:00Z", ""}),
-            "int64[] decode=timestamp default=-9223372036854775808");
-  EXPECT_EQ(TypeOf({"2024-01-31 12:00:05.25", "2024-01-31"}), "int64[] decode=timestamp unit=ms");
-  EXPECT_EQ(TypeOf({"2024-01-31 12:00:05.000001", "NULL"}),
-            "int64[] decode=timestamp unit=us null=NULL default=-9223372036854775808");
+            "int64[] decode=timestamp unit=us default=-9223372036854775808");
+  EXPECT_EQ(TypeOf({"2024-01-31 00:00", "2024-01-31"}), "int64[] decode=timestamp unit=us");
+  EXPECT_EQ(TypeOf({"2024-01-31 12:00:05.000001"}), "int64[] decode=timestamp unit=us");
+  EXPECT_EQ(TypeOf({"2024-01-31 12:00:05.000000001"}), "int64[] decode=timestamp unit=ns");
+  EXPECT_EQ(TypeOf({"2024-01-31 12:00:05.000001000"}), "int64[] decode=timestamp unit=us");
+  // Nanoseconds reach from 1677 to 2262 only.
+  EXPECT_EQ(TypeOf({"1500-01-31 12:00:05.000000001"}), "str");
   EXPECT_EQ(TypeOf({"2024-01-31", "2024-02-30"}), "str");
-  EXPECT_EQ(GuessedTimestampType({"2024-01-31 12:00:05.000000001"}),
-            "int64[] decode=timestamp unit=ns");
   EXPECT_EQ(GuessedTimestampType({}), "");
   EXPECT_EQ(GuessedTimestampType({"2024-01-31", ""}), "");
 }

@@ -20,7 +20,8 @@ constexpr int64_t kNanoseconds = 1'000'000'000;
 
 int64_t TicksBy(const std::string& format, const std::string& text, int64_t ticks_per_second = 1) {
   int64_t ticks = -12345;
-  const char* const problem = ParseTimestamp(text, format, ticks_per_second, &ticks);
+  const char* const problem =
+      ParseTimestamp(text, format, kSecondsPerDay * ticks_per_second, &ticks);
   EXPECT_EQ(problem, nullptr) << text << ": " << problem;
   return ticks;
 }
@@ -32,7 +33,8 @@ int64_t Ticks(const std::string& text, int64_t ticks_per_second = 1) {
 std::string ProblemBy(const std::string& format, const std::string& text,
                       int64_t ticks_per_second = 1) {
   int64_t ticks = -12345;
-  const char* const problem = ParseTimestamp(text, format, ticks_per_second, &ticks);
+  const char* const problem =
+      ParseTimestamp(text, format, kSecondsPerDay * ticks_per_second, &ticks);
   EXPECT_EQ(ticks, -12345) << text;
   return problem == nullptr ? "" : problem;
 }
@@ -123,13 +125,34 @@ TEST(Timestamp, RefusesWhatIsNoPointInTime) {
 }
 
 TEST(Timestamp, RoundsNothing) {
-  EXPECT_EQ(Problem("2024-01-31 12:00:05.5").rfind("it is finer than its unit; unit=ms", 0), 0u);
-  EXPECT_EQ(Problem("2024-01-31 12:00:05.0001", 1000).rfind("it is finer than its unit", 0), 0u);
+  const std::string finer = "it is finer than its unit; unit=",
+                    keeps = " after the field keeps all of it";
+  EXPECT_EQ(Problem("2024-01-31 12:00:05.5"), finer + "us" + keeps);
+  EXPECT_EQ(Problem("2024-01-31 12:00:05.0001", 1000), finer + "us" + keeps);
+  EXPECT_EQ(Problem("2024-01-31 12:00:05.0000001", 1000), finer + "ns" + keeps);
   EXPECT_EQ(Problem("2024-01-31 12:00:05.0000000001"),
             "it has more than nine digits after the point");
   for (const char* const text :
        {"2262-04-11 23:47:16.854775808", "1677-09-21 00:12:43.145224191"}) {
-    EXPECT_EQ(Problem(text, kNanoseconds), "an int64 does not reach that far in this unit") << text;
+    EXPECT_EQ(Problem(text, kNanoseconds),
+              "an int64 does not reach that far in this unit; unit=us after the field does")
+        << text;
+  }
+}
+
+TEST(Timestamp, CountsDays) {
+  const auto days = [](const std::string& text) {
+    int64_t ticks = -12345;
+    const char* const problem = ParseTimestamp(text, "", 1, &ticks);
+    return problem == nullptr ? std::to_string(ticks) : problem;
+  };
+  EXPECT_EQ(days("1970-01-01"), "0");
+  EXPECT_EQ(days("1969-12-31"), "-1");
+  EXPECT_EQ(days("0001-01-01"), "-719162");
+  EXPECT_EQ(days("2024-01-31 00:00:00.000000Z"), "19753");
+  EXPECT_EQ(days("2024-01-31 01:00+01:00"), "19753");
+  for (const char* const text : {"2024-01-31 12:00", "1969-12-31 00:00:00.000001"}) {
+    EXPECT_EQ(days(text), "it is finer than its unit; unit=us after the field keeps all of it");
   }
 }
 

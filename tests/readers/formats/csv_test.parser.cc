@@ -14,6 +14,7 @@
 #include "framework/base/thread_pool.h"
 #include "readers/decorate/shard_reader.h"
 #include "readers/decorate/shuffle_reader.h"
+#include "readers/fields/fields.h"
 #include "readers/sources/open_files.h"
 #include "readers/support/text_file.h"
 #include "tests/bytes.h"
@@ -227,6 +228,7 @@ TEST(Csv, FindsHowATableIsWritten) {
     const FittingFields fields = format.guess_fields(file.path(), format.WithDefaults({}));
     std::string text;
     for (const auto& [name, value] : fields.attributes.values()) {
+      if (name == kNumbers) continue;  // wherever there are some
       text += StrCat(name, "=", std::get<std::string>(value), " ");
     }
     for (const std::string& entry : fields.entries) text += StrCat(entry, "; ");
@@ -243,7 +245,8 @@ TEST(Csv, FindsHowATableIsWritten) {
   EXPECT_EQ(found("tsv", "a\tb\n1\t5\"\n"), "encoding=utf-8 " + two);
   EXPECT_EQ(found("csv", "x,x\n1,2\n"), "encoding=utf-8 header=yes #0 int64[]; #1 int64[]; ");
   // Names by which pandas writes an index and the columns of an array.
-  EXPECT_EQ(found("csv", ",0,1\n0,1.5,2\n"), "encoding=utf-8 #0 int64[]; 0 float64[]; 1 int64[]; ");
+  EXPECT_EQ(found("csv", ",0,1\n0,1.5,2\n"),
+            "encoding=utf-8 header=yes #0 int64[]; 0 float64[]; 1 int64[]; ");
   EXPECT_EQ(found("csv", "0,1\n1.5,2.5\n"), "encoding=utf-8 0 float64[]; 1 float64[]; ");
   EXPECT_EQ(found("csv", "country,2019,2020\nFR,1,2\n"),
             "encoding=utf-8 country str; 2019 int64[]; 2020 int64[]; ");
@@ -449,7 +452,7 @@ TEST(Csv, TellsTheOptionWithWhichATextIsAValue) {
   ExpectCsvError("n\n1 NULL\n", {"n int64[-1]"},
                  "'NULL' is no int64; null=NULL after the field says that it is no value");
   ExpectCsvError("t\n2024-01-31 12:00\n", {"t int64[]"},
-                 "is no int64; int64[] decode=timestamp reads it");
+                 "is no int64; int64[] decode=timestamp unit=us reads it");
   ExpectCsvError("n\n1.0\n", {"n int64[]"},
                  "'1.0' is no int64; float64[] reads it, and cast makes integers of that");
   ExpectCsvError("t\nNULL\n", {"t int64[] decode=timestamp"}, "; null=NULL after the field");
@@ -457,6 +460,31 @@ TEST(Csv, TellsTheOptionWithWhichATextIsAValue) {
                  "'NULL' is no value, as null= says (default=, missing=mask or missing=skip after "
                  "the field allow "
                  "that)");
+}
+
+// As where fields are inferred.
+TEST(Csv, ExactNumbersGiveBackWhatIsWritten) {
+  const std::vector<std::pair<std::string, Attribute>> exact = {Text("numbers", "exact")};
+  const std::string content = "0,-0,+7,0.5,1e22,12345678901234567\n";
+  EXPECT_EQ(Csv(content, {"#0-#2 int64[3]", "#3 float64[]", "#4 float64[]", "#5 uint64[]"}, exact),
+            Csv(content, {"#0-#2 int64[3]", "#3 float64[]", "#4 float64[]", "#5 uint64[]"}));
+  EXPECT_EQ(Csv("007,00.5,0.1234567890123456789\n", {"#0 int64[]", "#1-#2 float64[2]"}).size(), 1u);
+  for (const auto& [text, type] :
+       std::vector<std::pair<std::string, std::string>>{{"007", "int64"},
+                                                        {"-07", "int64"},
+                                                        {"00", "uint64"},
+                                                        {"00.5", "float64"},
+                                                        {"0.1234567890123456789", "float64"},
+                                                        {"9007199254740993", "float64"}}) {
+    ExpectError(
+        ErrorCode::kDataLoss,
+        "column #0: '" + text + "' is no " + type +
+            " that gives it back as it is, as numbers \"exact\" asks; " +
+            (text == "9007199254740993" ? "int64[]" : "bytes") + " reads it",
+        [&, text = text, type = type] { Csv("1\n" + text + "\n", {"#0 " + type + "[]"}, exact); });
+  }
+  ExpectError(ErrorCode::kDataLoss, "'x' is no int64; bytes reads it",
+              [&] { Csv("x\n", {"#0 int64[]"}, exact); });
 }
 
 TEST(Csv, HasASeparatorForEachField) {
@@ -476,7 +504,7 @@ TEST(Csv, GuessesFields) {
   };
   EXPECT_EQ(guess("user,genres,age,seen\n7,Action|Crime,NULL,2024-01-31 12:00:05\n8,Drama,31,\n"),
             (Texts{"user int64[]", "genres str", "age int64[] null=NULL missing=mask",
-                   "seen int64[] decode=timestamp default=-9223372036854775808"}));
+                   "seen int64[] decode=timestamp unit=us default=-9223372036854775808"}));
   EXPECT_EQ(guess("a b\nc d\n"), (Texts{"\"a b\" str"}));
   EXPECT_EQ(guess("a,b\n"), (Texts{"a str", "b str"}));
   EXPECT_EQ(guess("1,b\n"), (Texts{"#0 int64[]", "#1 str"}));
@@ -505,6 +533,8 @@ TEST(Csv, RefusesWhatDoesNotFitInferredFields) {
   ExpectError(ErrorCode::kDataLoss, "column #1 'b': '0.5' is no int64; float64[] reads it",
               [&] { read("0.5"); });
   ExpectError(ErrorCode::kDataLoss, "'x' is no int64; str reads it", [&] { read("x"); });
+  ExpectError(ErrorCode::kDataLoss, "'007' is no int64 that gives it back as it is",
+              [&] { read("007"); });
   ExpectError(ErrorCode::kDataLoss, "the cell is empty (default=, missing=mask or missing=skip",
               [&] { read(""); });
 }

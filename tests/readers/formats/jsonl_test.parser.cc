@@ -227,12 +227,12 @@ TEST(Jsonl, ProposesNoValueForWhatIsMissing) {
   const TempFile file("a.jsonl", content);
   const Texts fields = Guessed(file.path()).entries;
   EXPECT_EQ(fields,
-            (Texts{"f float64[] default=nan", "l int64[2] missing=mask",
-                   "label int64[] missing=mask", "ok bool[] missing=mask", "s str missing=mask"}));
+            (Texts{"label int64[] missing=mask", "f float64[] default=nan", "s str missing=mask",
+                   "l int64[2] missing=mask", "ok bool[] missing=mask"}));
   EXPECT_EQ(Jsonl(content, fields),
-            (Texts{"0.5 | 1 2 | 3 | true | 'x' | true | true | true | true",
-                   "nan | 0 0 | 0 | false | '' | false | false | false | false",
-                   "nan | 0 0 | 0 | false | '' | false | false | false | false"}));
+            (Texts{"3 | 0.5 | 'x' | 1 2 | true | true | true | true | true",
+                   "0 | nan | '' | 0 0 | false | false | false | false | false",
+                   "0 | nan | '' | 0 0 | false | false | false | false | false"}));
 }
 
 TEST(Jsonl, ReadsTimestamps) {
@@ -307,7 +307,7 @@ TEST(Jsonl, GuessesTimestamps) {
                       "{\"s\": \"2024-01-31\", \"t\": \"2024-01-31 00:00:00.5\"}\n"
                       "{\"s\": \"x\", \"t\": null}\n");
   EXPECT_EQ(Guessed(file.path()).entries,
-            (Texts{"s str", "t int64[] decode=timestamp unit=ms default=-9223372036854775808"}));
+            (Texts{"s str", "t int64[] decode=timestamp unit=us default=-9223372036854775808"}));
 }
 
 TEST(Jsonl, GuessesFieldsWithinObjects) {
@@ -317,16 +317,60 @@ TEST(Jsonl, GuessesFieldsWithinObjects) {
   };
   EXPECT_EQ(guess("{\"b\": 1, \"user\": {\"id\": 7, \"a/b\": {\"c\": 0.5}}}\n"
                   "{\"b\": 2, \"user\": {\"id\": 8, \"a/b\": {\"c\": 1.5}}}\n"),
-            (Texts{"/user/a~1b/c float64[]", "/user/id int64[]", "b int64[]"}));
+            (Texts{"b int64[]", "/user/id int64[]", "/user/a~1b/c float64[]"}));
   // Keys and objects may be in some records only.
   EXPECT_EQ(
       guess("{\"b\": 1, \"counts\": {\"x\": 7}}\n{\"b\": 1, \"counts\": {\"y\": 0.5}}\n"),
-      (Texts{"/counts/x int64[] missing=mask", "/counts/y float64[] default=nan", "b int64[]"}));
+      (Texts{"b int64[]", "/counts/x int64[] missing=mask", "/counts/y float64[] default=nan"}));
   EXPECT_EQ(guess("{\"user\": null, \"n\": 1}\n{\"user\": {\"id\": true}, \"n\": 2}\n"),
-            (Texts{"/user/id bool[] missing=mask", "n int64[]"}));
+            (Texts{"n int64[]", "/user/id bool[] missing=mask"}));
   // The first line may be a long one.
   EXPECT_EQ(guess("{\"b\": \"" + std::string(2000000, 'x') + "\", \"c\": 1}\n{\"c\": 2}\n"),
             (Texts{"b str missing=mask", "c int64[]"}));
+}
+
+TEST(Jsonl, GuessesFieldsInTheOrderInWhichTheyAppear) {
+  const TempFile file("guess.jsonl",
+                      "{\"z\": 1, \"b\": 2, \"z\": 0.5, \"o\": {\"y\": 1}}\n"
+                      "{\"a\": 1, \"o\": {\"x\": 1, \"y\": 2}, \"z\": 1, \"b\": 3}\n");
+  EXPECT_EQ(Guessed(file.path()).entries,
+            (Texts{"z float64[]", "b int64[]", "/o/y int64[]", "a int64[] missing=mask",
+                   "/o/x int64[] missing=mask"}));
+}
+
+// Of a large file the middle and the end are looked at, too, however it is written.
+TEST(Json, GuessesByMiddleAndEnd) {
+  struct Form {
+    std::string begin, between, end;
+    const char* item;  // with $ for the values
+  };
+  const std::string text = "\"t\": \"}, {\\\"n\\\": 1},\\n{\\\"";
+  const std::vector<Form> forms = {
+      {"[", ", ", "]", "{\"n\": $, %, \"o\": [{\"n\": \"x\"}]}"},
+      {"[\n", ",\n", "\n]\n", "{\"n\": $, %, \"o\": [{\"m\": 1}, {\"m\": 2}]}"},
+      {"[\n  ", ",\n  ", "\n]",
+       "{\n    \"n\": $,\n    %,\n    \"o\": {\n      \"n\": 1\n    }\n  }"},
+      {"", "\n", "\n", "{\n  \"n\": $,\n  %\n}"}};
+  for (const Form& form : forms) {
+    for (const size_t odd : {size_t{20000}, size_t{39990}}) {
+      std::string content = form.begin;
+      for (size_t i = 0; i < 40000; ++i) {
+        std::string item = form.item;
+        const auto put = [&](char what, const std::string& with) {
+          item.replace(item.find(what), 1, with);
+        };
+        put('%', text + std::string(30, 'x') + "\"");
+        put('$', i == odd ? "0.5" : "7");
+        content += (i > 0 ? form.between : "") + item;
+      }
+      const TempFile file("guess.json", content + form.end);
+      const FormatSchema& json = *FindFileFormat("json");
+      const Texts entries = json.guess_fields(file.path(), json.WithDefaults({})).entries;
+      ASSERT_GE(entries.size(), 2u);
+      EXPECT_EQ(entries[0], "n float64[]") << form.item << odd;
+      EXPECT_EQ(entries[1], "t str");
+    }
+  }
 }
 
 TEST(Jsonl, GuessesTypesThatKeepAllValues) {
@@ -339,8 +383,8 @@ TEST(Jsonl, GuessesTypesThatKeepAllValues) {
       "\"e\": [], \"t\": true, \"s\": [\"a\"]}\n"
       "{\"u\": 1, \"l\": NaN, \"x\": [3, 4], \"y\": 1, \"e\": [], \"t\": false, "
       "\"s\": []}\n");
-  EXPECT_EQ(fields.entries, (Texts{"e str decode=json", "l float64[]", "s str[-1]", "t bool[]",
-                                   "u uint64[]", "x float64[2]", "y float64[]"}));
+  EXPECT_EQ(fields.entries, (Texts{"u uint64[]", "l float64[]", "x float64[2]", "y float64[]",
+                                   "e str decode=json", "t bool[]", "s str[-1]"}));
   EXPECT_EQ(fields.left_out, Texts{});
   // What no type keeps is JSON as text.
   const FittingFields any = guess(
@@ -348,16 +392,16 @@ TEST(Jsonl, GuessesTypesThatKeepAllValues) {
       "\"g\": 1, \"h\": 1, \"i\": 123456789012345678901, \"\": 1, \"ok\": 1}\n"
       "{\"a\": [], \"b\": [], \"c\": 5, \"f\": 0.5, \"g\": \"x\", \"h\": [1], \"i\": 1, "
       "\"\": 1, \"ok\": 1}\n");
-  EXPECT_EQ(any.entries, (Texts{"/ int64[]", "a str decode=json", "b str decode=json",
-                                "c str decode=json", "f str decode=json", "g str decode=json",
-                                "h str decode=json", "i str decode=json", "ok int64[]"}));
+  EXPECT_EQ(any.entries, (Texts{"a str decode=json", "b str decode=json", "c str decode=json",
+                                "f str decode=json", "g str decode=json", "h str decode=json",
+                                "i str decode=json", "/ int64[]", "ok int64[]"}));
   EXPECT_EQ(any.left_out, Texts{});
   // null in a list of numbers is NaN, if float64 keeps them; what has no value yet may be anything.
   const FittingFields nulls = guess(
       "{\"n\": [1, null, 3], \"w\": [9007199254740993, null], \"s\": [\"x\", null], "
       "\"o\": {}, \"z\": null}\n");
-  EXPECT_EQ(nulls.entries, (Texts{"n float64[-1] missing=mask", "o str decode=json",
-                                  "s str decode=json", "w str decode=json", "z str decode=json"}));
+  EXPECT_EQ(nulls.entries, (Texts{"n float64[-1] missing=mask", "w str decode=json",
+                                  "s str decode=json", "o str decode=json", "z str decode=json"}));
 }
 
 // Without fields, all that is in the records is read or an error.

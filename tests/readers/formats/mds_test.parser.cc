@@ -202,6 +202,30 @@ TEST(Mds, GuessesFieldsAndKnowsItsFirstBytes) {
   EXPECT_EQ(FormatByContent(folder.index()).tag, "mds");
 }
 
+// What is guessed gives back later arrays as they are, or says what does.
+TEST(Mds, ArraysThatChangeTheirTypeAreErrors) {
+  const auto read = [](const Strings& arrays) {
+    const MdsTestColumns columns = {{"a", "ndarray", 0}};
+    Strings samples;
+    for (const std::string& array : arrays) samples.push_back(MdsSample(columns, {array}));
+    const Folder folder;
+    folder.WriteShards(columns, samples, 1);  // the first shard is looked at
+    return TextsOf(Reader(folder, {}).get());
+  };
+  const std::string float32 = FromHex("22 04 01") + LittleEndian(0.5F);
+  const auto float64 = [](double value) { return FromHex("42 04 01") + LittleEndian(value); };
+  const std::string int64 = FromHex("41 04 01") + LittleEndian(int64_t{7});
+  EXPECT_EQ(read({float32, float64(0.25), int64}), (Strings{"0.5", "0.25", "7.0"}));
+  ExpectError(ErrorCode::kDataLoss,
+              "field 'a': 0.1 is no float32; this array is float64, and float64[1] reads it", [&] {
+                read({float32, float64(0.1)});
+              });
+  ExpectError(ErrorCode::kDataLoss,
+              "field 'a': 0.5 is no int64; this array is float32, and float32[1] reads it", [&] {
+                read({int64, float32});
+              });
+}
+
 // What is guessed fits all of the samples, not only the first.
 TEST(Mds, GuessesFieldsOfSeveralSamples) {
   const MdsTestColumns columns = {

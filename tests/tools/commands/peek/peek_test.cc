@@ -94,6 +94,7 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
             "   '\"user name\" str missing=mask']\n"
             "with the attributes:\n"
             "  encoding: \"utf-8\"\n"
+            "  numbers: \"exact\"\n"
             "reader 'files' (open_files, peek: operator 0 of block 0)\n"
             "  slot 0 (id) is declared int64 [1]\n"
             "  slot 1 (user name) is declared uint8 [-1] with 1 level of detail\n"
@@ -118,6 +119,7 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
             "  [\"id int64[]\"]\n"
             "with the attributes:\n"
             "  encoding: \"utf-8\"\n"
+            "  numbers: \"exact\"\n"
             "reader 'files' (open_files, peek: operator 0 of block 0)\n"
             "  slot 0 (id) is declared int64 [1]\n"
             "and more elements\n");

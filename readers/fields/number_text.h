@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether numbers give back the texts that they are read from.
+#ifndef MILLHOPPER_READERS_FIELDS_NUMBER_TEXT_H_
+#define MILLHOPPER_READERS_FIELDS_NUMBER_TEXT_H_
+
+#include <string_view>
+
+namespace millhopper {
+
+// Whether digits follow a leading zero: "007" is rather a name of something than the number 7.
+inline bool HasLeadingZero(std::string_view number) {
+  if (!number.empty() && (number[0] == '-' || number[0] == '+')) number.remove_prefix(1);
+  return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
+}
+
+// Whether a float64 that was read from a text gives back all of its digits.
+bool KeepsDigits(std::string_view text, double number);
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_READERS_FIELDS_NUMBER_TEXT_H_

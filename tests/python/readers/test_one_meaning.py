@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same columns of dates and times in files of several formats, opened without fields."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import millhopper
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+csv = pytest.importorskip("pyarrow.csv")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+FORMATS = ["parquet", "arrow", "csv", "jsonl"]
+ZONES = [None, "UTC", "Europe/Berlin", "-03:30"]
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def plugin(parquet_plugin: Path) -> None:
+    millhopper.load_plugin(parquet_plugin)
+
+
+def write(table: Any, path: Path) -> None:
+    """Texts are those that pyarrow makes of the values."""
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path)
+    elif path.suffix == ".arrow":
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    elif path.suffix == ".csv":
+        csv.write_csv(table, path)
+    else:
+        texts = pa.table(
+            [
+                column.cast(pa.string()) if pa.types.is_temporal(column.type) else column
+                for column in table.columns
+            ],
+            names=table.schema.names,
+        )
+        path.write_text("".join(json.dumps(row) + "\n" for row in texts.to_pylist()))
+
+
+def whole(path: Path, **options: Any) -> dict[str, Any]:
+    (batch,) = millhopper.Reader.open_files(path, **options).batch(1000)
+    return {name: values.tolist() for name, values in batch.items()}
+
+
+def random_column(draw: random.Random, rows: int) -> Any:
+    """Dates, times of any unit whose values may all be coarser, integers or booleans."""
+    kind = draw.choice(["date32", "date64", "timestamp", "timestamp", "timestamp", "int", "bool"])
+    nulls = draw.choice([0, 0, 0.3])
+    if kind.startswith("date"):
+        make = lambda: draw.randint(-10000, 40000)  # noqa: E731
+        type, scale = (pa.date32(), 1) if kind == "date32" else (pa.date64(), 86400000)
+    elif kind == "timestamp":
+        unit, finest = draw.choice(list(PER_SECOND)), draw.choice(list(PER_SECOND))
+        type = pa.timestamp(unit, draw.choice(ZONES))
+        ticks = min(PER_SECOND[unit], PER_SECOND[finest])
+        make = lambda: draw.randint(-(2**31) * ticks, 2**32 * ticks)  # noqa: E731
+        scale = PER_SECOND[unit] // ticks
+    elif kind == "int":
+        make, type, scale = lambda: draw.randint(-(2**62), 2**62), pa.int64(), 1
+    else:
+        make, type, scale = lambda: draw.randint(0, 1), pa.bool_(), 1
+    values = [None if draw.random() < nulls else make() * scale for _ in range(rows)]
+    values[draw.randrange(rows)] = make() * scale  # a text column without any has no type
+    if pa.types.is_boolean(type):
+        return pa.array([None if value is None else bool(value) for value in values])
+    whole = pa.int32() if type.bit_width == 32 else pa.int64()
+    return pa.array(values, whole).cast(type)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_columns_have_the_same_values_in_all_formats(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    rows = draw.choice([1, 3, 30])
+    # A row of one empty cell is an empty line, and no row.
+    columns = {f"c{i}": random_column(draw, rows) for i in range(draw.randint(2, 8))}
+    found = {}
+    for format in FORMATS:
+        write(pa.table(columns), tmp_path / f"a.{format}")
+        found[format] = whole(tmp_path / f"a.{format}")
+        # What stands for no value of dates and times is numpy's NaT.
+        assert all(
+            there or f"{name}.valid" in found[format] or read == -(2**63)
+            for name, column in columns.items()
+            for there, read in zip(column.is_valid().to_pylist(), found[format][name])
+        )
+    for format in FORMATS[1:]:
+        assert list(found[format]) == list(found["parquet"]), format
+        assert found[format] == found["parquet"], format
+
+
+LATE = 100_000  # a row that is not looked at, of four times as many
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_later_value_that_is_finer_is_an_error_at_its_place(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"a.{format}"
+    values = [0] * (4 * LATE)
+    values[LATE] = 1
+    table = pa.table({"t": pa.array(values).cast(pa.timestamp("ns"))})
+    if format == "parquet":
+        parquet.write_table(table, path, write_statistics=False)
+    else:
+        write(table, path)
+    check_late(path, "ns", 1)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_a_later_value_that_is_no_date_is_an_error_at_its_place(
+    tmp_path: Path, format: str
+) -> None:
+    path = tmp_path / f"a.{format}"
+    texts = ["1970-01-01"] * (4 * LATE)
+    texts[LATE] = "1970-01-01 00:00:01"
+    write(pa.table({"t": texts}), path)
+    check_late(path, "us", 1_000_000)
+
+
+def check_late(path: Path, unit: str, value: int) -> None:
+    with pytest.raises(millhopper.Error, match=f"unit={unit} after") as caught:
+        list(millhopper.Reader.open_files(path).batch(1000))
+    assert str(path) in str(caught.value) and "'t'" in str(caught.value)
+    fields = {"t": f"int64[] decode=timestamp unit={unit}"}
+    (batch,) = millhopper.Reader.open_files(path, fields=fields).batch(10**6)
+    assert batch["t"][LATE] == value
+
+
+def test_statistics_of_parquet_tell_nanoseconds(tmp_path: Path) -> None:
+    column = pa.array([*range(0, 10_000_000, 1000), 10_000_001]).cast(pa.timestamp("ns"))
+    parquet.write_table(pa.table({"t": column}), tmp_path / "a.parquet", row_group_size=5000)
+    assert "t int64[] decode=timestamp unit=ns" in str(
+        millhopper.Reader.open_files(tmp_path / "a.parquet")
+    )
+
+
+def test_declared_types_keep_their_meaning(tmp_path: Path) -> None:
+    column = pa.array([5, 7]).cast(pa.timestamp("ms"))
+    parquet.write_table(pa.table({"t": column}), tmp_path / "a.parquet")
+    assert whole(tmp_path / "a.parquet", fields=["t int64[]"]) == {"t": [5, 7]}
+    assert whole(tmp_path / "a.parquet", fields=["t"]) == {"t": [5000, 7000]}
