@@ -50,9 +50,9 @@ def write(table: Any, path: Path) -> None:
 def plain(found: Any, entry: str) -> Any:
     """A value as Python's: texts, None for NaN."""
     if "decode=json" in entry:
-        return json.loads(found.tobytes())
-    if isinstance(found, np.ndarray) and found.dtype == np.uint8:
-        return found.tobytes().decode()
+        return json.loads(found)
+    if isinstance(found, str):
+        return found
     if isinstance(found, (np.ndarray, millhopper.Ragged)):
         return [plain(item, entry) for item in found]
     number = found.item()
