@@ -25,7 +25,9 @@ class LauncherEnvironment {
   static void Clear() {
     for (const char* name :
          {"WORLD_SIZE", "RANK", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_PROCID",
-          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"}) {
+          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID",
+          "LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+          "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID"}) {
       unsetenv(name);
     }
   }

@@ -11,6 +11,7 @@
 
 #include "framework/base/at_work.h"
 #include "framework/base/error.h"
+#include "framework/base/processors.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {
@@ -82,9 +83,7 @@ ThreadPool& ThreadPool::Get() {
   return *pool;
 }
 
-int ThreadPool::DefaultSize() {
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
-}
+int ThreadPool::DefaultSize() { return std::max(1, OwnProcessors() - 1); }
 
 ThreadPool::ThreadPool() : size_(DefaultSize()) {
   ::pthread_atfork([]() NO_THREAD_SAFETY_ANALYSIS { Get().BeforeFork(); },

@@ -67,9 +67,9 @@ class Job : public RefCounted {
 class ThreadPool {
  public:
   static ThreadPool& Get();
-  // One worker less than there are processors, because the consumer's thread works too instead of
-  // waiting; at least 1, so that a worker reads ahead. More workers would only compete for
-  // processors.
+  // One worker less than the process has processors (OwnProcessors), because the consumer's thread
+  // works too instead of waiting; at least 1, so that a worker reads ahead. More workers would only
+  // compete for processors.
   static int DefaultSize();
 
   // Ends the present workers once they have finished or left what was submitted, and sets how many

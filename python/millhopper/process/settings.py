@@ -12,8 +12,10 @@ from millhopper.base.integers import integer, integer_within
 def set_threads(threads: int) -> None:
     """Sets how many worker threads load data, for all readers.
 
-    The default is the number of cores minus one, but at least one. The consumer's thread uses the
-    remaining core, because it loads data, too, instead of waiting. With 0 threads the consumer's
+    The default is the number of cores minus one, but at least one: of the cores that this process
+    may run on, and where torchrun, mpirun or srun has started several processes on this machine,
+    of its share of all. The consumer's thread uses the remaining core, because it loads data, too,
+    instead of waiting. With 0 threads the consumer's
     thread does all the work. Streams are the same with any number. The call ends the present
     workers, so do not call it while a reader is being read.
 
