@@ -24,8 +24,9 @@ class SequentialReader : public ReaderBase {
   // at a time; not called again after the end or an exception before ReInitImpl. The tensors are
   // checked against slots(). Whatever it throws is an error, even EndOfData of another reader.
   virtual bool ReadNextImpl(std::vector<LoDTensor>* out) = 0;
-  // Goes back to the first element.
+  // Goes back to the first element, of pass number pass().
   virtual void ReInitImpl() = 0;
+  uint64_t pass() const { return pass_; }
   // Whether a pass can be repeated and then yields the same elements. Only such a reader can be
   // saved: its place is the number of elements that it has made.
   virtual bool IsRepeatable() const { return false; }

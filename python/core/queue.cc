@@ -34,10 +34,18 @@ constexpr std::chrono::milliseconds kUntilSignals{50};
 // A queue and the form of its elements.
 class PythonQueue {
  public:
-  PythonQueue(int64_t capacity, const std::vector<Slot>& slots)
-      : queue_(std::make_shared<ElementQueue>(capacity)), form_{SpecsOf(slots), {}, true} {}
+  PythonQueue(int64_t capacity, const std::vector<Slot>& slots, std::vector<std::string> names)
+      : queue_(std::make_shared<ElementQueue>(capacity)),
+        // Samples of py_reader are batches, which may be told by their first axis alone.
+        form_{SpecsOf(slots), std::move(names), names.empty()} {}
 
   ElementQueue& queue() { return *queue_; }
+
+  FedElements ReadBy(uint64_t reader) {
+    read_in_ = reader;
+    is_in_scope_ = false;
+    return {queue_, form_};
+  }
 
   // Puts the queue into a variable, for create_py_reader.
   void PutInto(const PythonVariable& variable) {
@@ -58,7 +66,7 @@ class PythonQueue {
   bool Pump(const py::object& iterator, uint64_t generation, uint64_t number) {
     for (;; ++number) {
       PyObject* const next = [&] {
-        const FeedsReader feeds(read_in_);
+        const FeedsReader feeds(read_in_, is_in_scope_);
         return PyIter_Next(iterator.ptr());
       }();
       if (next == nullptr) {
@@ -120,12 +128,17 @@ class PythonQueue {
 
   const std::shared_ptr<ElementQueue> queue_;
   const ElementForm form_;
-  uint64_t read_in_ = 0;  // the number of the scope in which readers read it; guarded by the
-                          // interpreter
-  RaisedErrors raised_;   // guarded by the interpreter
+  // These are guarded by the interpreter.
+  uint64_t read_in_ = 0;  // the number of the scope in which readers read it, or of the reader
+  bool is_in_scope_ = true;
+  RaisedErrors raised_;
 };
 
 }  // namespace
+
+FedElements FedBy(const py::object& queue, uint64_t reader) {
+  return queue.cast<PythonQueue&>().ReadBy(reader);
+}
 
 void DefineQueue(py::module_* module) {
   const auto released = py::call_guard<InterpreterRelease>();
@@ -134,8 +147,9 @@ void DefineQueue(py::module_* module) {
                           "that create_py_reader makes.\n\n"
                           "Source: PaddlePaddle's fluid.core, 2018.",
                           py::custom_type_setup(&LetCollectorSee<PythonQueue>))
-      .def(py::init<int64_t, const std::vector<Slot>&>(), py::arg("capacity").noconvert(),
-           py::arg("slots").noconvert())
+      .def(py::init<int64_t, const std::vector<Slot>&, std::vector<std::string>>(),
+           py::arg("capacity").noconvert(), py::arg("slots").noconvert(),
+           py::arg("names") = std::vector<std::string>())
       .def("put_into", &PythonQueue::PutInto, py::arg("variable"))
       .def("push", &PythonQueue::Push, py::arg("element"))
       .def("pump", &PythonQueue::Pump, py::arg("iterator"), py::arg("generation"),
@@ -165,6 +179,14 @@ void DefineQueue(py::module_* module) {
           "take_skip",
           [](PythonQueue& self, uint64_t generation) { return self.queue().TakeSkip(generation); },
           py::arg("generation"), released)
+      .def(
+          "pass_number", [](PythonQueue& self) { return self.queue().pass(); }, released)
+      .def(
+          "keep_note",
+          [](PythonQueue& self, std::string note) { self.queue().Note(std::move(note)); },
+          py::arg("note"), released)
+      .def(
+          "note", [](PythonQueue& self) { return self.queue().note(); }, released)
       .def(
           "restart", [](PythonQueue& self, uint64_t skip) { self.queue().Restart(skip); },
           py::arg("skip") = 0, released)

@@ -99,6 +99,21 @@ uint64_t ElementQueue::TakeSkip(uint64_t generation) {
   return open(generation) ? std::exchange(skip_, 0) : 0;
 }
 
+uint64_t ElementQueue::pass() const {
+  const Lock lock = TakeLock();
+  return pass_;
+}
+
+void ElementQueue::Note(std::string note) {
+  const Lock lock = TakeLock();
+  note_ = std::move(note);
+}
+
+std::string ElementQueue::note() const {
+  const Lock lock = TakeLock();
+  return note_;
+}
+
 void ElementQueue::Close(uint64_t generation) {
   {
     const Lock lock = TakeLock();
@@ -175,13 +190,14 @@ bool ElementQueue::Take(Element* element) {
   return true;
 }
 
-void ElementQueue::Restart(uint64_t skip) {
+void ElementQueue::Restart(uint64_t skip, uint64_t pass) {
   std::deque<Element> dropped;
   std::optional<Error> error;
   {
     const Lock lock = TakeLock();
     ++generation_;
     skip_ = skip;
+    pass_ = pass;
     dropped.swap(elements_);
     error_.swap(error);
     closed_ = false;

@@ -25,7 +25,9 @@ namespace millhopper {
 // over, so that it cannot get into the next one.
 //
 // A reader that resumes in the middle of a pass does not need the pass's first elements. The queue
-// drops them when they are pushed; a producer that calls TakeSkip can leave them out instead.
+// drops them when they are pushed; a producer that calls TakeSkip can leave them out instead. The
+// reader also says which of its passes it wants, and keeps in its saved place what the producer has
+// noted of its own.
 //
 // A pass accepts elements from its beginning. After Expect all elements come from a provider, which
 // is a producer that calls Attach; Take without an attached provider is then an error instead of an
@@ -59,6 +61,12 @@ class ElementQueue {
   // How many elements at the beginning of that pass are still to be dropped. From now on none is
   // dropped: the producer that calls this leaves them out. 0 if that pass is closed or over.
   uint64_t TakeSkip(uint64_t generation);
+  // The number that the reader has given to the running pass.
+  uint64_t pass() const;
+  // What the producer needs to make elements from a place on: bytes that only it understands. The
+  // last ones are a part of the reader's saved place, and are here again when that is restored.
+  void Note(std::string note);
+  std::string note() const;
   // Ends that pass after the elements that were pushed. Close and Fail do nothing if the pass is
   // closed or over already.
   void Close(uint64_t generation);
@@ -82,9 +90,9 @@ class ElementQueue {
   // an element; throws kCancelled on a request to stop. After Fail every call throws its error.
   // Throws kInvalidArgument if the pass was closed before the elements that are to be dropped.
   bool Take(Element* element);
-  // Begins the next pass and drops the elements that are left of this one, and the first `skip`
-  // ones of the next.
-  void Restart(uint64_t skip = 0);
+  // Begins the next pass, which the reader calls `pass`, and drops the elements that are left of
+  // this one, and the first `skip` ones of the next.
+  void Restart(uint64_t skip = 0, uint64_t pass = 0);
 
   size_t size() const;
   size_t capacity() const { return capacity_; }
@@ -118,6 +126,8 @@ class ElementQueue {
   std::deque<Element> elements_;
   uint64_t generation_ = 0;
   uint64_t skip_ = 0;  // elements that are still to be dropped
+  uint64_t pass_ = 0;
+  std::string note_;
   bool closed_ = false;
   std::optional<Error> error_;  // thrown at the end of the pass
   std::string missing_;         // error text if a provider is expected and missing

@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/sources/queue_reader.h"
 
+#include <string>
 #include <utility>
 
 namespace millhopper {
+namespace {
+
+// The list of a state that has the bytes of the producer's note.
+constexpr char kNote[] = "note";
+
+}  // namespace
 
 QueueReader::QueueReader(std::shared_ptr<ElementQueue> queue, std::vector<SlotSpec> slots)
     : SequentialReader(std::move(slots)), queue_(std::move(queue)) {}
 
-void QueueReader::GoToImpl(uint64_t /*pass*/, uint64_t count) { queue_->Restart(count); }
+void QueueReader::SaveState(ReaderState* state) const {
+  SequentialReader::SaveState(state);
+  std::vector<uint64_t> bytes;
+  for (const char byte : queue_->note()) bytes.push_back(static_cast<uint8_t>(byte));
+  if (!bytes.empty()) state->SetList(kNote, std::move(bytes));
+}
 
 void QueueReader::RestoreState(const ReaderState& state) {
   SequentialReader::RestoreState(state);
+  std::string note;
+  for (const uint64_t byte : state.List(kNote)) {
+    if (byte > UINT8_MAX) state.Fail(byte, " is no byte of a note");
+    note += static_cast<char>(byte);
+  }
+  queue_->Note(std::move(note));
   // Now, so that a producer that starts before the first read begins there.
   if (!state.end()) GoToPlace();
 }

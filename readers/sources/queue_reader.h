@@ -15,21 +15,25 @@ namespace millhopper {
 // Yields the elements of a queue, without a copy if they are read one by one. A pass is a
 // generation of the queue; the consumer waits for the producer.
 //
-// Its saved place is the number of elements that were taken, so the producer must make the same
-// elements again when a pass is repeated. Restoring it begins a new pass of the queue there
-// (ElementQueue::Restart), and drops what was pushed before. If readers on top had elements in
-// store, Restore takes these from the queue, and waits for the producer.
-class QueueReader final : public SequentialReader {
+// Its saved place is the number of elements that were taken, and what the producer has noted; so
+// the producer must make the same elements again when a pass is repeated. Restoring it begins a new
+// pass of the queue there (ElementQueue::Restart), and drops what was pushed before. If readers on
+// top had elements in store, Restore takes these from the queue, and waits for the producer.
+class QueueReader : public SequentialReader {
  public:
   QueueReader(std::shared_ptr<ElementQueue> queue, std::vector<SlotSpec> slots);
 
   size_t ElementsReady() const override { return queue_->size(); }
 
- private:
+ protected:
   bool ReadNextImpl(std::vector<LoDTensor>* out) override { return queue_->Take(out); }
-  void ReInitImpl() override { queue_->Restart(); }
+  ElementQueue& queue() const { return *queue_; }
+
+ private:
+  void ReInitImpl() override { queue_->Restart(0, pass()); }
   bool IsRepeatable() const override { return true; }
-  void GoToImpl(uint64_t pass, uint64_t count) override;
+  void GoToImpl(uint64_t pass, uint64_t count) override { queue_->Restart(count, pass); }
+  void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;
   uint64_t InStore() const override { return queue_->size(); }
 

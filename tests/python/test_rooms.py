@@ -20,7 +20,7 @@ ROOMS: dict[str, set[str]] = {
     "base": set(),
     "process": {"base"},
     "programs": {"base"},
-    "readers": {"base", "programs"},
+    "readers": {"base", "process", "programs"},
     "loader": {"base", "readers"},
     "dataset": {"base", "readers"},
     "fluid": {"base", "process", "programs", "readers", "dataset"},

@@ -14,6 +14,8 @@
 #include "readers/arrow/arrow_stream_reader.h"
 #include "readers/fields/fields.h"
 
+namespace py = pybind11;
+
 namespace millhopper {
 namespace {
 
@@ -39,9 +41,12 @@ void CreatePythonArrowReader(OpContext& context) {
   Require(!fields.empty(), "fields is empty: name the columns that become slots");
   StoreReader(context, std::make_unique<ArrowStreamReader>(
                            [function, reader](ArrowArrayStream* out) {
-                             function->CallForCapsule(
-                                 kArrowStreamCapsule, reader,
-                                 [out](void* stream) { TakeArrow(stream, out); });
+                             function->CallFor(reader, [out](const py::object& capsule) {
+                               void* const stream =
+                                   PyCapsule_GetPointer(capsule.ptr(), kArrowStreamCapsule);
+                               if (stream == nullptr) throw py::error_already_set();
+                               TakeArrow(stream, out);
+                             });
                            },
                            std::move(fields)));
 }

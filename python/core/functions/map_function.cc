@@ -142,19 +142,21 @@ void PythonFunction::Call(const RecordId& id, const std::vector<SlotSpec>& slots
   }
 }
 
-void PythonFunction::CallForCapsule(const char* name, uint64_t reader,
-                                    const std::function<void(void*)>& take) const {
+void PythonFunction::CallFor(uint64_t reader,
+                             const std::function<void(const py::object&)>& take) const {
   const PythonCall call(reader);
   try {
     const py::object function = function_.get();
     Require(static_cast<bool>(function), "it is gone, with the millhopper.Reader that took it");
-    const py::object capsule = PythonCall::Result(function, py::object());
-    void* const content = PyCapsule_GetPointer(capsule.ptr(), name);
-    if (content == nullptr) throw py::error_already_set();
-    take(content);
+    take(PythonCall::Result(function, py::object()));
   } catch (py::error_already_set& raised) {
     throw raised_.Keep(ErrorOfException(title_, &raised));
   }
+}
+
+void PythonFunction::SetNames(const Names& names) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  learned_ = names;
 }
 
 ElementForm PythonFunction::Learn(const RecordId& id, const std::vector<SlotSpec>& slots,
@@ -182,8 +184,7 @@ ElementForm PythonFunction::Learn(const RecordId& id, const std::vector<SlotSpec
     Require(!form.slots.empty(), "an element of no values");
     if (form.names.empty() && form.slots.size() == inputs) form.names = InputNames(inputs);
     if (form.names.empty()) form.names = NamesByNumber(form.slots.size());
-    const std::lock_guard<std::mutex> lock(mutex_);
-    learned_ = form.names;
+    SetNames(form.names);
     return form;
   } catch (py::error_already_set& raised) {
     throw raised_.Keep(ErrorOfException(title_, &raised));

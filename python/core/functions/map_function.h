@@ -48,14 +48,15 @@ class PythonFunction {
   // PythonCall.
   void Call(const RecordId& id, const std::vector<SlotSpec>& slots, std::vector<LoDTensor>* in,
             const ElementForm& form, std::vector<LoDTensor>* out, uint64_t reader) const;
-  // Calls the function without arguments, for a reader as above, and gives what the capsule of this
-  // name that it returns holds to `take`.
-  void CallForCapsule(const char* name, uint64_t reader,
-                      const std::function<void(void*)>& take) const;
+  // Calls the function without arguments, for a reader as above, and gives what it returns to
+  // `take`, which has the interpreter.
+  void CallFor(uint64_t reader, const std::function<void(const pybind11::object&)>& take) const;
   // Calls the function for a first element to learn the dtypes, ranks, levels of detail and names
   // of what it yields.
   ElementForm Learn(const RecordId& id, const std::vector<SlotSpec>& slots,
                     std::vector<LoDTensor>* in, uint64_t reader);
+  // The names of the slots, of a function that tells them in another way.
+  void SetNames(const Names& names);
 
   // For LetCollectorSee: the function, and the exceptions it raises, may refer to the object that
   // holds this one. After Forget, calls throw kInvalidArgument.

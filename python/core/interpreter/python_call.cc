@@ -57,7 +57,7 @@ Uses* all_uses = new Uses;  // never destroyed: threads may outlive the interpre
 
 thread_local const PythonCall* PythonCall::innermost_ = nullptr;
 thread_local uint64_t OpensReader::current_ = 0;
-thread_local uint64_t FeedsReader::current_ = 0;
+thread_local FeedsReader::Fed FeedsReader::current_ = {0, false};
 
 PythonCall::PythonCall(uint64_t reader) : reader_(reader), outer_(innermost_) {
   calls.fetch_add(1);
@@ -107,9 +107,9 @@ bool PythonCall::WithinOneOf(uint64_t reader) {
 }
 
 UsesReader::UsesReader(uint64_t reader, const std::string& what)
-    : user_(PythonCall::Within()               ? PythonCall::innermost_->reader_
-            : FeedsReader::Current() == reader ? 0  // one scope has its queue and other readers
-                                               : FeedsReader::Current()),
+    : user_(PythonCall::Within()          ? PythonCall::innermost_->reader_
+            : FeedsReader::MayUse(reader) ? 0
+                                          : FeedsReader::Current()),
       reader_(reader) {
   if (user_ == 0) return;
   Uses& uses = *all_uses;

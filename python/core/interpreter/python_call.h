@@ -64,17 +64,25 @@ class PythonCall {
 // `reader` read, so that these wait for what it uses.
 class FeedsReader {
  public:
-  explicit FeedsReader(uint64_t reader) : outer_(current_) { current_ = reader; }
+  // `of_scope`: the number is that of a scope, which has the queue and other readers, too; those
+  // may be used meanwhile.
+  FeedsReader(uint64_t reader, bool of_scope) : outer_(current_) { current_ = {reader, of_scope}; }
   ~FeedsReader() { current_ = outer_; }
   FeedsReader(const FeedsReader&) = delete;
   FeedsReader& operator=(const FeedsReader&) = delete;
 
-  static uint64_t Current() { return current_; }  // 0 if there are none
+  static uint64_t Current() { return current_.reader; }  // 0 if there are none
+  static bool MayUse(uint64_t reader) { return current_.of_scope && current_.reader == reader; }
 
  private:
-  static thread_local uint64_t current_;
+  struct Fed {
+    uint64_t reader;
+    bool of_scope;
+  };
 
-  const uint64_t outer_;
+  static thread_local Fed current_;
+
+  const Fed outer_;
 };
 
 // While it exists, the calling thread works on reader number `reader`, or waits for those that do.

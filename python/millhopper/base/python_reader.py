@@ -34,18 +34,25 @@ def opened(reader: PythonReader[T], start: int = 0) -> Iterator[Iterator[T]]:
     Raises:
         Error: the pass ends before `start` items.
     """
-    begins_there = start > 0 and _takes_start(reader)
+    begins_there = start > 0 and takes_start(reader)
     items = iter(reader(start=start) if begins_there else reader())
     try:
-        if not begins_there and sum(1 for _ in islice(items, start)) < start:
-            raise Error(f"a pass was to continue after {start} items, but it has ended before them")
+        if not begins_there:
+            pass_over(items, start)
         yield items
     finally:
         if isinstance(items, Generator):
             items.close()
 
 
-def _takes_start(reader: Callable[..., Any]) -> bool:
+def pass_over(items: Iterator[Any], count: int) -> None:
+    """Drops the first ``count`` items. Raises Error if there are not so many."""
+    if sum(1 for _ in islice(items, count)) < count:
+        raise Error(f"a pass was to continue after {count} items, but it has ended before them")
+
+
+def takes_start(reader: Callable[..., Any]) -> bool:
+    """Whether a reader has the parameter ``start``, see ``PythonReader``."""
     try:
         start = signature(reader).parameters.get("start")
     except (TypeError, ValueError):  # a function in C has none

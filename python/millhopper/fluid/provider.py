@@ -8,8 +8,8 @@ from typing import Any
 
 from millhopper.base.python_reader import PythonReader, opened
 from millhopper.fluid.data_feeder import DataFeeder
-from millhopper.fluid.fed_queue import Element, FedQueue
 from millhopper.fluid.minibatch import batch
+from millhopper.process.fed_queue import Element, FedQueue
 from millhopper.programs.var_type import dtype_name
 from millhopper.programs.variable import Variable
 

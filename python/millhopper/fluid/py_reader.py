@@ -20,8 +20,8 @@ from millhopper import _core
 from millhopper.base.integers import INT32_MAX, checked_dims, integer, integer_within
 from millhopper.base.zipped import zip_strict
 from millhopper.errors import EndOfData
-from millhopper.fluid.fed_queue import FedQueue
 from millhopper.fluid.provider import Decorated, require_declared, slots_of
+from millhopper.process.fed_queue import FedQueue
 from millhopper.programs import unique_name
 from millhopper.programs.program import Program, default_main_program, default_startup_program
 from millhopper.programs.reader_creation import decorate_reader, share_reader, taken_name

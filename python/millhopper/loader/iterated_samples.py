@@ -3,25 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
+from millhopper.base.stateful import Stateful, state_in, state_text
 from millhopper.errors import Error
 from millhopper.loader.dataset_batches import batched
-
-
-@runtime_checkable
-class Stateful(Protocol):
-    """What tells where it stands, and goes there.
-
-    Source: the Stateful protocols of torchdata and torch.distributed.checkpoint.
-    """
-
-    def state_dict(self) -> Mapping[str, Any]: ...
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], /) -> Any: ...
 
 
 class IteratedSamples:
@@ -59,7 +47,11 @@ class IteratedSamples:
                 "from a state that was saved before, or save between two batches"
             )
         iterator = None if self._over or self._iterator is self._dataset else self._iterator
-        return {"samples": _text(self._dataset), "iterator": _text(iterator), "over": self._over}
+        return {
+            "samples": state_text(self._dataset),
+            "iterator": state_text(iterator),
+            "over": self._over,
+        }
 
     def load(self, state: Mapping[str, Any]) -> None:
         """The next pass resumes from a state.
@@ -102,7 +94,7 @@ class IteratedSamples:
         loaded, has_place = self._loaded, False
         if loaded is not None and loaded["samples"] is not None:
             assert isinstance(self._dataset, Stateful)
-            self._dataset.load_state_dict(_state(loaded["samples"]))
+            self._dataset.load_state_dict(state_in(loaded["samples"]))
             has_place = True
             self._between = loaded["over"] or taken == 0
         self._asked = False
@@ -117,7 +109,7 @@ class IteratedSamples:
                     f"the state is that of an iterator, and this one, {type(samples).__name__!r}, "
                     "has no load_state_dict"
                 )
-            samples.load_state_dict(_state(loaded["iterator"]))
+            samples.load_state_dict(state_in(loaded["iterator"]))
             has_place = True
         noticed = self._noticed(samples, self._between)
         items = noticed if size is None else batched(noticed, size, drop_last)
@@ -149,37 +141,3 @@ class IteratedSamples:
         # Only now has the data set left the pass that was over when it was saved.
         self._iterator = iter(self._dataset)
         yield from self._noticed(self._iterator, False)
-
-
-def _text(holder: object) -> str | None:
-    """The state of an object as JSON; None if it has none.
-
-    Raises:
-        Error: JSON would give back something else.
-    """
-    if not isinstance(holder, Stateful):
-        return None
-    state = holder.state_dict()
-    name = type(holder).__name__
-    try:
-        text = json.dumps(state, allow_nan=False)
-        same = json.loads(text) == state
-    except (TypeError, ValueError, RecursionError) as error:
-        raise Error(f"the state_dict of {name!r} cannot be saved: {error}") from error
-    if not same:
-        raise Error(
-            f"the state_dict of {name!r} cannot be saved, because JSON would not give it back: it "
-            "may have dicts with texts as keys, lists, texts, numbers, True, False and None, and "
-            f"no tuples; it is {state!r:.200}"
-        )
-    return text
-
-
-def _state(text: str) -> dict[str, Any]:
-    try:
-        state = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Error(f"the state is wrong: the data set's is no JSON: {error}") from None
-    if not isinstance(state, dict):
-        raise Error("the state is wrong: the data set's is no dict")
-    return state

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from millhopper import _core
+from millhopper.base.forks import OwnProcess
 from millhopper.errors import Error
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def current_record() -> RecordId:
 
 
 def keep_function(
-    function: Callable[[dict[str, Any]], object],
+    function: Callable[..., object],
     inputs: Sequence[str] | None,
     below: _core.Function | None,
     slots: Mapping[str, tuple[str, list[int], int]],
@@ -135,11 +136,13 @@ def keep_stream(source: object) -> tuple[_core.Function, dict[str, object]]:
 def _once(make: Callable[[], object], title: str) -> Callable[[], object]:
     """Makes the stream of an iterator, which would give two loops a part of its batches each."""
     unread = [make]
+    process = OwnProcess()
 
     def stream() -> object:
-        if not unread:
+        if not unread or not process.is_this:
             raise Error(
-                f"this {title} can be read once only, and has been; give from_arrow a table, or an "
+                f"this {title} can be read once only, and has been, or belongs to process "
+                f"{process.id}; give from_arrow a table, or an "
                 "object that makes a new stream for each pass, or make a reader for each pass"
             )
         return unread.pop()()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -12,10 +12,17 @@ import numpy.typing as npt
 
 from millhopper import _core
 from millhopper.base.zipped import zip_strict
-from millhopper.ragged import Ragged
 from millhopper.readers.chain import AnyReader, Chain
 from millhopper.readers.fields import Fields, field_entries, with_slots
+from millhopper.readers.hugging_face import (
+    ArrowRows,
+    NumberedSamples,
+    is_hugging_face,
+    refuse_splits,
+)
+from millhopper.readers.iterable_source import IterableSource
 from millhopper.readers.map_function import chosen_fields, keep_function, keep_stream
+from millhopper.readers.samples import element_of
 from millhopper.readers.slots import Slot, declared
 
 if TYPE_CHECKING:
@@ -166,21 +173,98 @@ class MemorySources(Chain):
             Error: at an element: ``__getitem__`` raised an exception, which is the ``__cause__``,
                 or a sample is not as declared.
         """
+        refuse_splits(dataset)
         if isinstance(dataset, (str, bytes)) or not isinstance(dataset, Dataset):
+            hint = ""
+            if isinstance(dataset, Iterable) and not isinstance(dataset, (str, bytes)):
+                hint = "; from_iterable takes what can only be iterated over"
             raise TypeError(
-                f"from_dataset takes an object with __len__ and __getitem__, not {dataset!r}"
+                f"from_dataset takes an object with __len__ and __getitem__, not {dataset!r}{hint}"
             )
 
-        given = declared(slots)
+        given, getitem = declared(slots), type(dataset).__getitem__
+        if is_hugging_face(dataset, "Dataset"):
+            dataset = NumberedSamples(dataset, given)
+            given = dataset.slots
 
-        @wraps(type(dataset).__getitem__)  # errors name what the caller has written
+        @wraps(getitem)  # errors name what the caller has written
         def sample(number: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
-            return _element(dataset[int(number["index"][0])], list(given))
+            return element_of(dataset[int(number["index"][0])], given)
 
         held, attributes = keep_function(sample, ["index"], None, given)
         return cls._of_dataset(
             held, attributes, given, len(dataset), name, shuffle, seed, reshuffle
         )
+
+    @classmethod
+    def from_iterable(
+        cls,
+        iterable: Iterable[Any] | Callable[..., Iterable[Any]],
+        slots: Mapping[str, Slot] | None = None,
+        *,
+        batched: bool = False,
+        seed: int = 0,
+        name: str = "iterable",
+    ) -> Self:
+        """Reads what Python can only iterate over: generators, streams, other loaders.
+
+        A thread asks for the items, ahead of the loop. ::
+
+            def lines():
+                with open("lines.txt") as file:
+                    for line in file:
+                        yield {"text": line, "length": len(line)}
+
+            millhopper.Reader.from_iterable(lines).shuffle(1000).batch(64)
+            millhopper.Reader.from_iterable(datasets.load_dataset(..., streaming=True)["train"])
+            millhopper.Reader.from_iterable(
+                lambda: ray_dataset.iter_batches(batch_size=1024), batched=True)
+
+        Args:
+            iterable: a function that returns an iterable, such as a generator function, which is
+                called for each pass; or an iterable, which is iterated over anew for each. What can
+                be iterated over once only (a generator, a file) has one pass, and the next one is
+                an error. An item is as a sample of ``from_dataset``. An iterable that has
+                ``set_epoch`` is told the number of the pass, before the pass begins. An
+                ``IterableDataset`` of Hugging Face's ``datasets`` is read in the slots that its
+                features tell, with images and audio as the bytes of their files.
+            slots: what the items are, as for ``open_files``; lists of any length are a slot with a
+                level of offsets: ``{"tokens": ("int64", [-1], 1)}``. By default it is learned where
+                a loop opens the reader, from the first item; then the iteration that has begun is
+                that of pass 0.
+            batched: items are batches of rows, whose values have a row for each along their first
+                axis; elements are rows.
+            seed: seed of all random choices in this chain.
+            name: the reader's name in error messages and programs.
+
+        A loop that resumes begins a new pass and skips to its place: a function that has a
+        parameter ``start``, whose default is 0, is called with the number of items to leave out; an
+        iterable with ``state_dict`` and ``load_state_dict`` is given a state that it had at most 32
+        items before, if JSON can hold it (twice as far back as an element in a window); any other
+        is asked for all items again, which must be the same ones.
+
+        Raises:
+            TypeError: ``iterable`` is neither an iterable nor a function.
+            Error: at an element: the iterable raised an exception, which is the ``__cause__``, an
+                item is not as declared or as the first one, or a second pass over what can be read
+                once only.
+
+        Source: tf.data.Dataset.from_generator.
+        """
+        source = IterableSource(iterable, declared(slots), batched)
+        given = dict(source.slots)
+        held, attributes = keep_function(source.feeds, None, None, given)
+        reader = cls._source(
+            "create_python_iterable_reader",
+            name if not batched else f"{name}.batches",
+            attributes,
+            list(given) or None,
+            seed=seed,
+            functions=[held],
+        )
+        if not given:
+            reader._names_from = held
+        return reader._append("create_unbatch_reader", name, {}) if batched else reader
 
     @classmethod
     def _of_dataset(
@@ -239,6 +323,9 @@ class MemorySources(Chain):
 
         Source: the Arrow PyCapsule interface.
         """
+        refuse_splits(source)
+        if is_hugging_face(source, "Dataset"):
+            source = ArrowRows(source)
         held, attributes = keep_stream(source)
         entries, names = field_entries([] if fields is None else fields)
         if _core.are_chosen_by_name(entries):
@@ -277,34 +364,3 @@ def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
     if len(array) and not array[0].flags.c_contiguous:
         return np.ascontiguousarray(array)
     return array
-
-
-def _element(sample: Any, names: Sequence[str]) -> dict[str, Any]:
-    """A sample as a dict by slot name; without names the values are ``slot0``, ``slot1`` ...
-
-    Raises:
-        ValueError: there are not as many values as names.
-    """
-    if not isinstance(sample, Mapping):
-        is_one = not isinstance(sample, (tuple, list)) or (
-            isinstance(sample, list)
-            and len(names) < 2
-            and all(isinstance(value, (int, float, np.number, np.bool_)) for value in sample)
-        )
-        values = [sample] if is_one else sample
-        if names and len(values) != len(names):
-            raise ValueError(f"the sample has {len(values)} values, for slots {list(names)}")
-        names = names or [f"slot{i}" for i in range(len(values))]
-        sample = dict(zip_strict(names, values))
-    return {name: _instance(value) for name, value in sample.items()}
-
-
-def _instance(value: Any) -> Any:
-    """A value of a sample with a leading axis, so that values are stacked."""
-    if isinstance(value, Ragged):
-        return value
-    if isinstance(value, (str, bytes)):
-        text = value.encode() if isinstance(value, str) else value
-        characters = np.frombuffer(text, np.uint8)
-        return Ragged(characters, (np.array([0, len(characters)], np.int64),))
-    return np.asarray(value)[np.newaxis]

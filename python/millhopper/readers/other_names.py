@@ -73,8 +73,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "element_spec": _SLOTS,
         "enumerate": "enumerate(reader) counts",
         "flat_map": _FLAT,
-        "from_generator": "io.PyReader and layers.py_reader take what a generator yields; "
-        "Reader.from_dataset reads what has __len__ and __getitem__",
+        "from_generator": "Reader.from_iterable(function) reads what a generator function yields",
         "from_tensor_slices": _ARRAYS,
         "from_tensors": _ARRAYS,
         "get_single_element": "next(iter(reader)) is the first",
@@ -215,7 +214,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
     "Ray Data": {
         "add_column": _MAP,
         "drop_columns": _DROP,
-        "from_huggingface": _SAMPLES,
+        "from_huggingface": "Reader.from_dataset(dataset) reads one, from_iterable a stream",
         "from_items": "Reader.from_dataset(list) reads it",
         "from_numpy": _ARRAYS,
         "iter_batches": _BATCH,

@@ -50,11 +50,11 @@ class Reader(
     """An iterable of batches, which the C++ core reads with all processor cores, without Python.
 
     A reader is a chain: a source (``open_files``, ``from_arrays``, ``from_dataset``,
-    ``from_arrow``, ``create``, or the source of a program in text) and steps that decorate it
-    (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``, ``double_buffer`` and others). Each
-    of these methods returns a new reader and does not change the one that it is called on; nothing
-    is read before a loop begins. Every operator ``create_<name>_reader`` that stands on one reader
-    is a method ``name``, that of a plugin once it is loaded, too. ::
+    ``from_arrow``, ``from_iterable``, ``create``, or the source of a program in text) and steps
+    that decorate it (``shuffle``, ``shard``, ``map``, ``batch``, ``multi_pass``, ``double_buffer``
+    and others). Each of these methods returns a new reader and does not change the one that it is
+    called on; nothing is read before a loop begins. Every operator ``create_<name>_reader`` that
+    stands on one reader is a method ``name``, that of a plugin once it is loaded, too. ::
 
         reader = (
             millhopper.Reader.open_files("train-*.recordio",
@@ -101,6 +101,8 @@ class Reader(
 
     def torch(self) -> TorchReader:
         """This reader, with batches as torch tensors, without a copy.
+
+        It is a ``torch.utils.data.IterableDataset``, for whatever takes one; see ``TorchReader``.
 
         Raises:
             ImportError: torch is not installed.

@@ -266,6 +266,16 @@ TEST(ElementQueue, LetsItsProducerBeginBehindThem) {
   EXPECT_EQ(queue.TakeSkip(2), 0u);
 }
 
+TEST(ElementQueue, TellsTheNumberOfThePassAndKeepsANoteOverPasses) {
+  ElementQueue queue(5);
+  EXPECT_EQ(queue.pass(), 0u);
+  EXPECT_EQ(queue.note(), "");
+  queue.Note("stood here");
+  queue.Restart(3, 7);
+  EXPECT_EQ(queue.pass(), 7u);
+  EXPECT_EQ(queue.note(), "stood here");
+}
+
 TEST(ElementQueue, SaysThatAPassIsShorterThanItWas) {
   ElementQueue queue(5);
   queue.Restart(3);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -206,6 +207,35 @@ TEST(QueueReader, TellsItsProducerWhereToBegin) {
   next->ReInit();
   EXPECT_EQ(NumbersOf(next.get()).size(), 20u);
   EXPECT_EQ(producer.begun(), (std::vector<uint64_t>{7, 0}));
+}
+
+TEST(QueueReader, TellsItsProducerThePass) {
+  const Queue queue = Filled(3);
+  MultiPassReader reader(Reading(queue), 2);
+  std::vector<LoDTensor> element;
+  for (int i = 0; i < 3; ++i) reader.ReadNext(&element);
+  queue->Close(0);
+  std::thread producer([&queue] {
+    while (queue->generation() == 0) std::this_thread::yield();
+    queue->Push(1, Of(static_cast<int64_t>(queue->pass())));
+    queue->Close(1);
+  });
+  EXPECT_EQ(NumbersOf(&reader), std::vector<int64_t>{1});
+  producer.join();
+}
+
+// What its producer has noted is any bytes, and a part of the place.
+TEST(QueueReader, SavesWhatItsProducerHasNoted) {
+  const Queue queue = Filled(20);
+  const std::string note("a\0\xff\n", 4);
+  queue->Note(note);
+  const std::unique_ptr<ReaderBase> reader = Reading(queue);
+  ReadSome(reader.get(), 7);
+  const std::string saved = reader->Save().Serialize();
+  const auto other = std::make_shared<ElementQueue>(2);
+  other->Note("of before");
+  Reading(other)->Restore(Position::Parse(saved));
+  EXPECT_EQ(other->note(), note);
 }
 
 // What a double buffer had in store is made again, and nothing before it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from millhopper import _core
@@ -17,8 +17,8 @@ from millhopper.process.passes import Pass
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-# One value for each slot: an array, a LoDTensor, a Ragged or numbers.
-Element: TypeAlias = Sequence[Any]
+# One value for each slot, or by its name: an array, a LoDTensor, a Ragged or numbers.
+Element: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
 Provider: TypeAlias = Callable[..., Iterable[Element]]
 
 
@@ -34,8 +34,16 @@ class FedQueue:
     ``millhopper.process.passes`` says how long each of them waits.
     """
 
-    def __init__(self, title: str, capacity: int, slots: list[tuple[str, list[int], int]]) -> None:
+    def __init__(
+        self,
+        title: str,
+        capacity: int,
+        slots: list[tuple[str, list[int], int]],
+        names: Sequence[str] = (),
+    ) -> None:
         """A queue of ``capacity`` elements of these slots (dtype, dims, levels of offsets).
+
+        With ``names`` of the slots, an element is a dict by name.
 
         Raises:
             TypeError: ``capacity`` is no integer.
@@ -44,7 +52,7 @@ class FedQueue:
         self.title = title
         # The core takes an int64. A larger number means the same, since no queue gets that long.
         largest = min(integer(f"{title}: capacity", capacity), INT64_MAX)
-        self.queue = _core.Queue(max(largest, 0), slots)
+        self.queue = _core.Queue(max(largest, 0), slots, list(names))
         self.thread: threading.Thread | None = None
         self._provider: tuple[Provider, str] | None = None
         self._leave: Callable[[], object] | None = None
