@@ -3,23 +3,38 @@
 
 from __future__ import annotations
 
+import mmap
+from collections.abc import Iterator, Mapping
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from millhopper.readers.view import View, optional_module
+from millhopper.base.warn import warn_caller
+from millhopper.errors import Error
+from millhopper.readers.view import RaggedArrays, View, optional_module
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
+    from millhopper.readers.loop_methods import LoopMethods
+
 torch = optional_module("torch", "millhopper.torch", "torch")
+data = optional_module("torch.utils.data", "millhopper.torch", "torch")
+
+# Any, so that types can be checked where torch is not installed; a class on it is one of torch's
+# for whoever checks types.
+IterableDataset: Any = data.IterableDataset
+
+# The pass that workers of torch's loader have begun last, plus 1, and the seed of its loop.
+_LAST_LOOP = Struct("=QQ")
 
 # A torch.Tensor. It is Any so that types can be checked where torch is not installed.
 Tensor: TypeAlias = Any
 
 
-class TorchReader(View[Tensor]):
+class TorchReader(View[Tensor], IterableDataset):  # type: ignore[misc]
     """The passes of a reader as dicts of ``torch.Tensor`` by slot name, without a copy.
 
     ::
@@ -36,7 +51,97 @@ class TorchReader(View[Tensor]):
     ``RaggedArrays`` of its values and a tuple of int64 offsets;
     ``torch.nested.nested_tensor_from_jagged(ragged.values, ragged.offsets[0])`` makes a nested
     tensor of it, without a copy. A slot of texts is a list of ``str``, as torch's collation makes.
+
+    It is a ``torch.utils.data.IterableDataset``: what takes one, takes this one, too (torch's own
+    ``DataLoader`` with ``batch_size=None`` for a reader that makes batches, the Trainer of Hugging
+    Face, Lightning; torchdata's ``StatefulDataLoader`` saves its state)::
+
+        loader = torch.utils.data.DataLoader(reader.torch(), batch_size=None, num_workers=2)
+
+    Threads of this process load ahead of the loop, so no workers are needed. With ``num_workers``,
+    each worker process yields every so manieth element, or, if the reader has lanes up to here, its
+    share of the lanes. Worker 0 yields the first element, and the loader takes from them in turn:
+    its batches are those of a loop without workers, in their order. Each worker plans what comes
+    before (it reads the files, and packs and filters all of it), and loads its own elements only. A
+    state is for as many workers as it was saved with.
+
+    Workers begin anew in each loop and know of no earlier one, as with every data set of torch: so
+    call ``set_epoch`` before each loop, or give the loader ``persistent_workers=True``, which count
+    the passes. Workers that are spawned, and not forked, can have no functions, arrays or data sets
+    of Python in their reader.
     """
+
+    def __init__(self, reader: LoopMethods) -> None:
+        super().__init__(reader)
+        self._part: LoopMethods | None = None  # what this worker reads, if this process is one
+        self._last_loop = mmap.mmap(-1, _LAST_LOOP.size)  # shared with forked workers
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.reader,)
+
+    def __iter__(self) -> Iterator[dict[str, Tensor | RaggedArrays]]:
+        """Begins the next pass. Raises what iterating over the reader raises.
+
+        Raises:
+            Error: in a worker: what the reader reads can be read once only, so that workers cannot
+                share it.
+        """
+        reader = self._here()
+        worker = data.get_worker_info()
+        if worker is not None:
+            self._warn_of_repetition(reader, worker)
+        batches = iter(reader)
+        if worker is not None:
+            _require_readable_again(reader)
+        return self._converted(reader, batches)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next loop will be pass number ``epoch``, from 0; see ``Reader.set_epoch``.
+
+        Workers of torch's loader that are at work already do not see it.
+        """
+        self._here().set_epoch(epoch)
+        if data.get_worker_info() is None:
+            self._last_loop[:] = bytes(_LAST_LOOP.size)  # whoever asks for a pass again gets it
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the last loop stands; see ``Reader.state_dict``. In a worker: the worker's part."""
+        return self._here().state_dict()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """The next loop resumes from a state; see ``Reader.load_state_dict``."""
+        self._here().load_state_dict(state_dict)
+
+    def _here(self) -> LoopMethods:
+        """The reader, or in a worker of torch's loader, the worker's part of it."""
+        worker = data.get_worker_info()
+        if worker is None:
+            return self.reader
+        if self._part is None:
+            if self.reader._position is not None:
+                raise Error(
+                    "a state was loaded into the reader, and is to be continued by worker "
+                    "processes, each of which has a part of it: use num_workers=0, or torchdata's "
+                    "StatefulDataLoader, which saves the states of workers"
+                )
+            self._part = self.reader.decorate(
+                "create_shard_reader", num_shards=worker.num_workers, index=worker.id
+            )
+            self._part.set_epoch(self.reader._epoch)
+        return self._part
+
+    def _warn_of_repetition(self, reader: LoopMethods, worker: Any) -> None:
+        """Warns in worker 0 if workers of an earlier loop have read the same pass."""
+        if worker.id != 0 or reader._loaded:
+            return
+        last_pass, last_seed = _LAST_LOOP.unpack(self._last_loop[:])
+        self._last_loop[:] = _LAST_LOOP.pack(reader._epoch + 1, worker.seed % 2**64)
+        if last_pass == reader._epoch + 1 and last_seed != worker.seed % 2**64:
+            warn_caller(
+                f"workers of an earlier loop have read pass {reader._epoch}, too: call set_epoch "
+                "before each loop, or give the loader persistent_workers=True, so that each loop "
+                "is the next pass"
+            )
 
     def _array(self, array: npt.NDArray[Any], bfloat16: bool) -> Tensor:
         if not array.flags.writeable:
@@ -49,3 +154,15 @@ class TorchReader(View[Tensor]):
                 " cast the slot in a map, or read it as int64"
             )
         return torch.from_numpy(array)
+
+
+def _require_readable_again(reader: LoopMethods) -> None:
+    """Raises Error if what a worker reads cannot be read by the others, too."""
+    try:
+        reader.state_dict()
+    except Error as error:
+        raise Error(
+            "worker processes cannot share this reader, because each of them would have to read "
+            f"all of it: {error.message}; use num_workers=0, its own threads load ahead",
+            error.code,
+        ) from error

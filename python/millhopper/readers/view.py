@@ -71,7 +71,13 @@ class View(StateInJson, NoArray, Generic[Array]):
 
     def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays | list[Any]]]:
         """Begins the next pass. Raises what iterating over the reader raises."""
-        return map(_Conversion(self.reader, self._array), iter(self.reader))
+        return self._converted(self.reader, iter(self.reader))
+
+    def _converted(
+        self, reader: LoopMethods, batches: Iterator[Batch]
+    ) -> Iterator[dict[str, Array | RaggedArrays]]:
+        """The batches of a loop over a reader, as arrays of the other library."""
+        return map(_Conversion(reader, self._array), batches)
 
     def _array(self, array: npt.NDArray[Any], bfloat16: bool) -> Array:
         """Converts a numpy array. If ``bfloat16``, it is uint16 with the bits of bfloat16."""
