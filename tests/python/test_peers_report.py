@@ -24,7 +24,10 @@ def report(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def measured(report: ModuleType) -> tuple[list[object], object]:
     csv = {"millhopper": [100.0, 120.0, 110.0], "polars": [200.0, 220.0, 240.0]}
     mix = {"millhopper": [1234567.0], "tensorflow": [12345.0], "grain": [600000.0]}
-    comparisons = [report.Comparison("csv", "CSV", csv), report.Comparison("mix", "a <mix>", mix)]
+    comparisons = [
+        report.Comparison("csv", "CSV", 9, csv),
+        report.Comparison("mix", "a <mix>", 8, mix),
+    ]
     return comparisons, report.Conditions("bench_peers --rows=1", "2026-01-02", "a CPU", 0.1, 0.2)
 
 
@@ -32,8 +35,8 @@ def test_the_table_has_medians_and_ratios(report: ModuleType, tmp_path: Path) ->
     page = tmp_path / "page.md"
     report.write_markdown(page, *measured(report))
     text = page.read_text()
-    assert "| CSV | 110 | polars 0.50 |" in text
-    assert "| a <mix> | 1.23 M | tf.data 100, Grain 2.1 |" in text
+    assert "| CSV | 9 | 110 | polars 0.50 |" in text
+    assert "| a <mix> | 8 | 1.23 M | tf.data 100, Grain 2.1 |" in text
     assert "Measured on 2026-01-02, a CPU, where 0.1 processes" in text
     assert "```sh\nbench_peers --rows=1\n```" in text
     assert "other work" not in text
@@ -78,7 +81,9 @@ def test_the_chart_has_a_dot_for_each_peer(report: ModuleType, tmp_path: Path) -
 def test_readme_and_the_chart_are_of_one_run(report: ModuleType) -> None:
     root = BENCHMARKS.parents[1]
     page = (root / "README.md").read_text()
-    rows = re.findall(r"^\| (.*?) \| [\d.]+(?: [kM])? \|", page[page.index(report.BEGIN) :], re.M)
+    rows = re.findall(
+        r"^\| (.*?) \| \d+ \| [\d.]+(?: [kM])? \|", page[page.index(report.BEGIN) :], re.M
+    )
     chart = ElementTree.parse(root / "tools" / "docs" / "pages" / "peers.svg").getroot()
     words = [text.text for text in chart.iter("{http://www.w3.org/2000/svg}text")]
     assert rows and set(rows) <= set(words)

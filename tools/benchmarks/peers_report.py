@@ -33,6 +33,7 @@ class Comparison:
 
     kind: str
     title: str
+    rows: int  # of a pass, in which each reader starts and ends
     rates: dict[str, list[float]]
 
     @property
@@ -102,10 +103,11 @@ def table(comparisons: list[Comparison], measured: Conditions) -> list[str]:
     """The lines of the table, and what it was made by."""
     packages = dict.fromkeys(name for one in comparisons for name in one.rates)
     versions = ", ".join(f"{called(name)} {version(name)}" for name in packages)
-    lines = ["| work | rows a second | times as fast as |", "|---|---|---|"]
+    lines = ["| work | rows of a pass | rows a second | times as fast as |", "|---|---|---|---|"]
     for one in comparisons:
         peers = ", ".join(f"{called(name)} {ratio(times)}" for name, times in one.times.items())
-        lines.append(f"| {one.title} | {amount(one.medians['millhopper'])} | {peers} |")
+        rate = amount(one.medians["millhopper"])
+        lines.append(f"| {one.title} | {one.rows} | {rate} | {peers} |")
     made = (
         f"Measured on {measured.date}, {measured.machine}, where {measured.before:.1f} processes "
         f"wanted to run when it began and {measured.after:.1f} when it ended; {versions}:"
