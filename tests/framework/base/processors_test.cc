@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,8 @@
 
 namespace millhopper {
 namespace {
+
+const std::map<std::string, std::string> kNoLauncher;
 
 TEST(Processors, AreCountedInListsOfLinux) {
   EXPECT_EQ(CountProcessors("0"), 1);
@@ -40,7 +43,7 @@ int RanksWith(const std::map<std::string, std::string>& variables) {
 }
 
 TEST(Processors, KnowHowManyProcessesALauncherHasStartedHere) {
-  EXPECT_EQ(RanksWith({}), 1);
+  EXPECT_EQ(RanksWith(kNoLauncher), 1);
   EXPECT_EQ(RanksWith({{"WORLD_SIZE", "16"}, {"LOCAL_WORLD_SIZE", "8"}}), 8);
   EXPECT_EQ(RanksWith({{"OMPI_COMM_WORLD_LOCAL_SIZE", "3"}}), 3);
   EXPECT_EQ(RanksWith({{"MPI_LOCALNRANKS", "2"}}), 2);
@@ -54,7 +57,7 @@ TEST(Processors, KnowHowManyProcessesALauncherHasStartedHere) {
 TEST(Processors, AreAtMostThoseThatTheProcessMayRunOn) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  const LauncherEnvironment alone({});
+  const LauncherEnvironment alone(kNoLauncher);
   EXPECT_EQ(OwnProcessors(), CPU_COUNT(&before));
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -67,20 +70,20 @@ TEST(Processors, AreAtMostThoseThatTheProcessMayRunOn) {
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
+int OwnWith(const std::map<std::string, std::string>& variables) {
+  const LauncherEnvironment environment(variables);
+  const int processors = OwnProcessors();
+  EXPECT_EQ(ThreadPool::DefaultSize(), std::max(1, processors - 1));
+  return processors;
+}
+
 TEST(Processors, AreDividedByTheRanksOnTheMachine) {
-  int all = 0;
-  {
-    const LauncherEnvironment alone({});
-    all = OwnProcessors();
-  }
-  const LauncherEnvironment one({{"LOCAL_WORLD_SIZE", "1"}});
-  EXPECT_EQ(OwnProcessors(), all);
-  const LauncherEnvironment many({{"LOCAL_WORLD_SIZE", "1000000"}});
-  EXPECT_EQ(OwnProcessors(), 1);
-  EXPECT_EQ(ThreadPool::DefaultSize(), 1);
-  const LauncherEnvironment two({{"LOCAL_WORLD_SIZE", "2"}});
-  EXPECT_LE(OwnProcessors(), all);
-  EXPECT_GE(2 * OwnProcessors(), all - 1);
+  const int all = OwnWith(kNoLauncher);
+  EXPECT_EQ(OwnWith({{"LOCAL_WORLD_SIZE", "1"}}), all);
+  EXPECT_EQ(OwnWith({{"LOCAL_WORLD_SIZE", "1000000"}}), 1);
+  const int half = OwnWith({{"LOCAL_WORLD_SIZE", "2"}});
+  EXPECT_LE(half, all);
+  EXPECT_GE(2 * half, all - 1);
 }
 
 }  // namespace
