@@ -2,6 +2,8 @@
 #include "framework/reader/chunk_queue.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "framework/base/at_work.h"
@@ -398,10 +400,17 @@ DealtChunk::DealtChunk(Ref<ChunkQueue> queue, Ref<Chunk> chunk, uint32_t file, u
   place_.number = number;
 }
 
+DealtChunk DealtChunk::Share() {
+  if (fetching_ == nullptr) fetching_ = std::make_shared<Mutex>();
+  return *this;
+}
+
 void DealtChunk::Fetch(const Ref<MemoryAccount>& account) {
   if (!queue_) return;
+  std::optional<LockOrStop> lock;
+  if (fetching_ != nullptr) lock.emplace(fetching_.get());
   const auto need = MemoryScope::IsAhead() ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow;
-  if (!queue_->Fetch(chunk_, account, need)) {
+  if (!chunk_->ready_ && !queue_->Fetch(chunk_, account, need)) {
     CheckWait();
     MemoryScope::ThrowRefused();
   }

@@ -158,6 +158,9 @@ class DealtChunk {
 
   // Whether the next chunk of the file belongs to it (Chunk::is_part).
   bool is_part() const { return chunk_->is_part; }
+  // The same chunk once more, for another lane that takes other records of it (CutTo). Whichever
+  // lane needs it first fetches it for all.
+  DealtChunk Share();
   // Fetches the chunk, if that is not done yet. Throws a refusal of memory, and kCancelled if the
   // thread has left its work; then the call can be repeated.
   void Fetch(const Ref<MemoryAccount>& account);
@@ -169,9 +172,13 @@ class DealtChunk {
   // Of the next record: what was taken counts as `records`.
   const FilePlace& place() const { return place_; }
   // Goes to a place in this chunk that such a chunk has returned. Before Fetch.
-  void Seek(const FilePlace& place) { place_ = place; }
-  // Leaves only records from number `begin` of the chunk on, and those before number `end`. Before
-  // Fetch.
+  void Seek(const FilePlace& place) {
+    place_ = place;
+    is_restored_ = true;
+  }
+  // Whether Seek was called: the file may be no more what it was then.
+  bool is_restored() const { return is_restored_; }
+  // Leaves only records from number `begin` of the chunk on, and those before number `end`.
   void CutTo(uint64_t begin, uint64_t end) {
     place_.records = begin;
     end_ = end;
@@ -180,15 +187,19 @@ class DealtChunk {
   static constexpr uint64_t kWhole = UINT64_MAX;
   uint64_t end() const { return end_; }
   uint64_t pass() const { return pass_; }
-  // How many records the chunk has, if the file tells that before they are read.
+  // How many records the chunk has, if the file tells that before they are read,
   std::optional<uint64_t> records() const { return chunk_->records; }
+  // or if it had to be read to be found, as in a compressed file.
+  bool was_read_to_find() const { return chunk_->claimed_pieces_ > 0; }
 
  private:
   Ref<ChunkQueue> queue_;  // until the chunk is fetched
   Ref<Chunk> chunk_;
+  std::shared_ptr<Mutex> fetching_;  // held by the lane that fetches it; null if no other has it
   uint64_t pass_;
   FilePlace place_;
   uint64_t end_ = kWhole;
+  bool is_restored_ = false;
 };
 
 }  // namespace millhopper

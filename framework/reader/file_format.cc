@@ -62,6 +62,9 @@ class FoundFormat final : public FileFormat {
   // The format is not known yet. If its chunks do not tell, the first chunk that a shard leaves out
   // throws an error (ChunkQueue::ClaimShare).
   bool chunks_tell_records() const override { return true; }
+  bool tells_all_processes() const override {
+    return format_ == nullptr || format_->tells_all_processes();
+  }
 
   // Makes a second format object, because only the planning thread may use `format_`.
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {

@@ -212,6 +212,9 @@ class FileFormat {
   virtual void ExpectWindow() {}
   // Whether Claim sets Chunk::records, so that a shard can leave out the chunks of other shards.
   virtual bool chunks_tell_records() const { return false; }
+  // Whether it sets them in every process that reads the files: not if an index tells them that is
+  // in a cache, which another machine may lack. What elements there are may depend on it.
+  virtual bool tells_all_processes() const { return chunks_tell_records(); }
   // The plugin library that holds the format's code; null if it is no plugin's.
   const char* library() const { return library_; }
 

@@ -94,6 +94,7 @@ class FileReader : public ReaderBase {
   void DealChunks() { deals_ = true; }
   // Whether chunks tell how many records they have before they are read.
   bool chunks_tell_records() const { return format_->chunks_tell_records(); }
+  bool tells_all_processes() const { return format_->tells_all_processes(); }
   // Deals a chunk again, whose place was saved, and the parts before it that belong to it.
   std::vector<DealtChunk> DealAgain(const FilePlace& place, uint64_t pass);
   // Plans up to n of the available records of a file, numbered from `sample` on; returns how many.

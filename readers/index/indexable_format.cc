@@ -211,13 +211,13 @@ std::unique_ptr<FileSource> SearchedFormat::Open(const FileEntry& file) {
                                          !leaves_out_records());
 }
 
-bool SearchedFormat::chunks_tell_records() const {
+bool SearchedFormat::TellRecords(bool by_cache) const {
   if (leaves_out_records() || files_.empty()) return false;
   const std::string rules = Rules();
   return std::all_of(files_.begin(), files_.end(), [&](const FileEntry& file) {
     if (!file.companion.empty()) return true;  // by other rules it is an error of Open
     const std::optional<std::string> path = FindIndex(file.path);
-    return path ? RulesOf(*path) == rules : MayHaveCachedIndex(file.path, rules);
+    return path ? RulesOf(*path) == rules : by_cache && MayHaveCachedIndex(file.path, rules);
   });
 }
 

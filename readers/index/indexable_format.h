@@ -92,8 +92,8 @@ class SearchedFormat : public IndexableFormat {
   // Without an index, the source leaves one if it is due (first_pass_index.h). Throws also what
   // ReadIndex throws.
   std::unique_ptr<FileSource> Open(const FileEntry& file) override;
-  // Throws what RulesOf throws.
-  bool chunks_tell_records() const override;
+  bool chunks_tell_records() const override { return TellRecords(true); }
+  bool tells_all_processes() const override { return TellRecords(false); }
 
  protected:
   // Whether a companion is named that is an index of the format itself, not one of recordio index.
@@ -103,6 +103,9 @@ class SearchedFormat : public IndexableFormat {
 
  private:
   IndexBuilder FindChunks(const FileEntry& file, std::atomic<uint64_t>* bytes) final;
+  // Whether each file has an index of these rules beside it, or `by_cache` perhaps in the cache.
+  // Throws what RulesOf throws.
+  bool TellRecords(bool by_cache) const;
 
   const std::vector<FileEntry> files_;  // none if they are not known
 };

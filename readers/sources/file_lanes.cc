@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,7 +25,9 @@ namespace {
 class ChunkDealer final : public LaneDealer<DealtChunk> {
  public:
   ChunkDealer(std::unique_ptr<MultiFileReader> files, size_t lanes)
-      : LaneDealer(std::move(files), lanes), files_(static_cast<MultiFileReader&>(source())) {
+      : LaneDealer(std::move(files), lanes),
+        files_(static_cast<MultiFileReader&>(source())),
+        given_(lanes) {
     files_.DealChunks();
   }
 
@@ -32,24 +38,47 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
   void MakeEqual() override {
     const MutexLock lock(&mutex_);
     equal_ = true;
-    given_.resize(lanes());
   }
   bool equal() const { return equal_; }
   // The lane's next chunk; nothing at the end of the pass. Throws an error of the files in its
   // place, and what ChunkQueue::Deal throws.
   std::optional<DealtChunk> Next(size_t lane) EXCLUDES(mutex_) {
     const LockOrStop lock(&mutex_);
+    again_.clear();  // all lanes are where they go on
     std::deque<DealtChunk>* const own = Wanted(lane);
     if (own == nullptr) return std::nullopt;
     DealtChunk chunk = std::move(own->front());
     own->pop_front();
     return chunk;
   }
+  // Deals again what a lane had of a chunk, from the record at a place up to record `end`, and the
+  // parts that belong to the chunk. Lanes that share a chunk share it again.
+  std::vector<DealtChunk> DealAgain(const FilePlace& place, uint64_t end, uint64_t pass)
+      EXCLUDES(mutex_) {
+    if (end == DealtChunk::kWhole) return files_.DealAgain(place, pass);
+    const MutexLock lock(&mutex_);
+    const auto [found, is_new] = again_.try_emplace({place.file, place.chunk, pass});
+    if (is_new) found->second = files_.DealAgain(place, pass);
+    std::vector<DealtChunk> dealt = Shared(&found->second);
+    if (dealt.empty()) return dealt;
+    dealt.back().Seek(place);
+    dealt.back().CutTo(place.records, end);
+    return dealt;
+  }
 
   // It is no reader of its own for those who read statistics and errors, but the files.
   ChainStats Stats() const override { return files_.Stats(); }
 
  private:
+  using Parts = std::vector<DealtChunk>;  // a chunk, behind the parts that belong to it
+
+  static Parts Shared(Parts* chunk) {
+    Parts shared;
+    for (DealtChunk& part : *chunk) shared.push_back(part.Share());
+    return shared;
+  }
+  static bool IsWhole(const Parts& chunk) { return !chunk.back().is_part(); }
+
   void NameParts(const std::string& origin, const std::string& kind,
                  const std::string& name) override {
     files_.set_origin(origin, kind, name);
@@ -57,7 +86,8 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
   void Rewind(uint64_t pass) override {
     {
       const MutexLock lock(&mutex_);
-      parts_.clear();
+      found_.clear();
+      again_.clear();
       std::fill(given_.begin(), given_.end(), 0);
     }
     LaneDealer::Rewind(pass);
@@ -65,110 +95,151 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
   void SaveState(ReaderState* state) const override {
     mutex_.AssertHeld();  // by LockPlanning
     LaneDealer::SaveState(state);
-    if (!equal_) return;
-    state->SetList("given", given_);
-    if (HasWhole()) {
-      state->Set("whole_in_pass", parts_.back().pass());
-      state->AddPlace(parts_.back().place());
+    if (equal_) state->SetList("given", given_);
+    for (const Parts& chunk : found_) {
+      if (!IsWhole(chunk)) continue;  // the files find its parts again
+      state->Set("found_in_pass", chunk.back().pass());
+      state->AddPlace(chunk.back().place());
     }
   }
   void RestoreState(const ReaderState& state) override {
     LaneDealer::RestoreState(state);
-    if (!equal_) return;
     const MutexLock lock(&mutex_);
-    given_ = state.List("given");
+    if (equal_) given_ = state.List("given");
     if (given_.size() != lanes()) state.Fail(given_.size(), " lanes were given records");
-    if (state.places().empty()) return;
-    parts_ = files_.DealAgain(state.places().front(), state.Get("whole_in_pass"));
+    for (const FilePlace& place : state.places()) {
+      Parts chunk = files_.DealAgain(place, state.Get("found_in_pass"));
+      if (!chunk.empty()) found_.push_back(std::move(chunk));
+    }
   }
 
+  // A turn of all lanes is found before any of it is dealt where it may be all that there is.
   bool Deal() override REQUIRES(mutex_) {
-    const auto need = MemoryScope::IsAhead() ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow;
-    if (!HasWhole()) {
-      std::optional<DealtChunk> chunk = files_.Deal(need);
-      if (!chunk) return false;
-      parts_.push_back(std::move(*chunk));
-      if (!HasWhole()) return true;
+    const bool may_be_few = dealt_ == 0 && !equal_ && MayBeFew();
+    bool more = true;
+    std::exception_ptr error;
+    while (more && !HasFound(may_be_few ? lanes() : 1)) {
+      try {
+        more = Find();
+      } catch (...) {
+        if (MayBeRepeated()) throw;
+        error = std::current_exception();  // what was found before it is dealt
+        more = false;
+      }
     }
-    const size_t turn = dealt_ % lanes();
-    const std::optional<uint64_t> total = equal_ ? Total() : std::nullopt;
-    if (total) {
-      DealEqually(turn, *total);
-    } else {
-      GiveWhole(turn);
+    if (!found_.empty() && !IsWhole(found_.back())) found_.pop_back();
+    std::optional<uint64_t> total;
+    if (equal_) {
+      total = Total();
+    } else if (may_be_few && error == nullptr && found_.size() < lanes()) {
+      total = RecordsFound();
     }
-    parts_.clear();
-    ++dealt_;
+    for (; !found_.empty(); found_.pop_front(), ++dealt_) {
+      if (total) {
+        DealEqually(*total);
+      } else {
+        GiveWhole(dealt_ % lanes());
+      }
+    }
+    if (error != nullptr) std::rethrow_exception(error);
     if (closed_ != files_.files_ended()) FetchOfEndedFiles();
+    return more;
+  }
+
+  // Whether there may be fewer chunks than lanes, so that they are cut. Each file has one at least,
+  // unless it is empty: so many files are not opened before the first of their chunks is dealt.
+  bool MayBeFew() const { return files_.files_in_pass() < lanes() && files_.tells_all_processes(); }
+  // Whether so many chunks are found, with all of their parts; none is sought any more if it is not
+  // known without reading one how many records it has.
+  bool HasFound(size_t chunks) const REQUIRES(mutex_) {
+    if (found_.empty() || !IsWhole(found_.back())) return false;
+    return found_.size() >= chunks || !RecordsUnread(found_.back());
+  }
+  static std::optional<uint64_t> RecordsUnread(const Parts& chunk) {
+    return chunk.back().was_read_to_find() ? std::nullopt : chunk.back().records();
+  }
+  // Finds the next chunk, or a part of it; false at the end of the pass.
+  bool Find() REQUIRES(mutex_) {
+    const auto need = MemoryScope::IsAhead() ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow;
+    if (closed_ != files_.files_ended()) FetchOfEndedFiles();
+    std::optional<DealtChunk> part = files_.Deal(need);
+    if (!part) return false;
+    if (found_.empty() || IsWhole(found_.back())) found_.emplace_back();
+    found_.back().push_back(std::move(*part));
     return true;
   }
-
-  // Whether a chunk was found, with all of its parts, and not dealt yet: to cut it may have been
-  // refused.
-  bool HasWhole() const REQUIRES(mutex_) { return !parts_.empty() && !parts_.back().is_part(); }
+  // How many records the chunks that were found have, if that is known without reading them.
+  std::optional<uint64_t> RecordsFound() const REQUIRES(mutex_) {
+    if (!files_.tells_all_processes()) return std::nullopt;  // the first file decided the format
+    uint64_t total = 0;
+    for (const Parts& chunk : found_) {
+      const std::optional<uint64_t> records = RecordsUnread(chunk);
+      if (!records) return std::nullopt;
+      total += *records;
+    }
+    return total;
+  }
   void GiveWhole(size_t lane) REQUIRES(mutex_) {
     if (!Gets(lane, dealt_)) return;
-    for (DealtChunk& part : parts_) shares(lane).push_back(std::move(part));
+    for (DealtChunk& part : found_.front()) shares(lane).push_back(std::move(part));
   }
-  // Of a chunk for which its lane has no room left, the lanes after it get the rest. A lane reads
-  // the whole chunk of which it gets a part.
-  void DealEqually(size_t turn, uint64_t total) REQUIRES(mutex_) {
-    const DealtChunk& whole = parts_.back();
-    const std::optional<uint64_t> records = whole.records();
+  // Of a chunk for which its lane has no room left, the lanes after it get the rest.
+  void DealEqually(uint64_t total) REQUIRES(mutex_) {
+    Parts& parts = found_.front();
+    const std::optional<uint64_t> records = parts.back().records();
     if (!records) Throw(ErrorCode::kInternal, "a chunk does not tell how many records it has");
-    struct Part {
-      size_t lane;
-      uint64_t records;
-      std::vector<DealtChunk> chunk;  // empty if nobody is to have it, or it is the whole one
-    };
-    std::vector<Part> cut;
+    const uint64_t before = std::accumulate(given_.begin(), given_.end(), uint64_t{0});
+    if (*records > total - std::min(before, total)) ThrowMore(parts.back().place(), total);
     uint64_t given = 0;
     for (size_t i = 0; i < lanes() && given < *records; ++i) {
-      const size_t lane = (turn + i) % lanes();
+      const size_t lane = (dealt_ + i) % lanes();
       const uint64_t length = LengthOf(lane, total);
       const uint64_t n = std::min(length - std::min(given_[lane], length), *records - given);
       if (n == 0) continue;
-      cut.push_back({lane, n, {}});
-      if (n < *records && Gets(lane, dealt_)) {
-        cut.back().chunk = files_.DealAgain(whole.place(), whole.pass());
-        cut.back().chunk.back().CutTo(given, given + n);
-      }
+      given_[lane] += n;
       given += n;
+      if (n == *records) {
+        GiveWhole(lane);
+      } else if (Gets(lane, dealt_)) {
+        Parts cut = Shared(&parts);
+        cut.back().CutTo(given - n, given);
+        for (DealtChunk& part : cut) shares(lane).push_back(std::move(part));
+      }
     }
-    if (given < *records) {
-      throw Error(ErrorCode::kDataLoss,
-                  StrCat("there are more records than the ", total,
-                         " that the files or their indexes tell; have they changed?"))
-          .InFile(files_.files()[whole.place().file].path,
-                  static_cast<int64_t>(whole.place().chunk));
-    }
-    // From here on nothing is refused, so that a repeated call finds nothing half dealt.
-    for (Part& part : cut) {
-      given_[part.lane] += part.records;
-      if (part.records == *records) GiveWhole(part.lane);
-      for (DealtChunk& chunk : part.chunk) shares(part.lane).push_back(std::move(chunk));
-    }
+  }
+  // No lane has been given anything of the chunk at this place, so that its lane meets the error.
+  [[noreturn]] void ThrowMore(const FilePlace& place, uint64_t total) const {
+    throw Error(ErrorCode::kDataLoss,
+                StrCat("there are more records than the ", total,
+                       " that the files or their indexes tell; have they changed?"))
+        .InFile(files_.files()[place.file].path, static_cast<int64_t>(place.chunk));
   }
 
   // Chunks wait for their lanes without being fetched, and keep their files open. When no more of a
   // file is dealt, this fetches what waits, so that no more files are open than are read in turn.
   void FetchOfEndedFiles() REQUIRES(mutex_) {
+    if (files_.has_place_for_all()) return;
+    const auto fetch = [this](DealtChunk* chunk) {
+      // If the file of one from a position has changed, its lane finds that.
+      if (!chunk->is_restored() && !files_.Deals(chunk->place().file)) chunk->Fetch(account());
+    };
     for (size_t v = 0; v < lanes(); ++v) {
-      for (DealtChunk& chunk : shares(v)) {
-        // One of a position, of which records were taken, may be no more what it was; its lane
-        // finds that.
-        if (chunk.place().records > 0 || files_.Deals(chunk.place().file)) continue;
-        chunk.Fetch(account());
-      }
+      for (DealtChunk& chunk : shares(v)) fetch(&chunk);
+    }
+    for (Parts& chunk : found_) {
+      for (DealtChunk& part : chunk) fetch(&part);
     }
     closed_ = files_.files_ended();
   }
 
   MultiFileReader& files_;
-  std::vector<DealtChunk> parts_ GUARDED_BY(mutex_);  // of the chunk that is found next
-  bool equal_ = false;                                // MakeEqual was called; then:
-  std::vector<uint64_t> given_ GUARDED_BY(mutex_);    // records that each lane was dealt
+  std::deque<Parts> found_
+      GUARDED_BY(mutex_);  // chunks that are not dealt; the last may lack parts
+  bool equal_ = false;     // MakeEqual was called
+  std::vector<uint64_t> given_ GUARDED_BY(mutex_);  // to each lane, where they are made equal
   uint64_t closed_ GUARDED_BY(mutex_) = 0;  // files that had ended when this last looked at them
+  // What lanes that share a chunk were dealt again, while a position is restored.
+  std::map<std::tuple<uint32_t, uint64_t, uint64_t>, Parts> again_ GUARDED_BY(mutex_);
 };
 
 class FileLane final : public DealtLane<ChunkDealer> {
@@ -219,30 +290,31 @@ class FileLane final : public DealtLane<ChunkDealer> {
     state->Set("next", next_);
     state->Set("had", dealer().Had(lane()));
     std::vector<uint64_t> ends;
+    bool is_cut = false;
     const auto add = [&](const DealtChunk& chunk) {
       if (chunk.is_part()) return;
       state->AddPlace(chunk.place());
       ends.push_back(chunk.end());
+      is_cut = is_cut || chunk.end() != DealtChunk::kWhole;
     };
     if (chunk_) add(*chunk_);
     for (const DealtChunk& chunk : dealer().Waiting(lane())) add(chunk);
-    if (dealer().equal()) state->SetList("ends", std::move(ends));
+    if (is_cut) state->SetList("ends", std::move(ends));
   }
   void RestoreState(const ReaderState& state) override {
     pass_ = state.Get("pass");
     next_ = state.Get("next");
     std::deque<DealtChunk> chunks;
-    const std::vector<uint64_t> ends =
-        dealer().equal() ? state.List("ends") : std::vector<uint64_t>();
-    if (dealer().equal() && ends.size() != state.places().size()) {
-      state.Fail(ends.size(), " ends of ", state.places().size(), " chunks");
+    const std::vector<FilePlace>& places = state.places();
+    std::vector<uint64_t> ends = state.List("ends");
+    if (ends.empty()) ends.assign(places.size(), DealtChunk::kWhole);
+    if (ends.size() != places.size()) {
+      state.Fail(ends.size(), " ends of ", places.size(), " chunks");
     }
-    for (size_t i = 0; i < state.places().size(); ++i) {
-      const FilePlace& place = state.places()[i];
-      for (DealtChunk& chunk : dealer().files().DealAgain(place, pass_)) {
+    for (size_t i = 0; i < places.size(); ++i) {
+      for (DealtChunk& chunk : dealer().DealAgain(places[i], ends[i], pass_)) {
         chunks.push_back(std::move(chunk));
       }
-      if (dealer().equal() && !chunks.empty()) chunks.back().CutTo(place.records, ends[i]);
     }
     dealer().Return(lane(), state.Get("had"), std::move(chunks));
   }

@@ -12,12 +12,15 @@ namespace millhopper {
 
 // Makes lanes of a reader of files, which gives them its chunks: chunk c, counted over all files in
 // the order of MultiFileReader::Deal, goes to lane c modulo their number. Record k of lane v of V
-// is sample k * V + v.
+// is sample k * V + v. Fewer chunks than lanes are cut, where they tell how many records they have
+// before they are read, so that lanes are equal to within one record; files that are not fewer than
+// lanes count as so many chunks.
 //
 // Chunks are found once, for all lanes, under a lock that a lane takes once a chunk; the lane
-// itself fetches the chunk, lists its records and loads them. So a file is opened once a pass,
-// however many lanes there are. An error of a file, also if it cannot be opened, comes where the
-// lane whose turn it is would have the next chunk; no lane has chunks beyond it.
+// itself, or the first of those that share the chunk, fetches it and lists its records, and each
+// loads its own. So a file is opened once a pass, however many lanes there are. An error of a file,
+// also if it cannot be opened, comes where the lane whose turn it is would have the next chunk; no
+// lane has chunks beyond it.
 LaneSet MakeFileLanes(std::unique_ptr<MultiFileReader> files, size_t lanes);
 
 }  // namespace millhopper

@@ -55,12 +55,17 @@ class MultiFileReader final : public FileReader {
   std::optional<DealtChunk> Deal(MemoryScope::Need need);
   // Whether chunks of this file are among those that Deal returns in turn now.
   bool Deals(uint32_t file) const;
+  // How many files are read in a pass, each as often as it is read.
+  uint64_t files_in_pass() const { return files().size() * options_.pass_num; }
+  // Whether so many can be open at once that are read in turn.
+  bool has_place_for_all() const { return files_in_pass() <= options_.cycle_length; }
   // How many files have come to their end so far, in all passes.
   uint64_t files_ended() const { return ended_; }
   using FileReader::chunks_tell_records;
   using FileReader::DealAgain;
   using FileReader::DealChunks;
   using FileReader::files;
+  using FileReader::tells_all_processes;
 
  protected:
   void PlanNext(size_t n, TicketRun* run) override;

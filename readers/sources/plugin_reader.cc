@@ -338,6 +338,7 @@ class ParsedFormat final : public FileFormat {
     return records_->PlaceName(file, offset);
   }
   bool chunks_tell_records() const override { return records_->chunks_tell_records(); }
+  bool tells_all_processes() const override { return records_->tells_all_processes(); }
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
     ParserLease state(&states_, plugin_);

@@ -164,6 +164,29 @@ ExpectedStream Interleaved(const std::vector<ExpectedStream>& files, size_t cycl
   return stream;
 }
 
+// Cuts chunks so that lanes have equally many records, or one more than the others.
+void DealEqually(const std::vector<ExpectedChunk>& chunks, std::vector<ExpectedStream>* lanes) {
+  size_t total = 0;
+  for (const ExpectedChunk& chunk : chunks) total += *chunk.records;
+  std::vector<size_t> room(lanes->size(), total / lanes->size());
+  for (size_t v = 0; v < total % lanes->size(); ++v) ++room[v];
+  for (size_t c = 0; c < chunks.size(); ++c) {
+    const ExpectedStream& content = chunks[c].content;
+    size_t next = 0;
+    for (size_t v = c; next < *chunks[c].records; v = (v + 1) % lanes->size()) {
+      const size_t n = std::min(room[v], *chunks[c].records - next);
+      ExpectedStream part;
+      if (n > 0) part.error = content.error;
+      for (size_t i = next; i < std::min(next + n, content.elements.size()); ++i) {
+        part.elements.push_back(content.elements[i]);
+      }
+      if ((*lanes)[v].error.empty()) Append(part, &(*lanes)[v]);
+      room[v] -= n;
+      next += n;
+    }
+  }
+}
+
 // A stripe of each lane in turn. A lane that has ended is passed over.
 ExpectedStream Merged(const std::vector<ExpectedStream>& lanes, size_t stripe) {
   ExpectedStream stream;
@@ -446,7 +469,12 @@ std::vector<std::vector<ExpectedStream>> ChainModel::PartsOfFiles(const proto::O
   std::vector<std::vector<ExpectedStream>> files;
   for (size_t f = 0; f < names.size(); ++f) {
     std::vector<ExpectedStream> parts = {ContentOf(names[f], fields)};
-    if (by_chunks) parts = ChunksOf(names[f], fields);
+    if (by_chunks) {
+      parts.clear();
+      for (ExpectedChunk& chunk : ChunksOf(names[f], fields)) {
+        parts.push_back(std::move(chunk.content));
+      }
+    }
     if (!labels.empty() && !parts.empty()) {  // files with labels have one chunk
       const ExpectedStream second = ContentOf(labels[f], {});
       for (size_t i = 0; i < parts[0].elements.size(); ++i) {
@@ -458,10 +486,13 @@ std::vector<std::vector<ExpectedStream>> ChainModel::PartsOfFiles(const proto::O
   return files;
 }
 
-std::vector<ExpectedStream> ChainModel::ChunksInTurn(const proto::OpDesc& op, uint64_t pass) const {
-  const std::vector<std::vector<ExpectedStream>> files = PartsOfFiles(op, true);
+std::vector<ExpectedChunk> ChainModel::ChunksInTurn(const proto::OpDesc& op, uint64_t pass) const {
+  std::vector<std::vector<ExpectedChunk>> files;
+  for (const std::string& name : Texts(op, "file_names")) {
+    files.push_back(ChunksOf(name, Texts(op, "fields")));
+  }
   const auto passes = static_cast<uint64_t>(Number(op, "pass_num", 1));
-  std::vector<ExpectedStream> chunks;
+  std::vector<ExpectedChunk> chunks;
   for (uint64_t k = 0; k < passes; ++k) {
     const bool shuffle = Flag(op, "shuffle_files");
     const auto ordered = shuffle ? Shuffled(files, OrderOf(op, pass * passes + k)) : files;
@@ -570,10 +601,19 @@ std::optional<ChainModel::Lanes> ChainModel::LanesOf(const std::string& reader,
   }
   if (op.type() == "open_files") {
     if (number == 1) return std::nullopt;
-    const std::vector<ExpectedStream> chunks = ChunksInTurn(op, pass);
-    for (size_t c = 0; c < chunks.size(); ++c) {
-      ExpectedStream& lane = dealt.lanes[c % number];
-      if (lane.error.empty()) Append(chunks[c], &lane);
+    const std::vector<ExpectedChunk> chunks = ChunksInTurn(op, pass);
+    const size_t files = Texts(op, "file_names").size();
+    const bool cut = files * static_cast<size_t>(Number(op, "pass_num", 1)) < number &&
+                     chunks.size() < number &&
+                     std::all_of(chunks.begin(), chunks.end(),
+                                 [](const ExpectedChunk& chunk) { return chunk.records; });
+    if (cut) {
+      DealEqually(chunks, &dealt.lanes);
+    } else {
+      for (size_t c = 0; c < chunks.size(); ++c) {
+        ExpectedStream& lane = dealt.lanes[c % number];
+        if (lane.error.empty()) Append(chunks[c].content, &lane);
+      }
     }
     return dealt;
   }

@@ -12,6 +12,7 @@
 
 #include "framework/program/program.h"
 #include "tests/chains/expected_stream.h"
+#include "tests/chains/named_files.h"
 
 namespace millhopper {
 
@@ -50,7 +51,7 @@ class ChainModel {
   std::vector<std::vector<ExpectedStream>> PartsOfFiles(const proto::OpDesc& op,
                                                         bool by_chunks) const;
   // The chunks of all files in the order in which lanes get them.
-  std::vector<ExpectedStream> ChunksInTurn(const proto::OpDesc& op, uint64_t pass) const;
+  std::vector<ExpectedChunk> ChunksInTurn(const proto::OpDesc& op, uint64_t pass) const;
   ExpectedStream Map(const proto::OpDesc& op, ExpectedStream in) const;
   ExpectedStream Combined(const proto::OpDesc& op, uint64_t pass) const;
   ExpectedStream Filtered(const proto::OpDesc& op, const ExpectedStream& in) const;

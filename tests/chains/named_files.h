@@ -18,6 +18,8 @@
 #ifndef MILLHOPPER_TESTS_CHAINS_NAMED_FILES_H_
 #define MILLHOPPER_TESTS_CHAINS_NAMED_FILES_H_
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +30,13 @@ namespace millhopper {
 // What reading the file yields, with these fields if its format has some. Only the last part of the
 // path matters.
 ExpectedStream ContentOf(const std::string& path, const std::vector<std::string>& fields);
-// The same, chunk by chunk. A chunk with a wrong byte is an error without elements.
-std::vector<ExpectedStream> ChunksOf(const std::string& path,
-                                     const std::vector<std::string>& fields);
+// The same, chunk by chunk.
+struct ExpectedChunk {
+  ExpectedStream content;         // one with a wrong byte is an error without elements
+  std::optional<size_t> records;  // if the file tells how many before they are read
+};
+std::vector<ExpectedChunk> ChunksOf(const std::string& path,
+                                    const std::vector<std::string>& fields);
 // Writes the file unless it is there.
 void MakeNamedFile(const std::string& path);
 

@@ -439,6 +439,7 @@ std::vector<FieldFormat> MakeFormats() {
   formats.emplace_back();
   format = &formats.back();
   format->tag = "mds";
+  format->tells_records = true;
   format->fields = {{"num int64[]", kNumber},           {"num float32[]", kNumberAsFloat},
                     {"half float32[]", kHalf},          {"pair float32[2]", PairAs<float>},
                     {"small int16[]", kSmall},          {"small int64[]", kSmallAsInteger},
@@ -450,6 +451,7 @@ std::vector<FieldFormat> MakeFormats() {
   formats.emplace_back();
   format = &formats.back();
   format->tag = "columns";
+  format->tells_records = true;
   format->fields = FieldsOfColumns();
   format->fields.push_back({"word bytes", BytesOfText});
   format->fields.push_back({"#8 int64[]", kNegativeAsInteger});
@@ -462,6 +464,7 @@ std::vector<FieldFormat> MakeFormats() {
   formats.emplace_back();
   format = &formats.back();
   format->tag = "parquet";
+  format->tells_records = true;
   format->fields = FieldsOfColumns();
   format->fields.push_back({"#7 int64[]", kNegativeAsInteger});
   format->content = ParquetFile;

@@ -29,12 +29,13 @@ struct FieldFormat {
   // The bytes of a file; `records` follow `first`. Formats of columns have chunks of
   // `chunk_records`; all others one, if the file is small.
   std::string (*content)(int64_t first, int64_t records, int64_t chunk_records);
-  bool has_chunks = false;  // of chunk_records
-  bool has_header = false;  // so that a file without records has a chunk, too
-  bool is_stream = false;   // its chunks are found by reading only
-  bool compresses = false;  // may be compressed as a whole
-  bool repeats = true;      // a column may be named twice
-  bool has_shards = false;  // the content is that of a shard, of which there is an index
+  bool has_chunks = false;     // of chunk_records
+  bool has_header = false;     // so that a file without records has a chunk, too
+  bool is_stream = false;      // its chunks are found by reading only
+  bool tells_records = false;  // of a chunk before they are read
+  bool compresses = false;     // may be compressed as a whole
+  bool repeats = true;         // a column may be named twice
+  bool has_shards = false;     // the content is that of a shard, of which there is an index
 };
 
 // All formats; `parquet` only if MILLHOPPER_PARQUET_PLUGIN names the plugin, which is then loaded.

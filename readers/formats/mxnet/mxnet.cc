@@ -331,6 +331,9 @@ class MxnetFormat : public SearchedFormat {
   bool chunks_tell_records() const override {
     return has_index_ || SearchedFormat::chunks_tell_records();
   }
+  bool tells_all_processes() const override {
+    return has_index_ || SearchedFormat::tells_all_processes();
+  }
 
  private:
   std::unique_ptr<IndexableSource> OpenWithoutIndex(const FileEntry& file) override {

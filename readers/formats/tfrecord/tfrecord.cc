@@ -252,6 +252,9 @@ class TFRecordFormat : public SearchedFormat {
   bool chunks_tell_records() const override {
     return has_index_ ? !leaves_out_records() : SearchedFormat::chunks_tell_records();
   }
+  bool tells_all_processes() const override {
+    return has_index_ ? !leaves_out_records() : SearchedFormat::tells_all_processes();
+  }
 
  private:
   // What tells which records are left out; null if none is.

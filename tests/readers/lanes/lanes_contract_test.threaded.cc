@@ -269,6 +269,9 @@ std::vector<ContractCase> Cases() {
       OfFiles(
           "batches_of_file_lanes",
           [](Fault) { return Batches(Each(FileLanes(3), Shuffled), 2, 6, 4); }, Values()),
+      OfFiles(
+          "more_lanes_than_chunks",
+          [](Fault) { return Batches(Each(FileLanes(20), Shuffled), 1, 20, 4); }, Values()),
       Counted("even_file_lanes", ShardEven::kDrop),
       Counted("padded_file_lanes", ShardEven::kPad),
       OfFiles("files_read_twice", [](Fault) { return Batches(FileLanes(4, 2), 1, 4, 4); }, {}),
@@ -733,6 +736,89 @@ TEST(Lanes, AreSharedOnlyByNumbersOfRanksThatDivideTheirs) {
   EXPECT_EQ(ErrorOf([&] { share(0, 5); })->text,
             "12 lanes cannot be shared by 5 ranks; the number of ranks can be 1, 2, 3, 4, 6, 12");
   EXPECT_TRUE(ErrorOf([&] { share(4, 4); }));
+}
+
+// ---- Fewer chunks than lanes. ----
+
+// The numbers of each lane.
+std::vector<std::vector<int64_t>> NumbersOfLanes(LaneSet set) {
+  std::vector<std::vector<int64_t>> lanes;
+  for (const ReaderPtr& lane : set.lanes) lanes.push_back(NumbersOf(lane.get()));
+  return lanes;
+}
+
+uint64_t BytesReadBy(const ChainStats& stats) {
+  uint64_t bytes = stats.bytes_read;
+  for (const ChainStats& below : stats.below) bytes += BytesReadBy(below);
+  return bytes;
+}
+
+TEST(FewChunks, AreCutSoThatEachLaneHasItsShare) {
+  // The last file has chunks of 3, 3 and 2 records.
+  const std::vector<std::vector<int64_t>> halves = NumbersOfLanes(LanesOf({Paths()[2]}, 4, 1));
+  EXPECT_EQ(halves, (std::vector<std::vector<int64_t>>{{42, 43}, {44, 45}, {46, 47}, {48, 49}}));
+  // As many chunks as lanes are dealt whole.
+  const std::vector<std::vector<int64_t>> whole = NumbersOfLanes(LanesOf({Paths()[2]}, 3, 1));
+  EXPECT_EQ(whole, (std::vector<std::vector<int64_t>>{{42, 43, 44}, {45, 46, 47}, {48, 49}}));
+  // A file that is read twice has twice as many.
+  const std::vector<std::vector<int64_t>> twice = NumbersOfLanes(LanesOf({Paths()[2]}, 6, 2));
+  EXPECT_EQ(twice[0], (std::vector<int64_t>{42, 43, 44}));
+  EXPECT_EQ(twice[5], (std::vector<int64_t>{48, 49}));
+  // All files have 18 chunks.
+  for (const size_t lanes : {19, 36, 48, 64}) {
+    std::vector<int64_t> all;
+    for (const std::vector<int64_t>& lane : NumbersOfLanes(LanesOf(Paths(), lanes, 1))) {
+      EXPECT_GE(lane.size(), Values().size() / lanes) << lanes;
+      EXPECT_LE(lane.size(), Values().size() / lanes + 1) << lanes;
+      all.insert(all.end(), lane.begin(), lane.end());
+    }
+    EXPECT_EQ(Sorted(all), Values());
+  }
+}
+
+// Whichever ranks run them: a lane has the same records, and the same names.
+TEST(FewChunks, AreCutAlikeOnAnyNumberOfRanks) {
+  const std::vector<std::vector<int64_t>> all = NumbersOfLanes(LanesOf(Paths(), 24, 1));
+  for (const size_t ranks : {2, 3, 8, 24}) {
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      const std::vector<std::vector<int64_t>> own =
+          NumbersOfLanes(LanesOfRank(LanesOf(Paths(), 24, 1), rank, ranks));
+      for (size_t i = 0; i < own.size(); ++i) EXPECT_EQ(own[i], all[rank + i * ranks]);
+    }
+  }
+}
+
+TEST(FewChunks, GoOnOnAnotherNumberOfRanks) {
+  const auto few = [] { return Each(LanesOf({Paths()[0], Paths()[2]}, 12, 1), Shuffled); };
+  for (uint32_t seed = 0; seed < 20; ++seed) ExpectSameOnAnyRanks(few, 1, seed, seed % 2 == 0);
+}
+
+// All lanes have records of one chunk, which is read once.
+TEST(FewChunks, AreReadOnce) {
+  const int64_t numbers[1000] = {};
+  const std::string path = TempName("one_chunk.fixed");
+  WriteFile(path, {reinterpret_cast<const char*>(numbers), sizeof(numbers)});
+  FormatArguments arguments;
+  arguments.declared = SlotsOf(SourceSpec());
+  for (const int workers : {0, 7}) {
+    const PoolSize pool(workers);
+    const auto lanes = [&] {
+      return MakeFileLanes(
+          std::make_unique<MultiFileReader>(FindFileFormat("fixed")->Make(arguments),
+                                            std::vector<FileEntry>{{path, "", BufferType::kMemory}},
+                                            MultiFileOptions()),
+          16);
+    };
+    const ReaderPtr reader = Batches(lanes(), 2, 32, 4);
+    reader->ExpectSave();
+    ReadSome(reader.get(), 3);
+    const Position position = reader->Save();
+    EXPECT_EQ(NumbersOf(reader.get()).size(), 1000u - 96);
+    EXPECT_LT(BytesReadBy(reader->Stats()), 2 * sizeof(numbers));
+    const ReaderPtr again = Batches(lanes(), 2, 32, 4);
+    again->Restore(position);
+    EXPECT_EQ(NumbersOf(again.get()).size(), 1000u - 96);
+  }
 }
 
 // A file that is cut off fails in the place of its chunk, in a lane that one rank runs. The other
