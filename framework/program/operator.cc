@@ -199,8 +199,8 @@ OpSchema& OpSchema::Composes(Composition how) {
   return *this;
 }
 
-OpSchema& OpSchema::LaneWise() {
-  lane_wise = true;
+OpSchema& OpSchema::LaneWise(std::function<bool(const AttributeMap&, bool)> f) {
+  lane_wise = f ? std::move(f) : [](const AttributeMap&, bool) { return true; };
   return *this;
 }
 

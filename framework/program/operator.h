@@ -155,8 +155,9 @@ struct OpSchema {
   // these name (AttributeSchema::NamesRecords), such as what the environment has.
   OpSchema& DependsOn(std::function<std::string(const AttributeMap& attributes)> f);
   OpSchema& Composes(Composition how);
-  // On a reader with lanes, the created reader has them, too: it is made once for each.
-  OpSchema& LaneWise();
+  // On readers with equal lanes, the created reader has them, too: it is made once for each, if
+  // `f` says so or is null. `shared` is whether create_shard_reader has shared the lanes.
+  OpSchema& LaneWise(std::function<bool(const AttributeMap& attributes, bool shared)> f = nullptr);
   // `f` names the slots that the created reader has after those of the reader below, for Python,
   // where slots have names. In a name, `*` stands for the name of a slot with one level of detail:
   // "*_length" is one slot for each of them.
@@ -183,7 +184,7 @@ struct OpSchema {
   std::vector<std::string> process_numbers;
   std::function<std::string(const AttributeMap&)> depends_on;
   Composition composition = Composition::kOther;
-  bool lane_wise = false;
+  std::function<bool(const AttributeMap&, bool)> lane_wise;  // null: never
   std::function<std::vector<std::string>(const AttributeMap&)> adds_slots;
   std::function<PassOrder(const AttributeMap&)> order;
   std::function<std::string(const Program&, int, int)> warn;

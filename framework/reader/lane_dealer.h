@@ -33,6 +33,8 @@ class LaneSource : public ReaderBase {
   // From now on, where Total is known, the first Total() % V of V lanes have one element more than
   // the others, and otherwise all have equally many. Called before the first Plan.
   virtual void MakeEqual() = 0;
+  // Adds to the statistics of lanes what this has read and holds.
+  virtual void AddStatsTo(ChainStats* lanes) const { lanes->AddSource(Stats()); }
 
  protected:
   using ReaderBase::ReaderBase;
@@ -85,6 +87,10 @@ class LaneDealer : public LaneSource {
   }
   const std::vector<SlotSpec>& row_slots() const override { return source_->row_slots(); }
   std::vector<SlotSpec> FoundSlots() const override { return source_->FoundSlots(); }
+  void LearnSlots() override EXCLUDES(mutex_) {
+    const LockOrStop lock(&mutex_);
+    source_->LearnSlots();
+  }
   Place place() const override { return source_->place(); }
   std::vector<ReaderBase*> Below() const override { return {source_.get()}; }
   std::optional<uint64_t> Total() const override EXCLUDES(total_mutex_) {
@@ -210,6 +216,7 @@ class DealtLane : public ReaderBase {
 
   const std::vector<SlotSpec>& row_slots() const override { return source().row_slots(); }
   std::vector<SlotSpec> FoundSlots() const override { return source().FoundSlots(); }
+  void LearnSlots() override { dealer_->LearnSlots(); }
   Place place() const override { return source().place(); }
   void ExpectWindow() override { source().ExpectWindow(); }
   void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const override {

@@ -43,7 +43,21 @@ struct LaneSet {
   // What deals out the data to the lanes, which stand on it; null if each lane has its own. It is
   // saved, restarted and described beside them, but Plan is not called.
   std::shared_ptr<LaneSource> source;
-  bool even = false;  // whether all lanes have equally many elements
+  bool even = false;    // whether all lanes have equally many elements
+  bool shared = false;  // whether create_shard_reader has shared them among ranks, or one
+};
+
+// What lanes a stream has.
+struct LaneShape {
+  size_t lanes = 0;            // of all ranks; 0: it is one stream
+  size_t stripe = 0;           // as LaneSet has it
+  size_t rank = 0, ranks = 1;  // these are every `ranks`-th of all lanes, from `rank` on
+  bool shared = false;         // as LaneSet has it
+
+  bool operator==(const LaneShape& other) const {
+    return lanes == other.lanes && stripe == other.stripe && rank == other.rank &&
+           ranks == other.ranks && shared == other.shared;
+  }
 };
 
 // What one of several processes that share lanes has saved (ReaderBase::JoinRanks).
@@ -205,8 +219,8 @@ class ReaderBase {
   // The lanes of the stream that this reader is, for readers that need nothing but their own lane;
   // nothing if it has no lanes. It yields nothing any more. Before the first Plan.
   virtual std::optional<LaneSet> TakeLanes();
-  // Among how many processes the lanes of this stream are shared: each reads another one.
-  virtual size_t ranks() const { return 1; }
+  // What TakeLanes would return.
+  virtual LaneShape lane_shape() const { return {}; }
   // Says that this chain is a lane: one thread at a time plans and loads here, and no other thread
   // works for it meanwhile. Before the first Plan.
   void RunInLane();

@@ -181,7 +181,7 @@ class ReaderHolder::Handle final : public ReaderBase {
     const LockAtOnce lock(&held_->planning);
     held_->reader->ExpectWindow();
   }
-  size_t ranks() const override { return held_->reader->ranks(); }
+  LaneShape lane_shape() const override { return held_->reader->lane_shape(); }
   std::vector<ReaderBase*> Below() const override { return {held_->reader.get()}; }
   void LockPlanning() override ACQUIRE(held_->planning) { held_->planning.LockAtOnce(); }
   void UnlockPlanning() override RELEASE(held_->planning) { held_->planning.Unlock(); }
@@ -356,6 +356,11 @@ std::optional<LaneSet> ReaderHolder::TakeLanes() const {
   std::optional<LaneSet> lanes = held.reader->TakeLanes();
   held.has_lost_lanes = held.has_lost_lanes || lanes;
   return lanes;
+}
+
+LaneShape ReaderHolder::lane_shape() const {
+  Held& held = this->held();
+  return held.handles > 0 ? LaneShape() : held.reader->lane_shape();
 }
 
 ReaderHolder::Held& ReaderHolder::held() const {

@@ -18,6 +18,7 @@ namespace millhopper {
 class Position;
 class ReaderBase;
 struct LaneSet;
+struct LaneShape;
 
 // What was read through a holder so far.
 struct ReaderStats {
@@ -52,6 +53,8 @@ class ReaderHolder {
   // The lanes of the held reader (ReaderBase::TakeLanes), for a reader that is made of them, after
   // which nobody can read it any more. Nothing if it has no lanes, or if others read their stream.
   std::optional<LaneSet> TakeLanes() const;
+  // What these lanes are.
+  LaneShape lane_shape() const;
 
   // As in ReaderBase. Any thread may call them; a lock lets one call run at a time.
   void ReadNext(std::vector<LoDTensor>* out);

@@ -11,6 +11,7 @@
 #include "operators/readers/support/reader_creation.h"
 #include "proto/framework.pb.h"
 #include "readers/combine/mix_reader.h"
+#include "readers/lanes/joined_source.h"
 
 namespace millhopper {
 namespace {
@@ -43,11 +44,18 @@ void Infer(InferContext& context) {
   InferUnitedSlots(context);
 }
 
+// A lane cannot begin anew while others still read their part of the same files.
+bool IsLaneWise(const AttributeMap& attributes, bool) {
+  return attributes.Get<std::string>("when_exhausted") != "repeat";
+}
+
 OpSchema MixSchema() {
   return CombinedReaderSchema(
              "Yields the elements of several readers with the same slots (an axis may be -1, any "
              "size, in some of them) by turns: after any "
-             "number of elements each reader's part is within 1 of its weight's share.",
+             "number of elements each reader's part is within 1 of its weight's share. Readers "
+             "with equally many lanes are mixed lane by lane, each by turns of its own, unless "
+             "they are repeated.",
              Check)
       .OptionalInput(kVariable,
                      "one weight for each reader, float32 or float64, in a persistable variable; "
@@ -71,6 +79,7 @@ OpSchema MixSchema() {
       .Order([](const AttributeMap&) {
         return PassOrder{PassOrder::kDiffers, "put skip and take below it"};
       })
+      .LaneWise(IsLaneWise)
       .Infer(Infer)
       .Composes(Composition::kByTurns);
 }
@@ -85,9 +94,8 @@ Weights ValuesOf(const Variable& variable) {
 }
 
 void CreateMixReader(OpContext& context) {
-  std::vector<std::unique_ptr<ReaderBase>> readers = UnderlyingReaders(context);
   auto weights = context.Attr<Weights>("weights");
-  if (weights.empty()) weights.assign(readers.size(), 1);
+  if (weights.empty()) weights.assign(context.InCount("UnderlyingReaders"), 1);
   std::function<Weights()> changed_weights;
   if (context.InCount(kVariable) > 0) {
     Variable& variable = context.InVar(kVariable);
@@ -98,10 +106,18 @@ void CreateMixReader(OpContext& context) {
     weights = ValuesOf(variable);
     changed_weights = [shared = variable.shared_from_this()] { return ValuesOf(*shared); };
   }
-  StoreReader(context,
-              std::make_unique<MixReader>(
-                  std::move(readers), std::move(weights), std::move(changed_weights),
-                  MixEndOf(context.Attr<std::string>("when_exhausted")), RandomKeyOf(context)));
+  const RandomKey key = RandomKeyOf(context);
+  const MixEnd end = MixEndOf(context.Attr<std::string>("when_exhausted"));
+  const auto make = [&](std::vector<std::unique_ptr<ReaderBase>> readers, LaneNumber number) {
+    return std::make_unique<MixReader>(std::move(readers), weights, changed_weights, end,
+                                       number.lanes == 1 ? key : key.OfPart(number.lane),
+                                       number.lanes);
+  };
+  if (IsLaneWise(context.attributes(), false) && HaveEqualLanes(context)) {
+    StoreLaneWise(context, JoinedSource::Elements::kByTurns, make);
+  } else {
+    StoreReader(context, make(UnderlyingReaders(context), {}));
+  }
 }
 
 REGISTER_OPERATOR(create_mix_reader, MixSchema, CreateMixReader);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_skip_reader: all but the first elements of every pass.
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
@@ -10,6 +12,7 @@
 #include "operators/readers/support/reader_creation.h"
 #include "proto/framework.pb.h"
 #include "readers/decorate/skip_reader.h"
+#include "readers/lanes/lane_stretch.h"
 
 namespace millhopper {
 namespace {
@@ -34,16 +37,23 @@ OpSchema SkipSchema() {
   return DecoratedReaderSchema(
              "Leaves out the first count elements of every pass of a reader, which are not loaded. "
              "On a reader whose order differs from pass to pass it is a warning: "
-             "create_split_reader divides elements for validation, in any order.")
+             "create_split_reader divides elements for validation, in any order. Of lanes that "
+             "create_shard_reader has shared, each leaves out its part, as create_take_reader "
+             "yields it; a count of whole rounds (a stripe of each lane) leaves even lanes even.")
       .Attr(AttributeSchema("count", int64_t{0}, "how many are left out").Required().AtLeast(0))
+      .LaneWise([](const AttributeMap&, bool shared) { return shared; })
       .Infer(InferSameSlots)
       .Composes(Composition::kSameSlots)
       .Warn(Warn);
 }
 
 void CreateSkipReader(OpContext& context) {
-  StoreReader(context, std::make_unique<SkipReader>(UnderlyingReader(context),
-                                                    context.Attr<int64_t>("count")));
+  StoreStretch(
+      context,
+      [&context](std::unique_ptr<ReaderBase> below, LaneNumber) {
+        return std::make_unique<SkipReader>(std::move(below), context.Attr<int64_t>("count"));
+      },
+      LaneStretch::Keep::kRest);
 }
 
 REGISTER_OPERATOR(create_skip_reader, SkipSchema, CreateSkipReader);

@@ -55,6 +55,39 @@ ChainStats Declared(const Program& program, const std::string& variable, int end
   return reader;
 }
 
+// The lanes of a reader that operators create, as the program says it. Each is created after those
+// that it stands on.
+LaneShape LaneShapeOf(const google::protobuf::RepeatedPtrField<proto::OpDesc>& ops,
+                      const std::string& reader) {
+  const auto creates = [&reader](const proto::OpDesc& op) {
+    return op.outputs_size() > 0 && op.outputs(0).arguments(0) == reader;
+  };
+  const auto found = std::find_if(ops.rbegin(), ops.rend(), creates);
+  if (found == ops.rend()) return {};
+  const OpSchema& schema = FindOperator(found->type())->schema;
+  const AttributeMap values = CheckAttributes(schema, *found, [](const auto&, const auto&) {});
+  LaneShape shape;
+  if (schema.lane_wise == nullptr) {
+    if (!values.Has("lanes") || values.Get<int32_t>("lanes") == 1) return shape;
+    shape.lanes = static_cast<size_t>(values.Get<int32_t>("lanes"));
+    shape.stripe = static_cast<size_t>(values.Get<int32_t>("stripe"));
+    return shape;
+  }
+  bool first = true;
+  for (const ParameterSchema& input : schema.inputs) {
+    if (input.kind != VariableKind::kReader) continue;
+    for (const std::string& below : ArgumentsOf(input, true, *found)) {
+      const LaneShape other = LaneShapeOf(ops, below);
+      if (!first && !(other == shape)) return {};
+      shape = other;
+      first = false;
+    }
+  }
+  if (!schema.lane_wise(values, shape.shared)) return {};
+  shape.shared = shape.shared || (shape.lanes > 0 && values.Has("num_shards"));
+  return shape;
+}
+
 }  // namespace
 
 // What the readers of closed chains have done.
@@ -351,20 +384,8 @@ std::vector<std::string> PythonReader::AddedSlots() const {
 }
 
 int64_t PythonReader::Lanes() const {
-  const auto& ops = program_->desc().blocks(0).ops();
-  std::string reader = variable_;
-  // Each reader is created after those that it stands on.
-  for (int i = ops.size() - 1; i >= 0; --i) {
-    const proto::OpDesc& op = ops[i];
-    if (op.outputs_size() == 0 || op.outputs(0).arguments(0) != reader) continue;
-    const OpSchema& schema = FindOperator(op.type())->schema;
-    if (!schema.lane_wise) {
-      const AttributeMap values = CheckAttributes(schema, op, [](const auto&, const auto&) {});
-      return values.Has("lanes") ? values.Get<int32_t>("lanes") : 1;
-    }
-    reader = op.inputs(0).arguments(0);
-  }
-  return 1;
+  const size_t lanes = LaneShapeOf(program_->desc().blocks(0).ops(), variable_).lanes;
+  return lanes == 0 ? 1 : static_cast<int64_t>(lanes);
 }
 
 void PythonReader::SetNames(const std::vector<std::string>& names) {

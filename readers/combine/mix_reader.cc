@@ -24,8 +24,8 @@ MixEnd MixEndOf(const std::string& text) {
 }
 
 MixReader::MixReader(Readers readers, Weights weights, std::function<Weights()> changed_weights,
-                     MixEnd end, const RandomKey& key)
-    : UnionReader(std::move(readers)),
+                     MixEnd end, const RandomKey& key, size_t lanes)
+    : UnionReader(std::move(readers), lanes),
       weights_(std::move(weights)),
       changed_weights_(std::move(changed_weights)),
       end_(end),

@@ -39,9 +39,10 @@ class MixReader final : public UnionReader {
 
   // Throws kInvalidArgument unless all readers have the same slots and there is a weight for each:
   // finite, not negative, and not all 0. `changed_weights`, if not null, returns the weights for a
-  // pass that the consumer begins (BeginPass).
+  // pass that the consumer begins (BeginPass). `lanes` as UnionReader takes it; lanes cannot be
+  // repeated.
   MixReader(Readers readers, Weights weights, std::function<Weights()> changed_weights, MixEnd end,
-            const RandomKey& key);
+            const RandomKey& key, size_t lanes = 1);
 
   void BeginPass() override;
   std::optional<uint64_t> PassLength() const override;

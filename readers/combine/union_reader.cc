@@ -125,8 +125,9 @@ std::optional<std::vector<SlotSpec>> SlotsOf(const std::vector<uint64_t>& number
 
 }  // namespace
 
-UnionReader::UnionReader(Readers readers)
+UnionReader::UnionReader(Readers readers, size_t lanes)
     : CombinedReader(std::move(readers), CommonSlots(readers)),
+      lanes_(lanes),
       rows_of_(size(), RowsOf::kNotKnown) {}
 
 std::vector<SlotSpec> UnionReader::FoundSlots() const {
@@ -165,8 +166,9 @@ void UnionReader::Rename(size_t k, Ticket* tickets, size_t n) {
 void UnionReader::Name(size_t k, Ticket* tickets, size_t n) const {
   for (size_t i = 0; i < n; ++i) {
     uint64_t& sample = tickets[i].id.sample;
-    if (__builtin_mul_overflow(sample, size(), &sample) ||
-        __builtin_add_overflow(sample, k, &sample)) {
+    const uint64_t lane = sample % lanes_;
+    if (__builtin_mul_overflow(sample - lane, size(), &sample) ||
+        __builtin_add_overflow(sample, k * lanes_ + lane, &sample)) {
       Throw(ErrorCode::kResourceLimit,
             "too many readers are joined on top of one another to give each element a name");
     }
@@ -198,7 +200,8 @@ void UnionReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
     own->tickets.clear();
     for (; first < n && ReaderOf(tickets[first]) == k; ++first) {
       own->tickets.push_back(tickets[first]);
-      own->tickets.back().id.sample /= size();
+      uint64_t& sample = own->tickets.back().id.sample;
+      sample = SampleBelow(sample);
     }
     if (rows_of_[k] == RowsOf::kSame) {
       reader(k).Load(own->tickets.data(), own->tickets.size(), rows);
@@ -244,7 +247,7 @@ void UnionReader::RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) co
   }
   for (size_t i = 0; i < n; ++i) {
     Ticket below = tickets[i];
-    below.id.sample /= size();
+    below.id.sample = SampleBelow(below.id.sample);
     reader(ReaderOf(tickets[i])).RecordKeys(&below, 1, &keys[i]);
   }
 }
@@ -256,7 +259,7 @@ void UnionReader::NameElements(const Ticket* tickets, size_t n, ElementNames* na
     const size_t k = ReaderOf(tickets[i]);
     names->numbers.push_back(k);
     of[k].push_back(tickets[i]);
-    of[k].back().id.sample /= size();
+    of[k].back().id.sample = SampleBelow(tickets[i].id.sample);
   }
   for (size_t k = 0; k < size(); ++k) {
     if (!of[k].empty()) reader(k).NameElements(of[k].data(), of[k].size(), &names->below[k]);

@@ -13,7 +13,8 @@ namespace millhopper {
 
 // Yields elements of several readers with the same slots; derived classes say in which order. To
 // give each element its own name (RecordId), sample s of reader k of n becomes sample s * n + k,
-// which also tells the reader that loads it.
+// which also tells the reader that loads it. Of lanes, each of which joins its own, the number of
+// the lane stays the remainder: sample s * V + v becomes (s * n + k) * V + v.
 //
 // Slots are the same if types, ranks and levels of detail are, and each axis, where -1 is any size.
 // Slots that only files tell are settled before the first element is planned, and are saved. So
@@ -33,7 +34,8 @@ class UnionReader : public CombinedReader {
 
  protected:
   // Throws kInvalidArgument unless all readers have the same slots, as far as they know them yet.
-  explicit UnionReader(Readers readers);
+  // `lanes` is how many lanes there are, of which this is one, or 1.
+  explicit UnionReader(Readers readers, size_t lanes = 1);
 
   // Settles the slots, unless that is done. Called before any of the readers plans. Throws
   // kDataLoss if files were found to hold slots that cannot be joined.
@@ -43,7 +45,7 @@ class UnionReader : public CombinedReader {
   void Rename(size_t k, Ticket* tickets, size_t n);
   // The reader that planned a renamed ticket.
   size_t ReaderOf(const Ticket& ticket) const {
-    return static_cast<size_t>(ticket.id.sample % size());
+    return static_cast<size_t>(ticket.id.sample / lanes_ % size());
   }
   // The settled slots. A derived class adds what it knows itself.
   void SaveState(ReaderState* state) const override;
@@ -61,8 +63,13 @@ class UnionReader : public CombinedReader {
   // Learns which rows reader k loads, once it has planned its first element.
   void CheckRows(size_t k);
   void Name(size_t k, Ticket* tickets, size_t n) const;
+  // The name that the reader below gave it.
+  uint64_t SampleBelow(uint64_t sample) const {
+    return sample / lanes_ / size() * lanes_ + sample % lanes_;
+  }
   void LoadOwn(const ReaderBase& reader, const Ticket& ticket, Rows* rows) const;
 
+  const size_t lanes_;
   bool is_settled_ = false;
   std::vector<SlotSpec>
       settled_;                  // empty if slots() knows all; set before there is a ticket to load

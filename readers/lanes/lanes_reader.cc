@@ -34,7 +34,7 @@ std::string LaneName(size_t lane) { return StrCat("lane", lane); }
 
 LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks, ShardEven even) {
   const size_t all = lanes.lanes.size();
-  Require(lanes.ranks == 1, "lanes are shared by ", lanes.ranks, " ranks already");
+  Require(!lanes.shared, "lanes are shared by ranks already, of which there are ", lanes.ranks);
   Require(rank < ranks, "rank ", rank, " of ", ranks, " ranks");
   std::string fitting;
   for (size_t n = 1; n <= all; ++n) {
@@ -52,7 +52,8 @@ LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks, ShardEven even) {
               rank,
               ranks,
               std::move(lanes.source),
-              lanes.even || even != ShardEven::kNone};
+              lanes.even || even != ShardEven::kNone,
+              true};
   for (size_t v = rank; v < all; v += ranks) {
     std::unique_ptr<ReaderBase> lane = std::move(lanes.lanes[v]);
     if (even != ShardEven::kNone)
@@ -71,7 +72,8 @@ LanesReader::LanesReader(LaneSet set)
       stripe_(std::max<size_t>(set.stripe, 1)),
       rank_(set.rank),
       ranks_(set.ranks),
-      even_(set.even) {
+      even_(set.even),
+      shared_(set.shared) {
   states_.reserve(lanes_.size());
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) {
     lane->RunInLane();
@@ -92,15 +94,20 @@ std::optional<LaneSet> LanesReader::TakeLanes() {
   if (lanes_.empty()) return std::nullopt;
   Require(!planned(), origin(), " has been read already, so that its lanes cannot be decorated");
   states_.clear();
-  return LaneSet{std::exchange(lanes_, {}), chosen_stripe_, rank_, ranks_,
-                 std::move(source_),        even_};
+  return LaneSet{std::exchange(lanes_, {}), chosen_stripe_, rank_,  ranks_,
+                 std::move(source_),        even_,          shared_};
+}
+
+LaneShape LanesReader::lane_shape() const {
+  if (lanes_.empty()) return {};
+  return {all_lanes(), chosen_stripe_, rank_, ranks_, shared_};
 }
 
 ChainStats LanesReader::Stats() const {
   if (lanes_.empty()) return ReaderBase::Stats();
   ChainStats stats = lanes_[0]->Stats();
   for (size_t i = 1; i < lanes_.size(); ++i) stats.AddLane(lanes_[i]->Stats());
-  if (source_) stats.AddSource(source_->Stats());
+  if (source_) source_->AddStatsTo(&stats);
   return stats;
 }
 
@@ -271,8 +278,16 @@ void LanesReader::SaveState(ReaderState* state) const {
   }
 }
 
-// The place in a round is known if one rank has saved; if several have, they were between two
-// rounds, or at the end of the pass, where some lanes have more left than others.
+uint64_t LanesReader::PlaceInRound(const ReaderState& state, const std::vector<ElementNames>& held,
+                                   uint64_t lanes) const {
+  const uint64_t round = lanes * stripe_;
+  uint64_t place = state.Get("next_lane", lanes - 1) * stripe_ + state.Get("taken", stripe_ - 1);
+  for (const ElementNames& names : held) place += round - names.count % round;
+  return place % round;
+}
+
+// The place in a round is that of all ranks if each has taken the same whole stripes of it. If not,
+// they were at the end of the pass, where some lanes have more left than others.
 void LanesReader::JoinRanks(std::vector<SavedRank>* ranks, Position* own) const {
   const size_t saved_ranks = ranks->size();
   const auto check = [&](bool right, const auto&... what) {
@@ -282,11 +297,16 @@ void LanesReader::JoinRanks(std::vector<SavedRank>* ranks, Position* own) const 
         all_lanes(), " lanes");
   std::vector<ElementNames> planned(all_lanes());
   std::optional<ReaderState> joined;
+  std::optional<uint64_t> place;
+  bool have_one_place = true;
   for (size_t r = 0; r < saved_ranks; ++r) {
     SavedRank& rank = (*ranks)[r];
     ReaderState state = rank.cursor.Next();
     check(state.ranks() == saved_ranks && state.rank() == r, "it is of rank ", state.rank(), " of ",
           state.ranks());
+    const uint64_t own_place = PlaceInRound(state, rank.held, all_lanes() / saved_ranks);
+    if (!place) place = own_place;
+    have_one_place = have_one_place && place == own_place;
     for (const ElementNames& held : rank.held) {
       check(held.below.size() <= all_lanes() / saved_ranks, "it names elements of ",
             held.below.size(), " lanes");
@@ -299,8 +319,9 @@ void LanesReader::JoinRanks(std::vector<SavedRank>* ranks, Position* own) const 
     }
     if (!joined) joined = std::move(state);
   }
-  const uint64_t next = saved_ranks == 1 ? joined->Get("next_lane", all_lanes() - 1) : 0;
-  const uint64_t taken = saved_ranks == 1 ? joined->Get("taken", stripe_ - 1) : 0;
+  if (!have_one_place || (saved_ranks > 1 && *place % stripe_ > 0)) place = 0;
+  const uint64_t next = *place / stripe_ * saved_ranks;
+  const uint64_t taken = *place % stripe_;
   // The first own lane that is not before the next one.
   const uint64_t turn = (next + ranks_ - 1 - rank_) / ranks_;
   joined->Set("next_lane", turn < lanes_.size() ? turn : 0);

@@ -47,7 +47,7 @@ class LanesReader final : public ReaderBase {
   size_t stripe() const { return stripe_; }
 
   std::optional<LaneSet> TakeLanes() override;
-  size_t ranks() const override { return ranks_; }
+  LaneShape lane_shape() const override;
   void JoinRanks(std::vector<SavedRank>* ranks, Position* own) const override;
   ChainStats Stats() const override;
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
@@ -118,6 +118,10 @@ class LanesReader final : public ReaderBase {
   size_t LaneOf(const Ticket& ticket) const {
     return static_cast<size_t>(ticket.id.sample % all_lanes()) / ranks_;
   }
+  // Where a rank that had `lanes` lanes goes on in a round, counted in elements, once it has given
+  // back to the lanes what readers above held.
+  uint64_t PlaceInRound(const ReaderState& state, const std::vector<ElementNames>& held,
+                        uint64_t lanes) const;
   // Adds up to n elements of the lane whose turn it is; returns how many.
   size_t PlanLane(size_t n, TicketRun* run);
   void NextLane();
@@ -127,7 +131,7 @@ class LanesReader final : public ReaderBase {
   const size_t chosen_stripe_;
   const size_t stripe_;
   const size_t rank_, ranks_;
-  const bool even_;
+  const bool even_, shared_;
   // Apart from each other in memory, as they are of different threads.
   std::vector<std::unique_ptr<LaneState>> states_;
   AddLoaded add_loaded_;  // may be null

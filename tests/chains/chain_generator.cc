@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -89,7 +90,7 @@ class ChainWriter {
     free_order_ = dice_.OneIn(12) && !wishes_.ordered && !wishes_.counted;
     shared_ = (dice_.OneIn(12) || wishes_.shared) && !wishes_.ordered;
     DrawSource();
-    if (may_have_lanes_ && dice_.OneIn(4)) DrawLanes();
+    if (may_have_lanes_ && dice_.OneIn(4)) AddLanes(dice_.Between(1, 5), dice_.Between(0, 3));
     const auto below = shared_ ? static_cast<size_t>(dice_.Between(0, depth)) : sizes_.size();
     for (size_t i = 0; i < below; ++i) Decorate(sizes_[i]);
     const Top split = top_;
@@ -114,6 +115,7 @@ class ChainWriter {
     bool uneven = false;  // one slot has more rows than another
     int multi_passes = 0;
     int64_t lanes = 0;  // that the next reader may be made for; 0: it is one stream
+    int64_t stripe = 0;
   };
 
   // Whether the order of the elements that the next reader reads is defined.
@@ -156,10 +158,10 @@ class ChainWriter {
   // ---- Sources. ----
 
   // Lanes of the records of the source.
-  void DrawLanes() {
-    const int64_t lanes = dice_.Between(1, 5);
-    Add("create_lanes_reader", {{"lanes", Int(lanes)}, {"stripe", Int(dice_.Between(0, 3))}});
+  void AddLanes(int64_t lanes, int64_t stripe) {
+    Add("create_lanes_reader", {{"lanes", Int(lanes)}, {"stripe", Int(stripe)}});
     top_.lanes = lanes;
+    top_.stripe = stripe;
   }
 
   void DrawSource() {
@@ -218,6 +220,11 @@ class ChainWriter {
     Strings names;
     std::string weights;
     Top joined;
+    // Readers with the same lanes are zipped and mixed lane by lane.
+    const int64_t lanes = may_have_lanes_ && dice_.OneIn(3) ? dice_.Between(1, 5) : 0;
+    const int64_t stripe = dice_.Between(0, 3);
+    std::optional<std::pair<int64_t, int64_t>> lanes_of_all;
+    bool have_one_number = true;
     for (int64_t readers = dice_.Between(1, 4); readers > 0; --readers) {
       top_ = {};
       if (type == "create_zip_reader") {
@@ -235,8 +242,12 @@ class ChainWriter {
         }
         joined.slots = top_.slots;
       }
-      if (dice_.OneIn(3)) DrawPartAtFirst();
+      if (lanes > 0 && top_.lanes == 0) AddLanes(lanes, stripe);
+      if (dice_.OneIn(lanes > 0 ? 9 : 3)) DrawPartAtFirst();
       if (dice_.OneIn(3)) DrawShuffle(DrawSize());
+      const std::pair<int64_t, int64_t> own = {top_.lanes, top_.stripe};
+      have_one_number = have_one_number && own == lanes_of_all.value_or(own);
+      lanes_of_all = own;
       names.push_back(top_.name);
       // The first weight is not 0, so that not all are.
       weights += StrCat("float64s: ", dice_.Between(names.size() == 1 ? 1 : 0, 5), " ");
@@ -244,14 +255,19 @@ class ChainWriter {
     joined.uneven = AreUneven(joined.slots);
     top_ = joined;
     AttributeTexts attributes;
+    bool lane_wise = have_one_number;
     if (type == "create_zip_reader") {
       attributes = {{"check_alignment", Bool(may_fail() && dice_.OneIn(3))}};
     } else if (type == "create_mix_reader") {
-      attributes = {{"weights", weights},
-                    {"when_exhausted", Text(dice_.OneOf({"stop", "continue", "repeat"}))},
-                    {"seed", Int(dice_.Between(0, 3))}};
+      const std::string end = dice_.OneOf({"stop", "continue", "repeat"});
+      lane_wise = lane_wise && end != "repeat";
+      attributes = {
+          {"weights", weights}, {"when_exhausted", Text(end)}, {"seed", Int(dice_.Between(0, 3))}};
+    } else {
+      lane_wise = false;
     }
     Add(type, {{"UnderlyingReaders", names}}, attributes);
+    if (lane_wise) std::tie(top_.lanes, top_.stripe) = *lanes_of_all;
   }
 
   // Images whose dims are declared, declared to be any, or what the file says.
@@ -401,6 +417,7 @@ class ChainWriter {
                         (!files.fields.empty() && FieldFormatOf(files.format).is_stream);
     const bool indexed = files.format == "idx" || files.format == "fixed";
     int64_t lanes = 0;
+    int64_t stripe = 0;
     if (!packed && !free_order_ && dice_.OneIn(indexed ? 2 : 4)) {
       attributes.emplace_back(indexed && dice_.OneIn(2) ? "shuffle_records" : "shuffle_chunks",
                               Bool(true));
@@ -416,12 +433,14 @@ class ChainWriter {
       const bool has_known_chunks = !packed && files.companions.empty() && files.format != "tar";
       if (may_have_lanes_ && has_known_chunks && dice_.OneIn(4)) {
         lanes = dice_.Between(2, 5);
+        stripe = dice_.Between(0, 3);
         attributes.emplace_back("lanes", Int(lanes));
-        attributes.emplace_back("stripe", Int(dice_.Between(0, 3)));
+        attributes.emplace_back("stripe", Int(stripe));
       }
     }
     AddFiles("open_files", files, std::move(attributes));
     top_.lanes = lanes;
+    top_.stripe = stripe;
   }
 
   void AddFiles(const std::string& type, const Shards& shards, AttributeTexts attributes) {

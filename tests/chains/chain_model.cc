@@ -552,17 +552,46 @@ ExpectedStream ChainModel::Map(const proto::OpDesc& op, ExpectedStream in) const
   return in;
 }
 
+std::optional<ChainModel::Lanes> ChainModel::CombinedLanes(const proto::OpDesc& op,
+                                                           uint64_t pass) const {
+  std::vector<Lanes> below;
+  for (const std::string& in : Ins(op)) {
+    std::optional<Lanes> lanes = LanesOf(in, pass);
+    if (!lanes) return std::nullopt;
+    below.push_back(*std::move(lanes));
+  }
+  Lanes combined = below[0];
+  for (const Lanes& lanes : below) {
+    if (lanes.lanes.size() != combined.lanes.size() || lanes.stripe != combined.stripe) {
+      return std::nullopt;
+    }
+  }
+  const bool repeats =
+      op.type() == "create_mix_reader" && Texts(op, "when_exhausted")[0] == "repeat";
+  if (repeats) return std::nullopt;
+  for (size_t v = 0; v < combined.lanes.size(); ++v) {
+    const PassOf pass_of = [&](size_t k, uint64_t) { return below[k].lanes[v]; };
+    combined.lanes[v] = Combined(op, pass, pass_of, v, combined.lanes.size());
+  }
+  return combined;
+}
+
 ExpectedStream ChainModel::Combined(const proto::OpDesc& op, uint64_t pass) const {
   const Strings ins = Ins(op);
-  const PassOf pass_of = [&](size_t k, uint64_t number) { return Pass(ins[k], number); };
+  return Combined(op, pass, [&](size_t k, uint64_t number) { return Pass(ins[k], number); });
+}
+
+ExpectedStream ChainModel::Combined(const proto::OpDesc& op, uint64_t pass, const PassOf& pass_of,
+                                    size_t lane, size_t lanes) const {
+  const Strings ins = Ins(op);
   if (op.type() == "create_concat_reader") return Concatenated(ins.size(), pass_of, pass);
   if (op.type() == "create_zip_reader") {
     return Zipped(ins.size(), pass_of, pass, Flag(op, "check_alignment", true));
   }
   Require(op.type() == "create_mix_reader", "no model of ", op.type());
   const auto& weights = Find(op, "weights")->float64s();
-  return Mixed({weights.begin(), weights.end()}, pass_of, pass, KeyOf(op),
-               Texts(op, "when_exhausted")[0]);
+  return Mixed({weights.begin(), weights.end()}, pass_of, pass,
+               lanes > 1 ? KeyOf(op).OfPart(lane) : KeyOf(op), Texts(op, "when_exhausted")[0]);
 }
 
 ExpectedStream ChainModel::Filtered(const proto::OpDesc& op, const ExpectedStream& in) const {
@@ -616,6 +645,9 @@ std::optional<ChainModel::Lanes> ChainModel::LanesOf(const std::string& reader,
       }
     }
     return dealt;
+  }
+  if (op.type() == "create_zip_reader" || op.type() == "create_mix_reader") {
+    return CombinedLanes(op, pass);
   }
   static const std::set<std::string> kLaneWise = {"create_shuffle_reader", "create_custom_reader",
                                                   "create_filter_reader",  "create_unbatch_reader",

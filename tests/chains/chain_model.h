@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "framework/program/program.h"
+#include "tests/chains/combine_model.h"
 #include "tests/chains/expected_stream.h"
 #include "tests/chains/named_files.h"
 
@@ -54,6 +55,11 @@ class ChainModel {
   std::vector<ExpectedChunk> ChunksInTurn(const proto::OpDesc& op, uint64_t pass) const;
   ExpectedStream Map(const proto::OpDesc& op, ExpectedStream in) const;
   ExpectedStream Combined(const proto::OpDesc& op, uint64_t pass) const;
+  // What combines the readers that yield these, in lane number `lane` of them.
+  ExpectedStream Combined(const proto::OpDesc& op, uint64_t pass, const PassOf& pass_of,
+                          size_t lane = 0, size_t lanes = 1) const;
+  // The lanes of readers that are combined lane by lane.
+  std::optional<Lanes> CombinedLanes(const proto::OpDesc& op, uint64_t pass) const;
   ExpectedStream Filtered(const proto::OpDesc& op, const ExpectedStream& in) const;
 
   const proto::ProgramDesc& program_;

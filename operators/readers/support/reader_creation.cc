@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/readers/support/reader_creation.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -55,11 +56,24 @@ void CheckDifferent(const proto::OpDesc& op) {
 // Throws unless the reader is the stream of all lanes.
 std::unique_ptr<ReaderBase> OfOneRank(const OpContext& context,
                                       std::unique_ptr<ReaderBase> reader) {
-  Require(reader->ranks() == 1, reader->origin(), " has the lanes of one of ", reader->ranks(),
-          " ranks, but ", context.type(),
+  const size_t ranks = reader->lane_shape().ranks;
+  Require(ranks == 1, reader->origin(), " has the lanes of one of ", ranks, " ranks, but ",
+          context.type(),
           " needs the stream of all lanes; put it below create_shard_reader, which then divides "
           "its elements by number, or on top of batches");
   return reader;
+}
+
+// Makes a reader of each lane, and stores the stream of these.
+void StoreLanes(OpContext& context, LaneSet set, const MakeReader& make) {
+  if (!FindOperator(context.type())->schema.lane_wise) {
+    Throw(ErrorCode::kInternal, context.type(), " works lane by lane, and does not say so");
+  }
+  const size_t all = set.lanes.size() * set.ranks;
+  for (size_t i = 0; i < set.lanes.size(); ++i) {
+    set.lanes[i] = make(std::move(set.lanes[i]), {set.rank + i * set.ranks, all});
+  }
+  StoreReader(context, std::make_unique<LanesReader>(std::move(set)));
 }
 
 }  // namespace
@@ -279,14 +293,58 @@ void StoreLaneWise(OpContext& context, const MakeReader& make) {
     StoreReader(context, make(UnderlyingReader(context), {}));
     return;
   }
-  if (!FindOperator(context.type())->schema.lane_wise) {
-    Throw(ErrorCode::kInternal, context.type(), " works lane by lane, and does not say so");
+  StoreLanes(context, *std::move(set), make);
+}
+
+void StoreStretch(OpContext& context, const MakeReader& make_whole, LaneStretch::Keep keep) {
+  const ReaderHolder& below = ReaderOf(context, "UnderlyingReader");
+  if (!below.lane_shape().shared) {
+    StoreReader(context, make_whole(UnderlyingReader(context), {}));
+    return;
   }
-  const size_t all = set->lanes.size() * set->ranks;
-  for (size_t i = 0; i < set->lanes.size(); ++i) {
-    set->lanes[i] = make(std::move(set->lanes[i]), {set->rank + i * set->ranks, all});
+  LaneSet set = *below.TakeLanes();
+  const auto count = static_cast<uint64_t>(context.Attr<int64_t>("count"));
+  const size_t stripe = std::max<size_t>(set.stripe, 1);
+  const bool even = set.even;
+  // Parts of a round leave some lanes one stripe more than others.
+  set.even = even && count % (set.lanes.size() * set.ranks * stripe) == 0;
+  StoreLanes(context, std::move(set), [&](std::unique_ptr<ReaderBase> lane, LaneNumber number) {
+    return std::make_unique<LaneStretch>(
+        std::move(lane), LanePart{count, number.lane, number.lanes, stripe, even}, keep);
+  });
+}
+
+bool HaveEqualLanes(OpContext& context) {
+  const LaneShape first = ReaderOf(context, kSeveral, 0).lane_shape();
+  for (size_t i = 1; i < context.InCount(kSeveral); ++i) {
+    if (!(ReaderOf(context, kSeveral, i).lane_shape() == first)) return false;
   }
-  StoreReader(context, std::make_unique<LanesReader>(*std::move(set)));
+  return first.lanes > 0;
+}
+
+void StoreLaneWise(OpContext& context, JoinedSource::Elements elements, const MakeCombined& make) {
+  const size_t readers = context.InCount(kSeveral);
+  std::vector<LaneSet> sets;
+  std::vector<std::shared_ptr<LaneSource>> sources;
+  bool even = elements == JoinedSource::Elements::kSideBySide;
+  for (size_t i = 0; i < readers; ++i) {
+    sets.push_back(*ReaderOf(context, kSeveral, i).TakeLanes());
+    if (sets[i].source) sources.push_back(sets[i].source);
+    even = even && sets[i].even;
+  }
+  LaneSet joined = {{},   sets[0].stripe, sets[0].rank, sets[0].ranks, sets[0].source,
+                    even, sets[0].shared};
+  if (sources.size() > 1) {
+    joined.source = std::make_shared<JoinedSource>(std::move(sources), elements);
+  }
+  const size_t lanes = sets[0].lanes.size();
+  for (size_t v = 0; v < lanes; ++v) {
+    std::vector<std::unique_ptr<ReaderBase>> below;
+    for (LaneSet& set : sets) below.push_back(std::move(set.lanes[v]));
+    joined.lanes.push_back(
+        make(std::move(below), {joined.rank + v * joined.ranks, lanes * joined.ranks}));
+  }
+  StoreReader(context, std::make_unique<LanesReader>(std::move(joined)));
 }
 
 size_t ShareOfBatch(size_t batch_size, size_t stripe, LaneSet* lanes) {

@@ -16,6 +16,8 @@
 #include "framework/reader/reader.h"
 #include "framework/tensor/rows.h"
 #include "framework/tensor/tensor.h"
+#include "readers/lanes/joined_source.h"
+#include "readers/lanes/lane_stretch.h"
 
 namespace millhopper {
 
@@ -97,6 +99,18 @@ using MakeReader = std::function<std::unique_ptr<ReaderBase>(std::unique_ptr<Rea
 // Makes a reader of the input UnderlyingReader and stores it. `make` is called once or, if that has
 // lanes, once for each of them: for a reader that needs nothing but its own lane.
 void StoreLaneWise(OpContext& context, const MakeReader& make);
+
+// The same for a reader of the input UnderlyingReader that keeps the first `count` elements, an
+// attribute, or leaves them out. Where lanes are shared among ranks, it does so lane by lane, so
+// that all ranks together keep what one would; `make_whole` makes it of one stream.
+void StoreStretch(OpContext& context, const MakeReader& make_whole, LaneStretch::Keep keep);
+
+// Whether all inputs UnderlyingReaders have equally many lanes, in the same order, of the same
+// rank. Then StoreLaneWise makes and stores a reader of each lane number.
+bool HaveEqualLanes(OpContext& context);
+using MakeCombined = std::function<std::unique_ptr<ReaderBase>(
+    std::vector<std::unique_ptr<ReaderBase>> below, LaneNumber number)>;
+void StoreLaneWise(OpContext& context, JoinedSource::Elements elements, const MakeCombined& make);
 
 // How many elements the lanes of one rank have in each batch of all ranks, for a reader on their
 // stream, whose stripe is `stripe` if nobody has chosen one. Throws kInvalidArgument, with numbers

@@ -67,6 +67,9 @@ class CombineMethods(Chain):
     ) -> Self:
         """Yields elements with the slots of all readers, side by side.
 
+        Readers with equally many lanes are joined lane by lane, so they must have been dealt alike:
+        ``a.zip(b).lanes(16)`` deals what was joined.
+
         Args:
             others: the readers whose slots follow.
             check_alignment: it is an error if the readers end after different numbers of elements;
@@ -102,7 +105,8 @@ class CombineMethods(Chain):
             web.mix(books, code, weights=[7, 2, 1], when_exhausted="repeat")
 
         Weights that change between passes are a variable of a program:
-        ``millhopper.layers.create_mix_reader``.
+        ``millhopper.layers.create_mix_reader``. Readers with equally many lanes are mixed lane by
+        lane, each by turns of its own, unless they are repeated.
 
         Args:
             others: the readers that are mixed with this one.

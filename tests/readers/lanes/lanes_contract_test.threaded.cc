@@ -16,6 +16,8 @@
 #include "framework/reader/file_format.h"
 #include "framework/reader/position.h"
 #include "framework/tensor/tensor_stream.h"
+#include "readers/combine/mix_reader.h"
+#include "readers/combine/zip_reader.h"
 #include "readers/decorate/double_buffer_reader.h"
 #include "readers/decorate/filter_reader.h"
 #include "readers/decorate/map_reader.h"
@@ -24,7 +26,13 @@
 #include "readers/decorate/take_reader.h"
 #include "readers/decorate/unbatch_reader.h"
 #include "readers/formats/recordio/recordio_writer.h"
+#include "readers/gather/bucket_reader.h"
+#include "readers/gather/dedupe_reader.h"
+#include "readers/gather/pack_reader.h"
+#include "readers/gather/window_reader.h"
+#include "readers/lanes/joined_source.h"
 #include "readers/lanes/lane_batch_reader.h"
+#include "readers/lanes/lane_stretch.h"
 #include "readers/lanes/lanes_reader.h"
 #include "readers/lanes/record_lanes.h"
 #include "readers/sources/file_lanes.h"
@@ -279,6 +287,120 @@ std::vector<ContractCase> Cases() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Lanes, ReaderContract, WithPools(Cases()), NameOfCase);
+
+ReaderPtr Packed(ReaderPtr reader, size_t) {
+  PackOptions options;
+  options.length = 4;
+  options.overlong = Overlong::kSplit;
+  return std::make_unique<PackReader>(std::move(reader), options);
+}
+
+ReaderPtr Bucketed(ReaderPtr reader, size_t) {
+  BucketOptions options;
+  options.boundaries = {2};
+  options.batch_sizes = {3};
+  return std::make_unique<BucketReader>(std::move(reader), options);
+}
+
+ReaderPtr InWindows(ReaderPtr reader, size_t) {
+  WindowOptions options;
+  options.size = 2;
+  options.shift = 2;
+  return std::make_unique<WindowReader>(std::move(reader), options);
+}
+
+ReaderPtr Deduped(ReaderPtr reader, size_t) {
+  return std::make_unique<DedupeReader>(std::move(reader), std::vector<int64_t>(), 100);
+}
+
+// Each lane of the set combined with that of another one.
+LaneSet Combined(LaneSet set, const std::function<ReaderPtr(Readers, size_t lane)>& combine,
+                 JoinedSource::Elements elements) {
+  const size_t lanes = set.lanes.size();
+  LaneSet other = RecordLanes(lanes, Fault::kNone);
+  for (size_t v = 0; v < lanes; ++v) {
+    Readers below;
+    below.push_back(std::move(set.lanes[v]));
+    below.push_back(std::move(other.lanes[v]));
+    set.lanes[v] = combine(std::move(below), v);
+  }
+  set.source = std::make_shared<JoinedSource>(
+      std::vector<std::shared_ptr<LaneSource>>{set.source, other.source}, elements);
+  return set;
+}
+
+LaneSet Zipped(LaneSet set) {
+  return Combined(
+      std::move(set),
+      [](Readers below, size_t) { return std::make_unique<ZipReader>(std::move(below), true); },
+      JoinedSource::Elements::kSideBySide);
+}
+
+LaneSet Mixed(LaneSet set) {
+  const size_t lanes = set.lanes.size();
+  return Combined(
+      std::move(set),
+      [lanes](Readers below, size_t lane) {
+        return std::make_unique<MixReader>(std::move(below), MixReader::Weights{2, 1}, nullptr,
+                                           MixEnd::kContinue, RandomKey(1, 2, "m").OfPart(lane),
+                                           lanes);
+      },
+      JoinedSource::Elements::kByTurns);
+}
+
+LaneSet Stretched(LaneSet set, LaneStretch::Keep keep) {
+  const size_t lanes = set.lanes.size();
+  return Each(std::move(set), [=](ReaderPtr lane, size_t v) {
+    return std::make_unique<LaneStretch>(std::move(lane), LanePart{32, v, lanes, 1, false}, keep);
+  });
+}
+
+// Every reader that lanes run, in batches of lanes that records are dealt to.
+std::vector<ContractCase> LaneWiseCases() {
+  struct Reader {
+    std::string name;
+    std::function<LaneSet(LaneSet)> on_lanes;
+    std::vector<int64_t> values;
+    bool ragged = false;
+  };
+  const auto each = [](const Decorator& decorator) {
+    return [decorator](LaneSet set) { return Each(std::move(set), decorator); };
+  };
+  std::vector<int64_t> twice = Values();
+  twice.insert(twice.end(), twice.begin(), twice.begin() + kRecords);
+  const auto others = [](int64_t i) { return i % 7 != 0; };
+  const std::vector<Reader> readers = {
+      {"shuffle", each(Shuffled), Values()},
+      {"custom", each(Mapped), Values()},
+      {"filter", each(Filtered), Values(others)},
+      {"unbatch", each(Rebatched), Values()},
+      {"pack", each(Packed), {}, true},
+      {"bucket", each(Bucketed), RaggedValues(), true},
+      {"window", each(InWindows), {}},
+      {"dedupe", each(Deduped), Values()},
+      {"zip", Zipped, Values()},
+      {"mix", Mixed, twice},
+      {"take", [](LaneSet set) { return Stretched(std::move(set), LaneStretch::Keep::kPart); },
+       Values([](int64_t i) { return i < 32; })},
+      {"skip", [](LaneSet set) { return Stretched(std::move(set), LaneStretch::Keep::kRest); },
+       Values([](int64_t i) { return i >= 32; })},
+  };
+  std::vector<ContractCase> cases;
+  for (const size_t lanes : {1, 3, 16}) {
+    for (const Reader& reader : readers) {
+      cases.push_back(Case(
+          StrCat(reader.name, "_on_", lanes, "_lanes"),
+          [=](Fault) {
+            return Batches(reader.on_lanes(RecordLanes(lanes, Fault::kNone, reader.ragged)), 1,
+                           static_cast<int64_t>(lanes), 3);
+          },
+          reader.values));
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(LaneWise, ReaderContract, WithPools(LaneWiseCases()), NameOfCase);
 
 // What the stream of lanes is, said without lanes: stripes of each in turn, and one that has ended
 // is passed over.

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains whose lanes ranks share, as programs make them: what all ranks together have at a step
+// does not depend on how many they are, also when that changes in the middle of a pass.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/thread_pool.h"
+#include "framework/reader/position.h"
+#include "framework/reader/reader_holder.h"
+#include "framework/tensor/tensor_stream.h"
+#include "readers/formats/recordio/recordio_writer.h"
+#include "tests/bytes.h"
+#include "tests/framework/program/program_runner.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using Numbers = std::vector<int64_t>;
+
+constexpr int64_t kLanes = 12;
+
+std::string Number(int64_t value) { return StrCat("i: ", value); }
+
+// A file of records `first`, `first` + 1, ... in chunks of three.
+std::string ChunkedFile(int64_t first, int64_t count) {
+  const std::string path = TempName(StrCat("chunked-", first, "-", count, ".recordio"));
+  RecordIOOptions options;
+  options.chunk_records = 3;
+  RecordIOWriter writer(path, options);
+  for (int64_t i = first; i < first + count; ++i) {
+    std::string record(4, '\0');
+    record[0] = 1;
+    AppendTensor(MakeTensor<int64_t>({1, 1}, {i}), &record);
+    writer.Write(record);
+  }
+  writer.Close();
+  return path;
+}
+
+// The same in one chunk, of which it is known how many there are.
+std::string CountedFile(int64_t first, int64_t count) {
+  Numbers numbers;
+  for (int64_t i = first; i < first + count; ++i) numbers.push_back(i);
+  const std::string path = TempName(StrCat("counted-", first, "-", count, ".fixed"));
+  WriteFile(path,
+            {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int64_t)});
+  return "fixed:" + path;
+}
+
+// A reader of a program, on the one before it or on others.
+struct Made {
+  std::string name, type;
+  AttributeTexts attributes;
+  std::vector<std::string> below;
+};
+using Chain = std::vector<Made>;
+
+Made Opened(const std::string& name, const std::string& path, int64_t stripe = 0) {
+  return {name,
+          "open_files",
+          {{"file_names", StrCat("strings: \"", path, "\"")},
+           {"lanes", Number(kLanes)},
+           {"stripe", Number(stripe)}},
+          {}};
+}
+
+Made Shared(const std::string& even = "none") {
+  return {"shared", "create_shard_reader", {{"even", StrCat("s: \"", even, "\"")}}, {}};
+}
+
+Made Batched(int64_t size) {
+  return {"batched", "create_batch_reader", {{"batch_size", Number(size)}}, {}};
+}
+
+Made Stretch(const std::string& type, int64_t count) {
+  return {
+      StrCat(type, "_", count), StrCat("create_", type, "_reader"), {{"count", Number(count)}}, {}};
+}
+
+Made Shuffled(int64_t window = 24) {
+  return {"shuffled", "create_shuffle_reader", {{"buffer_size", Number(window)}}, {}};
+}
+
+// The program of one rank.
+std::string ProgramOf(const Chain& chain, int64_t rank, int64_t ranks) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < chain.size(); ++i) {
+    const Made& made = chain[i];
+    AttributeTexts attributes = made.attributes;
+    SlotsText slots;
+    std::vector<std::string> below = made.below;
+    if (made.type == "open_files") {
+      slots = {{"INT64", {1, 1}}};
+    } else if (below.empty()) {
+      below = {chain[i - 1].name};
+    }
+    if (made.type == "create_shard_reader") {
+      attributes.emplace_back("num_shards", Number(ranks));
+      attributes.emplace_back("index", Number(rank));
+    }
+    parts.push_back(CreatedReaderText(made.name, made.type, below, attributes, slots));
+  }
+  return BlockText(0, -1, parts);
+}
+
+// Processes that train together, each with its own program.
+class Ranks {
+ public:
+  Ranks(const Chain& chain, int64_t ranks) : top_(chain.back().name) {
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      runners_.push_back(std::make_unique<ProgramRunner>());
+      runners_.back()->Startup(ProgramOf(chain, rank, ranks));
+    }
+  }
+
+  void ExpectSave() {
+    for (const auto& runner : runners_) runner->Reader(top_).ExpectSave();
+  }
+  // One step of all; what they have read, in order of size. Nothing if none has an element.
+  Numbers Step() {
+    Numbers all;
+    for (const auto& runner : runners_) {
+      ReaderHolder& reader = runner->Reader(top_);
+      if (!reader.HasNext()) continue;
+      std::vector<LoDTensor> element;
+      reader.ReadNext(&element);
+      for (const LoDTensor& slot : element) {
+        const auto* values = slot.data<int64_t>();
+        all.insert(all.end(), values, values + slot.numel());
+      }
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+  std::vector<Numbers> Steps() {
+    std::vector<Numbers> steps;
+    for (;;) {
+      steps.push_back(Step());
+      if (steps.back().empty()) break;
+    }
+    return steps;
+  }
+  void ReInit() {
+    for (const auto& runner : runners_) runner->Reader(top_).ReInit();
+  }
+  Position Save() {
+    std::vector<Position> positions;
+    for (const auto& runner : runners_) positions.push_back(runner->Reader(top_).Save());
+    return Position::Parse(Position::OfAllRanks(std::move(positions)).Serialize());
+  }
+  void Restore(const Position& position) {
+    for (const auto& runner : runners_) runner->Reader(top_).Restore(position);
+  }
+
+ private:
+  const std::string top_;
+  std::vector<std::unique_ptr<ProgramRunner>> runners_;
+};
+
+Numbers All(const std::vector<Numbers>& steps) {
+  Numbers all;
+  for (const Numbers& step : steps) all.insert(all.end(), step.begin(), step.end());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+// The same steps on any of these numbers of ranks. Returns all that is read.
+Numbers ExpectSameSteps(const Chain& chain,
+                        const std::vector<int64_t>& numbers = {2, 3, 4, 6, 12}) {
+  const std::vector<Numbers> one = Ranks(chain, 1).Steps();
+  for (const int64_t ranks : numbers) EXPECT_EQ(Ranks(chain, ranks).Steps(), one) << ranks;
+  return All(one);
+}
+
+// The same elements, but not at the same steps: each rank reads one at a time.
+Numbers ExpectSameElements(const Chain& chain) {
+  const Numbers one = All(Ranks(chain, 1).Steps());
+  for (const int64_t ranks : {2, 3, 4}) EXPECT_EQ(All(Ranks(chain, ranks).Steps()), one) << ranks;
+  return one;
+}
+
+// Without lanes that ranks share: what the chain is of one stream.
+Numbers Alone(const Chain& chain) { return All(Ranks(chain, 1).Steps()); }
+
+TEST(LanesOfRanks, TakeAndLeaveOutTheFirstOfAllLanes) {
+  const std::string path = ChunkedFile(0, 12 * 12);  // four chunks a lane
+  for (const int64_t stripe : {0, 1, 2, 5}) {
+    const Made opened = Opened("files", path, stripe);
+    for (const int64_t count : {0, 1, 7, 24, 25, 60, 119, 120, 144}) {
+      if (stripe == 5 && count > 120) continue;  // of 12 records the third stripe has two
+      const Numbers taken = ExpectSameElements({opened, Shared(), Stretch("take", count)});
+      EXPECT_EQ(taken, Alone({opened, Stretch("take", count)})) << stripe << " " << count;
+      const Numbers left = ExpectSameElements({opened, Shared(), Stretch("skip", count)});
+      EXPECT_EQ(left, Alone({opened, Stretch("skip", count)})) << stripe << " " << count;
+    }
+  }
+}
+
+TEST(LanesOfRanks, BatchAndShuffleWhatTheyHaveTaken) {
+  const Made opened = Opened("files", ChunkedFile(0, 12 * 12));
+  for (const int64_t count : {24, 72, 120}) {
+    for (const char* type : {"take", "skip"}) {
+      const Chain chain = {opened, Shared(), Stretch(type, count), Shuffled(), Batched(24)};
+      EXPECT_EQ(ExpectSameSteps(chain), Alone({opened, Stretch(type, count)}));
+    }
+    ExpectSameSteps({opened, Shared(), Stretch("skip", 12), Stretch("take", count), Batched(24)});
+  }
+}
+
+TEST(LanesOfRanks, ThatAreEvenCanTakeMoreThanThereIs) {
+  const Made opened = Opened("files", CountedFile(0, 101), 3);
+  for (const char* even : {"pad", "drop"}) {
+    for (const int64_t count : {0, 36, 50, 72, 95, 97, 100, 107, 108, 109, 1000}) {
+      const Numbers all = ExpectSameSteps({opened, Shared(even), Batched(36)}, {});
+      const Numbers taken =
+          ExpectSameSteps({opened, Shared(even), Stretch("take", count), Batched(36)});
+      // Some lanes have a stripe more left than others, unless whole rounds are left out.
+      const Chain skips = {opened, Shared(even), Stretch("skip", count), Batched(36)};
+      const Numbers left = count % 36 == 0 ? ExpectSameSteps(skips) : ExpectSameElements(skips);
+      EXPECT_EQ(taken.size(), std::min<size_t>(static_cast<size_t>(count), all.size()));
+      EXPECT_EQ(All({taken, left}), all);
+    }
+  }
+}
+
+TEST(LanesOfRanks, SayThatOneEndsBeforeItsPart) {
+  const std::string path = ChunkedFile(0, 39);  // lane 0 has 6 records, the others 3
+  for (const char* type : {"take", "skip"}) {
+    ExpectError(
+        ErrorCode::kInvalidArgument,
+        "lane 1 of 12 has only 3 of the 4 elements that are its part of the first 40 of all "
+        "lanes",
+        [&] {
+          Ranks(Chain{Opened("files", path), Shared(), Stretch(type, 40)}, 2).Steps();
+        });
+  }
+}
+
+Chain Zip(Made first, Made second, std::vector<Made> above) {
+  Chain chain = {std::move(first), std::move(second)};
+  chain.push_back({"zipped", "create_zip_reader", {}, {chain[0].name, chain[1].name}});
+  chain.insert(chain.end(), above.begin(), above.end());
+  return chain;
+}
+
+TEST(LanesOfRanks, ZipLaneByLane) {
+  const Made a = Opened("a", CountedFile(0, 100)), b = Opened("b", CountedFile(1000, 100));
+  for (const char* even : {"none", "drop", "pad"}) {
+    ExpectSameSteps(Zip(a, b, {Shared(even), Shuffled(), Batched(24)}));
+  }
+  Ranks pairs(Zip(a, b, {Shared()}), 3);
+  for (Numbers step = pairs.Step(); !step.empty(); step = pairs.Step()) {
+    for (size_t i = 0; i < step.size() / 2; ++i) {
+      EXPECT_EQ(step[i] + 1000, step[i + step.size() / 2]);
+    }
+  }
+  const Made c = Opened("c", CountedFile(1000, 99));
+  ExpectError(ErrorCode::kDataLoss, "the readers are not aligned",
+              [&] { Ranks(Zip(a, c, {Shared()}), 2).Steps(); });
+}
+
+Chain Mix(Made first, Made second, const std::string& end, std::vector<Made> above) {
+  Chain chain = {std::move(first), std::move(second)};
+  chain.push_back(
+      {"mixed",
+       "create_mix_reader",
+       {{"weights", "float64s: 2 float64s: 1"}, {"when_exhausted", StrCat("s: \"", end, "\"")}},
+       {chain[0].name, chain[1].name}});
+  chain.insert(chain.end(), above.begin(), above.end());
+  return chain;
+}
+
+// Lanes have 40 and 20 records of the files, so that all end together.
+TEST(LanesOfRanks, MixLaneByLane) {
+  const Made a = Opened("a", CountedFile(0, 480)), b = Opened("b", CountedFile(1000, 240));
+  for (const char* end : {"stop", "continue"}) {
+    const Numbers all = ExpectSameSteps(Mix(a, b, end, {Shared(), Shuffled(), Batched(24)}));
+    EXPECT_EQ(all, All({Alone({a}), Alone({b})}));
+  }
+  ExpectError(ErrorCode::kInvalidArgument, "needs the stream of all lanes", [&] {
+    const Chain chain = {a, Shared(), b};
+    Chain mixed = chain;
+    mixed.push_back({"mixed", "create_mix_reader", {}, {"shared", "b"}});
+    Ranks(mixed, 2).Steps();
+  });
+}
+
+// Two passes of a run that is stopped again and again, and goes on with another number of ranks,
+// against one that nothing disturbs.
+void ExpectSameWhateverHappens(const Chain& chain, const std::vector<int64_t>& numbers,
+                               uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto any_number = [&] { return numbers[random() % numbers.size()]; };
+  Ranks undisturbed(chain, 1);
+  auto run = std::make_unique<Ranks>(chain, any_number());
+  run->ExpectSave();
+  for (int pass = 0; pass < 2; ++pass) {
+    if (pass > 0) {
+      undisturbed.ReInit();
+      run->ReInit();
+    }
+    for (size_t step = 0;; ++step) {
+      if (random() % 2 == 0) {
+        const Position position = run->Save();
+        run = std::make_unique<Ranks>(chain, any_number());
+        run->Restore(position);
+      }
+      const Numbers expected = undisturbed.Step();
+      ASSERT_EQ(run->Step(), expected) << "pass " << pass << ", step " << step << ", seed " << seed;
+      if (expected.empty()) break;
+    }
+  }
+}
+
+TEST(LanesOfRanks, GoOnOnAnotherNumberOfRanks) {
+  const Made chunked = Opened("files", ChunkedFile(0, 12 * 12));
+  const Made a = Opened("a", CountedFile(0, 480)), b = Opened("b", CountedFile(1000, 240));
+  const Made c = Opened("c", CountedFile(1000, 480));
+  const std::vector<int64_t> all = {1, 2, 3, 4, 6, 12};
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    const PoolSize pool(seed % 3);
+    for (const char* type : {"take", "skip"}) {
+      ExpectSameWhateverHappens({chunked, Shared(), Stretch(type, 60), Shuffled(), Batched(24)},
+                                all, seed);
+    }
+    ExpectSameWhateverHappens(Zip(a, c, {Shared(), Shuffled(), Batched(24)}), all, seed);
+    ExpectSameWhateverHappens(Mix(a, b, "stop", {Shared(), Shuffled(), Batched(24)}), all, seed);
+    ExpectSameWhateverHappens(Zip(a, c, {Shared("pad"), Batched(24)}), all, seed);
+  }
+}
+
+// Half of the lanes have a stripe in a batch, the others in the next one.
+TEST(LanesOfRanks, GoOnInTheMiddleOfARound) {
+  const Made opened = Opened("files", ChunkedFile(0, 12 * 12), 2);
+  const Made ahead = {"ahead", "create_double_buffer_reader", {{"depth", "i: 3"}}, {}};
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    const PoolSize pool(seed % 3);
+    ExpectSameWhateverHappens({opened, Shared(), Batched(12)}, {1, 2, 3, 6}, seed);
+    ExpectSameWhateverHappens({opened, Shared(), Batched(12), ahead}, {1, 2, 3, 6}, seed);
+    ExpectSameWhateverHappens({opened, Shared(), Shuffled(), Batched(36), ahead}, {1, 2, 3, 6},
+                              seed);
+  }
+}
+
+}  // namespace
+}  // namespace millhopper
