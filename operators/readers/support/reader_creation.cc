@@ -340,6 +340,7 @@ void StoreLaneWise(OpContext& context, JoinedSource::Elements elements, const Ma
   const size_t lanes = sets[0].lanes.size();
   for (size_t v = 0; v < lanes; ++v) {
     std::vector<std::unique_ptr<ReaderBase>> below;
+    below.reserve(readers);
     for (LaneSet& set : sets) below.push_back(std::move(set.lanes[v]));
     joined.lanes.push_back(
         make(std::move(below), {joined.rank + v * joined.ranks, lanes * joined.ranks}));

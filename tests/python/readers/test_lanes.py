@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lanes: the same elements for any number of threads, and of ranks that divide the lanes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import millhopper
@@ -98,8 +99,6 @@ def test_parts_that_are_even_end_together(files: str, even: str) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda part, _: part.take(10),
-        lambda part, _: part.skip(10),
         lambda part, _: part.repeat(2),
         lambda part, other: part.zip(other, check_alignment=False, names=["x", "y"]),
         lambda part, other: other.mix(part),
@@ -112,6 +111,38 @@ def test_what_needs_the_stream_of_all_lanes_is_below_shard(files: str, make: Any
         epoch(make(source(files).shard(2, 0), other))
     # Of one rank there is such a stream.
     epoch(make(source(files).shard(1, 0), other))
+
+
+def test_ranks_take_and_leave_out_their_part_of_the_first(files: str) -> None:
+    def numbers_of(make: Callable[[millhopper.Reader], millhopper.Reader], ranks: int) -> list[int]:
+        parts = [make(source(files).shard(ranks, rank)) for rank in range(ranks)]
+        assert all(part.num_lanes == 8 for part in parts)
+        return sorted(sum((sum(epoch(part.shuffle(64).batch(16)), []) for part in parts), []))
+
+    first = sorted(sum(epoch(source(files).take(1000)), []))
+    rest = sorted(sum(epoch(source(files).skip(1000)), []))
+    assert sorted(first + rest) == list(range(RECORDS))
+    for ranks in 1, 2, 4, 8:
+        assert numbers_of(lambda part: part.take(1000), ranks) == first
+        assert numbers_of(lambda part: part.skip(1000), ranks) == rest
+
+
+def test_what_is_zipped_and_mixed_keeps_equal_lanes(files: str) -> None:
+    def other(lanes: int = 8) -> millhopper.Reader:
+        return millhopper.Reader.open_files(files, lanes=lanes, seed=3, name="other")
+
+    pairs = source(files).zip(other(), names=["x", "y"])
+    assert pairs.num_lanes == 8
+    assert source(files).zip(other(4), names=["x", "y"]).num_lanes == 1
+    for batch in pairs.batch(16):
+        np.testing.assert_array_equal(batch["x"], batch["y"])
+    mixed = source(files).mix(other(), when_exhausted="continue")
+    assert mixed.num_lanes == 8
+    assert source(files).mix(other(), when_exhausted="repeat").num_lanes == 1
+    both = sorted([*range(RECORDS), *range(RECORDS)])
+    for ranks in 1, 2, 4:
+        parts = [mixed.shard(ranks, rank).batch(16) for rank in range(ranks)]
+        assert sorted(sum((sum(epoch(part), []) for part in parts), [])) == both
 
 
 def test_ranks_share_padded_batches(files: str) -> None:
