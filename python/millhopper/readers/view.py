@@ -75,7 +75,7 @@ class View(StateInJson, NoArray, Generic[Array]):
 
     def _converted(
         self, reader: LoopMethods, batches: Iterator[Batch]
-    ) -> Iterator[dict[str, Array | RaggedArrays]]:
+    ) -> Iterator[dict[str, Array | RaggedArrays | list[Any]]]:
         """The batches of a loop over a reader, as arrays of the other library."""
         return map(_Conversion(reader, self._array), batches)
 
