@@ -134,12 +134,17 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     } else if (may_be_few && error == nullptr && found_.size() < lanes()) {
       total = RecordsFound();
     }
-    for (; !found_.empty(); found_.pop_front(), ++dealt_) {
-      if (total) {
-        DealEqually(*total);
-      } else {
-        GiveWhole(dealt_ % lanes());
+    try {
+      for (; !found_.empty(); found_.pop_front(), ++dealt_) {
+        if (total) {
+          DealEqually(*total);
+        } else {
+          GiveWhole(dealt_ % lanes());
+        }
       }
+    } catch (...) {
+      found_.clear();  // of the first one, lanes may have a part
+      throw;
     }
     if (error != nullptr) std::rethrow_exception(error);
     if (closed_ != files_.files_ended()) FetchOfEndedFiles();
@@ -164,8 +169,13 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     if (closed_ != files_.files_ended()) FetchOfEndedFiles();
     std::optional<DealtChunk> part = files_.Deal(need);
     if (!part) return false;
-    if (found_.empty() || IsWhole(found_.back())) found_.emplace_back();
-    found_.back().push_back(std::move(*part));
+    if (!found_.empty() && !IsWhole(found_.back())) {
+      found_.back().push_back(std::move(*part));
+      return true;
+    }
+    Parts chunk;  // none is without parts, even if there is no memory for the first
+    chunk.push_back(std::move(*part));
+    found_.push_back(std::move(chunk));
     return true;
   }
   // How many records the chunks that were found have, if that is known without reading them.

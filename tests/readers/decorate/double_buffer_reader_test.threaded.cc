@@ -264,37 +264,37 @@ TEST_P(LeavingConsumer, MakesItsElementLater) {
 
 INSTANTIATE_TEST_SUITE_P(Workers, LeavingConsumer, ::testing::Values(0, 1, 2));
 
-// A consumer that tries whether it is faster not to work itself (HelpChoice), from the 17th element
-// on, and has element 20 made while it asks for it.
+// A consumer that tries whether it is faster not to work itself (HelpChoice), from element 128 on,
+// and has element 131 made while it asks for it.
 class PatientConsumer : public ::testing::Test {
  protected:
   void Begin() {
-    ReadSome(&reader_, 20);
+    ReadSome(&reader_, 131);
     begun_.Wait();  // by the one worker there is
   }
 
-  static constexpr std::chrono::milliseconds kUsual{50};
+  static constexpr std::chrono::milliseconds kUsual{10};
 
   const PoolSize pool_{1};
   Gate begun_;
-  std::function<void()> make_20_;
-  std::function<void()> make_21_;
+  std::function<void()> make_131_;
+  std::function<void()> make_132_;
   DoubleBufferReader reader_{Map(Numbers(),
                                  [this](int64_t number) {
-                                   if (number < 20) std::this_thread::sleep_for(kUsual);
-                                   if (number == 20) {
+                                   if (number < 131) std::this_thread::sleep_for(kUsual);
+                                   if (number == 131) {
                                      begun_.Open();
-                                     make_20_();
+                                     make_131_();
                                    }
-                                   if (number == 21) make_21_();
+                                   if (number == 132) make_132_();
                                  }),
                              Place(), 1};
 };
 
 TEST_F(PatientConsumer, WaitsForTheWorkerThatMakesItsElement) {
   std::thread::id maker;
-  make_20_ = [] { std::this_thread::sleep_for(kUsual / 5); };
-  make_21_ = [&maker] { maker = std::this_thread::get_id(); };
+  make_131_ = [] { std::this_thread::sleep_for(kUsual / 5); };
+  make_132_ = [&maker] { maker = std::this_thread::get_id(); };
   Begin();
   EXPECT_EQ(ReadSome(&reader_, 2).size(), 2u);
   EXPECT_NE(maker, std::this_thread::get_id());
@@ -302,8 +302,8 @@ TEST_F(PatientConsumer, WaitsForTheWorkerThatMakesItsElement) {
 
 TEST_F(PatientConsumer, WorksItselfIfTheWorkerTakesFarLongerThanUsual) {
   Gate next_begun;
-  make_20_ = [&next_begun] { next_begun.Wait(); };
-  make_21_ = [&next_begun] { next_begun.Open(); };
+  make_131_ = [&next_begun] { next_begun.Wait(); };
+  make_132_ = [&next_begun] { next_begun.Open(); };
   Begin();
   EXPECT_EQ(ReadSome(&reader_, 2).size(), 2u);
 }

@@ -480,10 +480,10 @@ TEST(Csv, ExactNumbersGiveBackWhatIsWritten) {
         ErrorCode::kDataLoss,
         "column #0: '" + text + "' is no " + type +
             " that gives it back as it is, as numbers \"exact\" asks; " +
-            (text == "9007199254740993" ? "int64[]" : "bytes") + " reads it",
+            (text == "9007199254740993" ? "int64[]" : "str") + " reads it",
         [&, text = text, type = type] { Csv("1\n" + text + "\n", {"#0 " + type + "[]"}, exact); });
   }
-  ExpectError(ErrorCode::kDataLoss, "'x' is no int64; bytes reads it",
+  ExpectError(ErrorCode::kDataLoss, "'x' is no int64; str reads it",
               [&] { Csv("x\n", {"#0 int64[]"}, exact); });
 }
 
