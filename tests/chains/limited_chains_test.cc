@@ -29,14 +29,22 @@ bool IsMemoryError(const std::string& text) {
 // A digest has no spaces; the text of an error or of the end of a pass has some.
 bool EndsPass(const std::string& text) { return text.find(' ') != std::string::npos; }
 
-// Whether each pass yields what it should, up to a memory error if it has one.
-bool IsExactUntilMemoryIsShort(const Strings& outcome, const Strings& wanted) {
+// Whether each pass yields what it should, up to a memory error if it has one. Where records are
+// dealt to lanes, a lane has none beyond the record of the error, so that others come sooner.
+bool IsExactUntilMemoryIsShort(const Strings& outcome, const Strings& wanted, bool are_dealt) {
   auto want = wanted.begin();
+  bool passed_over = false;
   for (const std::string& text : outcome) {
     if (want == wanted.end()) return false;
+    const auto last = std::find_if(want, wanted.end(), &EndsPass);
     if (IsMemoryError(text)) {
-      want = std::find_if(want, wanted.end(), &EndsPass);
+      want = last;
+      passed_over = false;
     } else if (text != *want) {
+      want = are_dealt ? std::find(want, last, text) : last;
+      if (want == last) return false;
+      passed_over = true;
+    } else if (want == last && passed_over) {
       return false;
     }
     ++want;
@@ -59,12 +67,15 @@ TEST_P(LimitedChains, YieldTheSameOrSayThatMemoryIsShort) {
   size_t exact = 0;
   for (uint64_t seed = first; seed < first + cases; ++seed) {
     const std::string text = DrawChain(seed, wishes);
+    const bool are_dealt = text.find("create_lanes_reader") != std::string::npos;
     MemoryLimit::Set(SIZE_MAX);
     const Strings wanted = OutcomeOf(text, 2);
     MemoryLimit::Set(kLimits[seed % 3]);
     DropIdleObjects();  // they kept memory while there was no limit
     const Strings outcome = OutcomeOf(text, 2);
-    ASSERT_TRUE(IsExactUntilMemoryIsShort(outcome, wanted)) << text;
+    ASSERT_TRUE(IsExactUntilMemoryIsShort(outcome, wanted, are_dealt))
+        << text << "yields " << ::testing::PrintToString(outcome) << "\nin place of "
+        << ::testing::PrintToString(wanted);
     if (outcome == wanted) {
       ++exact;
     } else {

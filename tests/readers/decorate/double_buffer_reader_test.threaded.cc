@@ -30,9 +30,10 @@ namespace {
 
 constexpr int64_t kRecords = 100;
 
-std::unique_ptr<ReaderBase> Numbers(std::shared_ptr<Ledger> ledger = nullptr) {
+std::unique_ptr<ReaderBase> Numbers(std::shared_ptr<Ledger> ledger = nullptr,
+                                    int64_t records = kRecords) {
   SourceSpec spec;
-  spec.records = kRecords;
+  spec.records = records;
   spec.ledger = std::move(ledger);
   return MakePlannedSource(spec);
 }
@@ -279,7 +280,7 @@ class PatientConsumer : public ::testing::Test {
   Gate begun_;
   std::function<void()> make_131_;
   std::function<void()> make_132_;
-  DoubleBufferReader reader_{Map(Numbers(),
+  DoubleBufferReader reader_{Map(Numbers(nullptr, 200),
                                  [this](int64_t number) {
                                    if (number < 131) std::this_thread::sleep_for(kUsual);
                                    if (number == 131) {
