@@ -52,11 +52,11 @@ def test_a_sample_misses_what_all_rows_tell(tmp_path: Path) -> None:
         ("12345678901234567.5", "1", "n str"),
         ("no", "yes", "n bool[]"),
         ("yes", "yes", "n str"),
-        ("13.01.2024", "01.02.2024", 'n int64[] decode=timestamp format="%d.%m.%Y"'),
-        ("2024-01-31T12:00:05.25Z", "2024-01-31", "n int64[] decode=timestamp unit=ms"),
+        ("13.01.2024", "01.02.2024", 'n int64[] decode=timestamp unit=d format="%d.%m.%Y"'),
+        ("2024-01-31T12:00:05.25Z", "2024-01-31", "n int64[] decode=timestamp unit=us"),
         ("2024", "2024-01-31", "n str"),
         ("01/02/2024", "05/05/2024", "n str"),
-        ("05/13/2024", "05/05/2024", 'n int64[] decode=timestamp format="%m/%d/%Y"'),
+        ("05/13/2024", "05/05/2024", 'n int64[] decode=timestamp unit=d format="%m/%d/%Y"'),
     ],
 )
 def test_every_cell_counts(odd: str, usual: str, wanted: str, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_records_of_json(tag: str, tmp_path: Path) -> None:
     path.write_text("[" + ",\n".join(lines) + "]" if tag == "json" else "\n".join(lines))
     reader = Reader.open_files(path, infer="all")
     assert entries(reader) == (
-        "/d/e bool[] missing=mask, a int64[] missing=mask, b float64[-1], c str"
+        "a int64[] missing=mask, b float64[-1], c str, /d/e bool[] missing=mask"
     )
     count = 0
     for batch in reader.batch(1000):
