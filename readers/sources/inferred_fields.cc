@@ -79,7 +79,7 @@ class LookedAtFormat final : public FileFormat {
 // Looks at all records of the files, and shows how far it is on a terminal.
 FittingFields FieldsOfAllRecords(const FormatSchema& schema, FormatArguments arguments) {
   const AttributeMap given = schema.WithDefaults(arguments.attributes);
-  const FittingFields sampled = schema.guess_fields(arguments.files.front().path, given);
+  FittingFields sampled = schema.guess_fields(arguments.files.front().path, given);
   if (sampled.entries.empty()) return sampled;
   for (const auto& [name, value] : sampled.attributes.values()) {
     arguments.attributes.Set(name, value);

@@ -140,10 +140,14 @@ def _once(make: Callable[[], object], title: str) -> Callable[[], object]:
 
     def stream() -> object:
         if not unread or not process.is_this:
+            problem = (
+                "can be read once only, and has been"
+                if process.is_this
+                else f"can be read once only, and belongs to process {process.id}"
+            )
             raise Error(
-                f"this {title} can be read once only, and has been, or belongs to process "
-                f"{process.id}; give from_arrow a table, or an "
-                "object that makes a new stream for each pass, or make a reader for each pass"
+                f"this {title} {problem}; give from_arrow a table, or an object that makes a new "
+                "stream for each pass, or make a reader for each pass"
             )
         return unread.pop()()
 
