@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What launchers of several processes tell each of them in the environment.
+// What launchers of several processes tell each of them in the environment, and how many processors
+// that leaves to each.
 #ifndef MILLHOPPER_FRAMEWORK_BASE_LAUNCHER_H_
 #define MILLHOPPER_FRAMEWORK_BASE_LAUNCHER_H_
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace millhopper {
 
@@ -22,6 +24,22 @@ const Launcher& FoundLauncher();
 // The number in a variable of the environment; nothing if there is no such variable. Throws
 // kInvalidArgument if it is no number.
 std::optional<int64_t> NumberInEnvironment(const char* variable);
+
+// The processors that the process may run on; where a launcher has started several processes on
+// this machine, at most the part of the machine's (or container's) processors that is due to each
+// of them. At least 1. A launcher that binds each process to some processors, and one that lets all
+// of them run everywhere, so leave as many to each.
+int OwnProcessors();
+
+// How many processes the launcher of this process has started on this machine, as the environment
+// says: torchrun's, Open MPI's, MPICH's and Slurm's. 1 if nothing says so. Never throws.
+int RanksOnThisMachine();
+
+// The number of processors in a list of Linux, "0-3,8"; nothing if it is none.
+std::optional<int> CountProcessors(const std::string& list);
+// What Slurm says of one node, from 0, in a list of numbers for each: "4(x2),3" is 4, 4 and 3.
+// Nothing if it is no such list, or has no such node.
+std::optional<int> TasksOfNode(const std::string& list, int node);
 
 }  // namespace millhopper
 

@@ -11,7 +11,7 @@
 
 #include "framework/base/at_work.h"
 #include "framework/base/error.h"
-#include "framework/base/processors.h"
+#include "framework/base/launcher.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {

@@ -70,7 +70,7 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
   ChainStats Stats() const override { return files_.Stats(); }
 
  private:
-  using Parts = std::vector<DealtChunk>;  // a chunk, behind the parts that belong to it
+  using Parts = std::vector<DealtChunk>;  // the parts that belong to a chunk, and then it
 
   static Parts Shared(Parts* chunk) {
     Parts shared;

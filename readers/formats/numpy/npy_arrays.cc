@@ -23,23 +23,23 @@ FixedSizeSource::Column ColumnOf(std::unique_ptr<ByteStream> stream, const NpyHe
           false};
 }
 
-// Whether the bytes of a record lie behind those of the one before it, in the same file.
-bool LiesBehind(const Ticket& before, const Ticket& ticket) {
+// Whether the bytes of a record lie straight after those of the one before it, in the same file.
+bool LiesAfter(const Ticket& before, const Ticket& ticket) {
   return ticket.bytes == before.bytes + before.size && ticket.owner == before.owner &&
          ticket.id.file == before.id.file;
 }
 
-// How many of the tickets, one at least, lie one behind another.
+// How many of the tickets, one at least, lie one after another.
 size_t LengthOfRun(const Ticket* tickets, size_t n) {
   size_t length = 1;
-  while (length < n && LiesBehind(tickets[length - 1], tickets[length])) ++length;
+  while (length < n && LiesAfter(tickets[length - 1], tickets[length])) ++length;
   return length;
 }
 
 // How many of the tickets, one at least, come before the next run of several.
 size_t CountApart(const Ticket* tickets, size_t n) {
   size_t count = 1;
-  while (count < n && (count + 1 == n || !LiesBehind(tickets[count], tickets[count + 1]))) ++count;
+  while (count < n && (count + 1 == n || !LiesAfter(tickets[count], tickets[count + 1]))) ++count;
   return count;
 }
 
@@ -140,7 +140,7 @@ void NpyArrays::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
-// Records of one array that lie one behind another are copied at once.
+// Records of one array that lie one after another are copied at once.
 void NpyArrays::LoadSlot(size_t slot, const Ticket* tickets, size_t n, char* out) const {
   const size_t bytes = numbers_[slot] * SizeOf(opened_slots_[slot].dtype);
   while (n > 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of numbers as Parquet stores them. tests/python/readers/test_parquet.py reads them from
+// Pages of numbers as Parquet stores them. tests/python/fields/test_parquet.py reads them from
 // files.
 #include "readers/arrow/flat_pages.h"
 

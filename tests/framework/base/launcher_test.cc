@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many processors a process may keep busy.
-#include "framework/base/processors.h"
+#include "framework/base/launcher.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
