@@ -90,8 +90,9 @@ ChainStats ReaderBase::Stats() const {
   ChainStats stats;
   stats.kind = kind_;
   stats.name = name_;
-  stats.planned = counters_->planned();
+  // In this order, since other threads may plan and load meanwhile: what is loaded was planned.
   stats.elements = counters_->loaded();
+  stats.planned = counters_->planned();
   stats.bytes_read = counters_->bytes_read();
   stats.load_seconds = counters_->load_seconds();
   stats.wait_seconds = counters_->wait_seconds();

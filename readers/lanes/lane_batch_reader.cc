@@ -300,7 +300,7 @@ void LaneBatchReader::PlanNext(size_t n, TicketRun* run) {
   for (; n > 0 && makes_rounds_; --n) {
     Round* const round = NextRound();
     if (round == nullptr) {
-      StopWorkers(Job::Leave::kAll);
+      StopWorkers(Job::Leave::kWaits);  // what lanes have begun is used below
       makes_rounds_ = false;
       ring_.clear();
       break;
