@@ -192,9 +192,9 @@ Numbers Alone(const Chain& chain) { return All(Ranks(chain, 1).Steps()); }
 
 TEST(LanesOfRanks, TakeAndLeaveOutTheFirstOfAllLanes) {
   const std::string path = ChunkedFile(0, 12 * 12);  // four chunks a lane
-  for (const int64_t stripe : {0, 1, 2, 5}) {
+  for (const int64_t stripe : {0, 1, 5}) {
     const Made opened = Opened("files", path, stripe);
-    for (const int64_t count : {0, 1, 7, 24, 25, 60, 119, 120, 144}) {
+    for (const int64_t count : {0, 7, 24, 25, 119, 144}) {
       if (stripe == 5 && count > 120) continue;  // of 12 records the third stripe has two
       const Numbers taken = ExpectSameElements({opened, Shared(), Stretch("take", count)});
       EXPECT_EQ(taken, Alone({opened, Stretch("take", count)})) << stripe << " " << count;
@@ -218,7 +218,7 @@ TEST(LanesOfRanks, BatchAndShuffleWhatTheyHaveTaken) {
 TEST(LanesOfRanks, ThatAreEvenCanTakeMoreThanThereIs) {
   const Made opened = Opened("files", CountedFile(0, 101), 3);
   for (const char* even : {"pad", "drop"}) {
-    for (const int64_t count : {0, 36, 50, 72, 95, 97, 100, 107, 108, 109, 1000}) {
+    for (const int64_t count : {0, 50, 95, 97, 108, 109, 1000}) {
       const Numbers all = ExpectSameSteps({opened, Shared(even), Batched(36)}, {});
       const Numbers taken =
           ExpectSameSteps({opened, Shared(even), Stretch("take", count), Batched(36)});
@@ -325,7 +325,7 @@ TEST(LanesOfRanks, GoOnOnAnotherNumberOfRanks) {
   const Made a = Opened("a", CountedFile(0, 480)), b = Opened("b", CountedFile(1000, 240));
   const Made c = Opened("c", CountedFile(1000, 480));
   const std::vector<int64_t> all = {1, 2, 3, 4, 6, 12};
-  for (uint32_t seed = 0; seed < 10; ++seed) {
+  for (uint32_t seed = 0; seed < 5; ++seed) {
     const PoolSize pool(seed % 3);
     for (const char* type : {"take", "skip"}) {
       ExpectSameWhateverHappens({chunked, Shared(), Stretch(type, 60), Shuffled(), Batched(24)},
@@ -341,7 +341,7 @@ TEST(LanesOfRanks, GoOnOnAnotherNumberOfRanks) {
 TEST(LanesOfRanks, GoOnInTheMiddleOfARound) {
   const Made opened = Opened("files", ChunkedFile(0, 12 * 12), 2);
   const Made ahead = {"ahead", "create_double_buffer_reader", {{"depth", "i: 3"}}, {}};
-  for (uint32_t seed = 0; seed < 10; ++seed) {
+  for (uint32_t seed = 0; seed < 5; ++seed) {
     const PoolSize pool(seed % 3);
     ExpectSameWhateverHappens({opened, Shared(), Batched(12)}, {1, 2, 3, 6}, seed);
     ExpectSameWhateverHappens({opened, Shared(), Batched(12), ahead}, {1, 2, 3, 6}, seed);
