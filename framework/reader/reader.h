@@ -249,7 +249,7 @@ class ReaderBase {
   // A number for each element that tells its record: the same in every pass, process and order, and
   // whatever other files are read. Parts of one record have one number. Only `id` of the tickets is
   // looked at. Throws kInvalidArgument where elements consist of several records, for no tickets,
-  // too. The thread that plans.
+  // too; never what MayBeRepeated. The thread that plans.
   virtual void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const;
   // Adds the names of elements to those in *names. Only the tickets tell the elements: the run and
   // the `bytes` may be copies, but a ticket that still has its `owner` has all that this reader put

@@ -12,12 +12,30 @@
 
 #include "framework/reader/file_format.h"
 #include "framework/reader/reader.h"
+#include "framework/tensor/tensor_stream.h"
+#include "readers/formats/recordio/recordio_writer.h"
 #include "readers/sources/open_files.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 
 using Numbers = std::vector<int64_t>;
+
+// A RecordIO file of the numbers from `first` on, in chunks of three records. Returns its path.
+inline std::string ChunkedFile(int64_t first, int64_t count) {
+  const std::string path = TempName(StrCat("chunked-", first, "-", count, ".recordio"));
+  RecordIOOptions options;
+  options.chunk_records = 3;
+  RecordIOWriter writer(path, options);
+  for (int64_t i = first; i < first + count; ++i) {
+    std::string record(4, '\0');
+    record[0] = 1;
+    AppendTensor(MakeTensor<int64_t>({1, 1}, {i}), &record);
+    writer.Write(record);
+  }
+  writer.Close();
+  return path;
+}
 
 // Files by their names, with the prefix of their format.
 inline std::unique_ptr<ReaderBase> OpenNumbers(const std::vector<std::string>& names,

@@ -59,6 +59,14 @@ def test_a_page_that_has_a_place_for_it_keeps_the_rest(report: ModuleType, tmp_p
     assert "old" not in text and text.count("| CSV |") == 1
 
 
+def test_a_page_without_a_place_for_it_is_left_alone(report: ModuleType, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("mine\n")
+    with pytest.raises(ValueError, match="no place for the table"):
+        report.write_markdown(page, *measured(report))
+    assert page.read_text() == "mine\n"
+
+
 def test_the_chart_has_a_dot_for_each_peer(report: ModuleType, tmp_path: Path) -> None:
     chart = tmp_path / "chart.svg"
     report.write_svg(chart, *measured(report))

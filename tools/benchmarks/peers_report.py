@@ -113,19 +113,26 @@ def table(comparisons: list[Comparison], measured: Conditions) -> list[str]:
         f"wanted to run when it began and {measured.after:.1f} when it ended; {versions}:"
     )
     if measured.before > 1:
-        made = (
-            "The machine did other work meanwhile, which slows readers that hand batches from "
-            f"process to process (torch, webdataset) far more than others. {made}"
-        )
+        made = f"The machine did other work meanwhile: a quiet one has other ratios. {made}"
     return [*lines, "", *textwrap.wrap(made, 120), "", "```sh", measured.command, "```"]
 
 
+PLACE = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.S)
+
+
+def check_markdown(path: Path) -> None:
+    """Raises ValueError if there is a page that has no place for the table."""
+    if path.exists() and not PLACE.search(path.read_text()):
+        raise ValueError(f"{path} has no place for the table: lines {BEGIN!r} and {END!r}")
+
+
 def write_markdown(path: Path, comparisons: list[Comparison], measured: Conditions) -> None:
-    """Writes the table into a page that has a place for it, or else as a page of its own."""
+    """Writes the table into its place in a page, or a new page. Raises what check_markdown does."""
+    check_markdown(path)
     written = "\n".join([f"{BEGIN} -->", *table(comparisons, measured), END])
-    text = path.read_text() if path.exists() else ""
-    place = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.S)
-    path.write_text(place.sub(lambda _: written, text) if place.search(text) else written + "\n")
+    path.write_text(
+        PLACE.sub(lambda _: written, path.read_text()) if path.exists() else written + "\n"
+    )
 
 
 # ---- The chart ----

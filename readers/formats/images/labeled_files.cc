@@ -195,7 +195,12 @@ std::unique_ptr<FileSource> LabeledFilesFormat::Open(const FileEntry& file) {
 std::shared_ptr<const LabeledFiles> LabeledFilesFormat::OpenedFiles(const std::string& path) const {
   const MutexLock lock(&mutex_);
   std::shared_ptr<const LabeledFiles>& files = opened_[path];
-  if (files == nullptr) files = std::make_shared<LabeledFiles>(FilesOf(path));
+  if (files == nullptr) {
+    // Who asks could not begin again what it does: the list is needed now, and to its end.
+    const MemoryScope needed(nullptr);
+    const RunsToItsEnd to_its_end;
+    files = std::make_shared<LabeledFiles>(FilesOf(path));
+  }
   return files;
 }
 

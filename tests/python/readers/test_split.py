@@ -139,6 +139,16 @@ def test_images_of_a_folder_are_told_by_their_names(tmp_path: Path) -> None:
         assert changed - {(250, 0)} == part - {(50, 1)}
 
 
+def test_a_cache_on_a_disk_changes_no_part(tmp_path: Path) -> None:
+    (tmp_path / "images" / "cat").mkdir(parents=True)
+    for number in range(100):
+        (tmp_path / "images" / "cat" / f"{number}.png").write_bytes(bytes([number]))
+    images = Reader.open_files(f"image_folder:{tmp_path / 'images'}")
+    cached = images.cache(directory=str(tmp_path / "cache"), disk_bytes=1 << 20)
+    for _ in range(2):  # that writes it, and that reads from it
+        assert parts_of(cached) == parts_of(images)
+
+
 def test_shuffled_records_are_those_in_order(tmp_path: Path) -> None:
     numpy.save(tmp_path / "n.npy", numpy.arange(200000))
     path = str(tmp_path / "n.npy")

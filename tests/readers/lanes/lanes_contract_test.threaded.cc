@@ -15,7 +15,6 @@
 #include "framework/base/random.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/position.h"
-#include "framework/tensor/tensor_stream.h"
 #include "readers/combine/mix_reader.h"
 #include "readers/combine/zip_reader.h"
 #include "readers/decorate/double_buffer_reader.h"
@@ -25,7 +24,6 @@
 #include "readers/decorate/shuffle_reader.h"
 #include "readers/decorate/take_reader.h"
 #include "readers/decorate/unbatch_reader.h"
-#include "readers/formats/recordio/recordio_writer.h"
 #include "readers/gather/bucket_reader.h"
 #include "readers/gather/dedupe_reader.h"
 #include "readers/gather/pack_reader.h"
@@ -38,6 +36,7 @@
 #include "readers/sources/file_lanes.h"
 #include "tests/bytes.h"
 #include "tests/files/index_files.h"
+#include "tests/files/number_files.h"
 #include "tests/readers/reader_contract.h"
 
 namespace millhopper {
@@ -121,25 +120,10 @@ std::vector<int64_t> RaggedValues() {
 
 // ---- Files of small chunks. ----
 
-std::string NumbersFile(int64_t first, int64_t count) {
-  const std::string path = TempName(StrCat("numbers-", first, ".recordio"));
-  RecordIOOptions options;
-  options.chunk_records = 3;
-  RecordIOWriter writer(path, options);
-  for (int64_t i = first; i < first + count; ++i) {
-    std::string record(4, '\0');
-    record[0] = 1;
-    AppendTensor(MakeTensor<int64_t>({1, 1}, {i}), &record);
-    writer.Write(record);
-  }
-  writer.Close();
-  return path;
-}
-
 // Three files of chunks of three records, of which the last is shorter.
 const std::vector<std::string>& Paths() {
   static const auto* const paths =
-      new std::vector<std::string>{NumbersFile(0, 23), NumbersFile(23, 19), NumbersFile(42, 8)};
+      new std::vector<std::string>{ChunkedFile(0, 23), ChunkedFile(23, 19), ChunkedFile(42, 8)};
   return *paths;
 }
 

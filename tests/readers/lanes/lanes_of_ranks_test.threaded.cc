@@ -14,38 +14,19 @@
 #include "framework/base/thread_pool.h"
 #include "framework/reader/position.h"
 #include "framework/reader/reader_holder.h"
-#include "framework/tensor/tensor_stream.h"
-#include "readers/formats/recordio/recordio_writer.h"
 #include "tests/bytes.h"
+#include "tests/files/number_files.h"
 #include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
 
-using Numbers = std::vector<int64_t>;
-
 constexpr int64_t kLanes = 12;
 
 std::string Number(int64_t value) { return StrCat("i: ", value); }
 
-// A file of records `first`, `first` + 1, ... in chunks of three.
-std::string ChunkedFile(int64_t first, int64_t count) {
-  const std::string path = TempName(StrCat("chunked-", first, "-", count, ".recordio"));
-  RecordIOOptions options;
-  options.chunk_records = 3;
-  RecordIOWriter writer(path, options);
-  for (int64_t i = first; i < first + count; ++i) {
-    std::string record(4, '\0');
-    record[0] = 1;
-    AppendTensor(MakeTensor<int64_t>({1, 1}, {i}), &record);
-    writer.Write(record);
-  }
-  writer.Close();
-  return path;
-}
-
-// The same in one chunk, of which it is known how many there are.
+// As ChunkedFile, but in one chunk, of which it is known how many records it has.
 std::string CountedFile(int64_t first, int64_t count) {
   Numbers numbers;
   for (int64_t i = first; i < first + count; ++i) numbers.push_back(i);

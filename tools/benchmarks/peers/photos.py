@@ -160,11 +160,11 @@ def dali_batches(make_input: Callable[[Any], Any], rows: int, smooth: bool) -> i
 
     pipeline = augment()
     pipeline.build()
-    left = rows
-    while left > 0:
+    made = 0
+    while made < rows:  # the last batch has more than are left, which count as made
         (batch,) = pipeline.run()
-        left -= min(left, count([batch.as_array()]))
-    return rows
+        made += count([batch.as_array()])
+    return made
 
 
 def dali_tfrecord(path: Path, smooth: bool) -> int:
@@ -186,7 +186,7 @@ def dali_tfrecord(path: Path, smooth: bool) -> int:
             index_path=str(index),
             features=features,
             random_shuffle=True,
-            initial_fill=WINDOW,
+            initial_fill=min(WINDOW, rows),
         )
         return read["jpeg"]
 
@@ -199,7 +199,10 @@ def dali_tar(path: Path, smooth: bool) -> int:
 
     def make_input(fn: Any) -> Any:
         return fn.readers.webdataset(
-            paths=str(path), ext=["jpg"], random_shuffle=True, initial_fill=WINDOW
+            paths=str(path),
+            ext=["jpg"],
+            random_shuffle=True,
+            initial_fill=min(WINDOW, rows),
         )
 
     return dali_batches(make_input, rows, smooth)
@@ -209,7 +212,9 @@ def dali_folder(path: Path, smooth: bool) -> int:
     rows = len(list(path.glob("*/*.jpg")))
 
     def make_input(fn: Any) -> Any:
-        read = fn.readers.file(file_root=str(path), random_shuffle=True, initial_fill=WINDOW)
+        read = fn.readers.file(
+            file_root=str(path), random_shuffle=True, initial_fill=min(WINDOW, rows)
+        )
         return read[0]
 
     return dali_batches(make_input, rows, smooth)
