@@ -120,8 +120,9 @@ std::optional<uint64_t> FileFormat::CountRecords(const std::vector<FileEntry>&) 
   return std::nullopt;
 }
 
-uint64_t FileFormat::RecordKey(const FileEntry&, uint64_t chunk, uint64_t number) const {
-  return MixBits(MixBits(chunk) + number);
+uint64_t FileFormat::RecordKey(const FileEntry&, uint64_t file_key, uint64_t chunk,
+                               uint64_t number) const {
+  return MixBits(file_key + MixBits(MixBits(chunk) + number));
 }
 
 uint64_t FileFormat::Fingerprint(const FileEntry&) const { return 0; }

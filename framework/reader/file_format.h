@@ -197,9 +197,10 @@ class FileFormat {
   // How users name record `number` of the chunk at `chunk`, where it is not only bytes of the file:
   // such as the path of an image that a list names.
   virtual std::string RecordName(const FileEntry& file, uint64_t chunk, uint64_t number) const;
-  // A number that tells a record of the file from others, whatever is added after it: of its place
-  // by default; of the name of a file that a list or folder names. Any thread.
-  virtual uint64_t RecordKey(const FileEntry& file, uint64_t chunk, uint64_t number) const;
+  // A number that tells a record from others, whatever is added after it: of the file's key and the
+  // place in the file by default; of its name alone where a list or folder names it. Any thread.
+  virtual uint64_t RecordKey(const FileEntry& file, uint64_t file_key, uint64_t chunk,
+                             uint64_t number) const;
   // A number that changes with a file, besides its path and size: of a list of other files or of a
   // folder, a fingerprint of the names and labels in it. 0 if there is none. Throws what Open
   // throws.

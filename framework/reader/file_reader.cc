@@ -49,17 +49,31 @@ std::string UnknownFormatHint(const std::string& path) {
 
 uint64_t HashOf(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
-// For each file a number that tells it from the others (FileReader::RecordKeys).
-std::vector<uint64_t> KeysOf(const std::vector<FileEntry>& files) {
-  std::vector<uint64_t> keys;
-  std::unordered_map<uint64_t, size_t> files_of_name;
-  for (const FileEntry& file : files) {
-    const std::string_view path = file.path;
-    keys.push_back(HashOf(path.substr(path.rfind('/') + 1)));
-    ++files_of_name[keys.back()];
+// The last `parts` parts of a path.
+std::string_view EndOf(std::string_view path, size_t parts) {
+  size_t begin = path.size();
+  for (; parts > 0 && begin != std::string_view::npos; --parts) {
+    begin = begin == 0 ? std::string_view::npos : path.rfind('/', begin - 1);
   }
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (files_of_name[keys[i]] > 1) keys[i] = HashOf(files[i].path);
+  return begin == std::string_view::npos ? path : path.substr(begin + 1);
+}
+
+// For each file a number that tells it from the others: of its name, and of as many folders as it
+// takes (FileReader::RecordKeys).
+std::vector<uint64_t> KeysOf(const std::vector<FileEntry>& files) {
+  std::vector<uint64_t> keys(files.size());
+  std::vector<size_t> alike(files.size());
+  std::iota(alike.begin(), alike.end(), size_t{0});
+  for (size_t parts = 1; !alike.empty(); ++parts) {
+    std::unordered_map<uint64_t, size_t> files_of_key;
+    for (const size_t i : alike) {
+      keys[i] = HashOf(EndOf(files[i].path, parts));
+      ++files_of_key[keys[i]];
+    }
+    const auto is_told = [&](size_t i) {
+      return files_of_key[keys[i]] == 1 || EndOf(files[i].path, parts) == files[i].path;
+    };
+    alike.erase(std::remove_if(alike.begin(), alike.end(), is_told), alike.end());
   }
   return keys;
 }
@@ -451,8 +465,7 @@ void FileReader::RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) con
   std::call_once(file_keys_made_, [this] { file_keys_ = KeysOf(files_); });
   for (size_t i = 0; i < n; ++i) {
     const RecordId& id = tickets[i].id;
-    const uint64_t record = format_->RecordKey(files_[id.file], id.chunk, id.record);
-    keys[i] = MixBits(file_keys_[id.file] + record);
+    keys[i] = format_->RecordKey(files_[id.file], file_keys_[id.file], id.chunk, id.record);
   }
 }
 

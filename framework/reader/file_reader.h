@@ -44,8 +44,8 @@ class FileReader : public ReaderBase {
   void ExpectWindow() override { format_->ExpectWindow(); }
   bool HelpToPlan() override { return prefetcher_->Help(); }
   std::optional<uint64_t> PassLength() const override;
-  // Of the name of the file without its folders, which may have moved, and of the place in it. Of
-  // files of one name the folders count, too.
+  // Of the name of the file, with as many of its folders as tell it from the others, and of the
+  // place in it.
   void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const override;
   void NameElements(const Ticket* tickets, size_t n, ElementNames* names) const override;
   // Fetches each chunk once, in the order of the files, and some ahead.

@@ -3,7 +3,6 @@
 #include <xxhash.h>
 
 #include <memory>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -24,13 +23,14 @@ OpSchema SplitSchema() {
              "stays there in all passes, whatever the order, threads, lanes, processes and "
              "resumes, so that the parts can be created below a shuffle or above it, each on its "
              "own reader of the files.\n\n"
-             "By default the hash is of the record: the name of its file without folders (with "
-             "them where several files have one name) and its place there, or the name of an "
-             "image of a folder or list. So a file that is added moves no record, nor does a "
-             "folder that is moved; what is changed before it in its file does. Of sources "
-             "without files it is that of its number. Elements that consist of several records, "
-             "such as batches, are an error.\n\n"
-             "With key it is that of a slot's bytes, so that elements with the same value, such "
+             "By default the hash is of the record: the name of its file, with as many folders as "
+             "tell it from other files of the reader, and its place there, or the name of an image "
+             "of a folder or list alone. So a file that is added moves no record, unless its name "
+             "is another one's, nor does a folder that is moved; what is changed before it in its "
+             "file does. Of sources without files it is that of its number; what a program in "
+             "Python feeds needs a key. Elements that consist of several records, such as batches, "
+             "are an error.\n\n"
+             "With key it is that of a slot's bytes, so that elements with the same bytes, such "
              "as those of one user, are in one part; elements of all parts are loaded for that.")
       .Attr(AttributeSchema("shares", Shares{}, "of each part; their sum is 1: [0.9, 0.1]")
                 .Required()
@@ -50,6 +50,7 @@ std::unique_ptr<ReaderBase> SplitByKey(std::unique_ptr<ReaderBase> below, PartOf
   const size_t slots = below->slots().size();
   Require(key >= 0 && static_cast<size_t>(key) < slots, "attribute 'key' is slot ", key,
           " of a reader with ", slots, " slots");
+  below->RecordKeys(nullptr, 0, nullptr);  // throws where elements are none that can be divided
   const std::string description = StrCat(part.description(), ", slot ", key);
   return std::make_unique<FilterReader>(
       std::move(below),

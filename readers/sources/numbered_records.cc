@@ -91,7 +91,7 @@ void NumberedRecords::CheckUnchanged(const uint64_t* numbers, size_t n) const {
   for (size_t i = 0; i < n; ++i) {
     const Place place = PlaceOf(numbers[i]);
     if (checked[place.file]) continue;
-    tables_[place.file].mapping->CheckUnchanged(place.offset);
+    tables_[place.file].mapping->CheckUnchanged(place.offset());
     checked[place.file] = true;
     if (checked.size() == 1) return;
   }

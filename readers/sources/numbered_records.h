@@ -31,27 +31,21 @@ class NumberedRecords final : public RefCounted {
   // stretch of their size.
   bool in_one_piece() const { return in_one_piece_; }
 
+  // Where a record is, in the terms of a reader that reads the whole file.
   struct Place {
     uint32_t file;    // in the order of Add
-    uint64_t offset;  // the byte of the file at which the record begins
+    uint64_t chunk;   // the byte of the file at which its chunk begins,
+    uint32_t record;  // which record of that it is,
+    uint32_t index;   // and how many bytes after that byte it begins
+    uint64_t offset() const { return chunk + index; }
   };
   Place PlaceOf(uint64_t number) const {
     const size_t file = FileOf(number);
     const RecordTable& table = tables_[file];
-    return {static_cast<uint32_t>(file),
-            table.begin + (number - FirstOf(file)) * table.bytes_in_file};
-  }
-  // The chunk and the number in it that a reader of the whole file finds the record at, which
-  // begins at this byte of the file.
-  struct InChunk {
-    uint64_t chunk;
-    uint32_t record;
-  };
-  InChunk InChunkOf(uint32_t file, uint64_t offset) const {
-    const RecordTable& table = tables_[file];
-    const uint64_t number = (offset - table.begin) / table.bytes_in_file;
-    const uint64_t record = number % table.in_chunk;
-    return {offset - record * table.bytes_in_file, static_cast<uint32_t>(record)};
+    const uint64_t in_file = number - FirstOf(file);
+    const uint64_t record = in_file % table.in_chunk;
+    return {static_cast<uint32_t>(file), table.begin + (in_file - record) * table.bytes_in_file,
+            static_cast<uint32_t>(record), static_cast<uint32_t>(record * table.bytes_in_file)};
   }
   // Reads n consecutive records to `out`, one after another. Throws as FileSource::ReadRecords.
   void Read(uint64_t first, size_t n, char* out) const;

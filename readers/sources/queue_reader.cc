@@ -15,6 +15,14 @@ constexpr char kNote[] = "note";
 QueueReader::QueueReader(std::shared_ptr<ElementQueue> queue, std::vector<SlotSpec> slots)
     : SequentialReader(std::move(slots)), queue_(std::move(queue)) {}
 
+void QueueReader::RecordKeys(const Ticket*, size_t n, uint64_t*) const {
+  Require(
+      n == 0, "elements of ", origin(),
+      " are told by nothing but their number in a pass, and who feeds it may have another "
+      "order in each; give a key (in programs create_split_reader's, in Python split(key=...)), "
+      "a slot that tells them");
+}
+
 void QueueReader::SaveState(ReaderState* state) const {
   SequentialReader::SaveState(state);
   std::vector<uint64_t> bytes;

@@ -24,6 +24,8 @@ class QueueReader : public SequentialReader {
   QueueReader(std::shared_ptr<ElementQueue> queue, std::vector<SlotSpec> slots);
 
   size_t ElementsReady() const override { return queue_->size(); }
+  // Throws kInvalidArgument for any element: a producer may have another order in each pass.
+  void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const override;
 
  protected:
   bool ReadNextImpl(std::vector<LoDTensor>* out) override { return queue_->Take(out); }

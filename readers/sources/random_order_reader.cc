@@ -71,9 +71,9 @@ void RandomOrderReader::PlanNext(size_t n, TicketRun* run) {
     for (size_t i = 0; i < taken; ++i) {
       const NumberedRecords::Place place = records_->PlaceOf(numbers[i]);
       tickets[i].id.file = place.file;
-      tickets[i].id.chunk = place.offset;
-      tickets[i].id.record = 0;
-      tickets[i].index = 0;
+      tickets[i].id.chunk = place.chunk;
+      tickets[i].id.record = place.record;
+      tickets[i].index = place.index;
     }
   } catch (...) {
     throw CurrentError().WithContext(ReadingRecord(next_));
@@ -107,17 +107,6 @@ void RandomOrderReader::RestoreState(const ReaderState& state) {
   Begin();
 }
 
-void RandomOrderReader::RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const {
-  if (n == 0) return;
-  std::vector<Ticket> in_order(tickets, tickets + n);
-  for (Ticket& ticket : in_order) {
-    const NumberedRecords::InChunk place = records_->InChunkOf(ticket.id.file, ticket.id.chunk);
-    ticket.id.chunk = place.chunk;
-    ticket.id.record = place.record;
-  }
-  FileReader::RecordKeys(in_order.data(), n, keys);
-}
-
 void RandomOrderReader::PlanAgain(const ElementNames& names, const TakeElement& take) {
   if (names.count == 0) return;
   Open();
@@ -146,7 +135,9 @@ void RandomOrderReader::PlanAgain(const ElementNames& names, const TakeElement& 
     ticket.id.pass = id.pass;
     ticket.id.sample = id.sample;
     ticket.id.file = place.file;
-    ticket.id.chunk = place.offset;
+    ticket.id.chunk = place.chunk;
+    ticket.id.record = place.record;
+    ticket.index = place.index;
     ticket.bytes = next;
     ticket.size = static_cast<uint32_t>(bytes);
     ticket.owner = chunk.get();

@@ -31,8 +31,6 @@ class RandomOrderReader final : public FileReader {
   ~RandomOrderReader() override;
 
   void TakeShare(const ChunkShare& share) override;
-  // As of a reader that reads the files from their first to their last record.
-  void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const override;
   // A sample of a pass tells its record.
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;
 

@@ -113,6 +113,12 @@ bool IsStr(py::handle value) {
   return PyList_GET_SIZE(value.ptr()) > 0 && PyUnicode_Check(PyList_GET_ITEM(value.ptr(), 0));
 }
 
+// Whether a value for a slot of texts is a list without any.
+bool IsNoText(py::handle value, const SlotSpec* spec) {
+  return spec != nullptr && spec->text && PyList_Check(value.ptr()) &&
+         PyList_GET_SIZE(value.ptr()) == 0;
+}
+
 // Whether a slot may have texts. Numbers are made of those for others.
 bool TakesTexts(const SlotSpec* spec) {
   return spec == nullptr || !spec->known ||
@@ -148,7 +154,7 @@ void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* t
   } else if (py::isinstance(value, Imported().ragged)) {
     SetToArray(value.attr("values"), kUnknown, spec, tensor);
     tensor->set_lod(LevelsOf(value.attr("offsets"), "offsets"));
-  } else if (IsStr(value) && TakesTexts(spec)) {
+  } else if (TakesTexts(spec) && (IsStr(value) || IsNoText(value, spec))) {
     SetToTexts(value, tensor);
   } else {
     const bool typed = spec != nullptr && spec->known && spec->dtype != DataType::kBf16;

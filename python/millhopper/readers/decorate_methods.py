@@ -50,10 +50,12 @@ class DecorateMethods(OperatorReaders):
             train, val = reader.split([0.9, 0.1])
             train = train.shuffle(10000).batch(64)
 
-        By default the hash is of the record: the name of its file, without folders (with them where
-        several files have one name), and its place there, or the name of an image of a folder or
-        list. So a file that is added, or a folder that is moved, moves no record. Of arrays and
-        other sources without files it is that of the record's number.
+        By default the hash is of the record: the name of its file, with as many folders as tell it
+        from other files of the chain, and its place there, or the name of an image of a folder or
+        list alone. So a file that is added moves no record, unless its name is another one's, and
+        a folder that is moved moves none. Of arrays and other sources without files it is that of
+        the record's number; what ``from_iterable`` reads needs a ``key``, because it may have
+        another order in each pass. What is made of one record (``unbatch``) is in one part.
 
         Args:
             shares: of each part; their sum is 1. A part has about its share of the elements.
@@ -65,8 +67,9 @@ class DecorateMethods(OperatorReaders):
 
         Raises:
             TypeError: ``shares`` is not a list of numbers.
-            Error: their sum is not 1, or there is no such slot; at the first read: elements consist
-                of several records, as batches do.
+            ValueError: it is empty.
+            Error: there is no such slot; at the first read: the sum of the shares is not 1, or
+                elements consist of several records, as batches do.
 
         Source: torch.utils.data.random_split; train_test_split of Hugging Face's datasets; the
             hash by a key is that of tensorflow_transform's and BigQuery's FARM_FINGERPRINT splits.
@@ -74,6 +77,8 @@ class DecorateMethods(OperatorReaders):
         if isinstance(shares, (int, float, str)):
             raise TypeError(f"shares is {shares!r}; it must be a list of one for each part")
         given = [float(share) for share in shares]
+        if not given:
+            raise ValueError("shares is empty; it must be a list of one for each part")
         attributes = {"shares": given, "seed": seed}
         if key is not None:
             attributes["key"] = self._slot_number(key)

@@ -127,6 +127,12 @@ class ArrowRows:
     """
 
     def __init__(self, dataset: Any) -> None:
+        """Raises TypeError if a function of the data set makes its samples."""
+        if _has_transform(dataset):
+            raise TypeError(
+                "from_arrow reads the table of this data set, without its set_transform; "
+                "from_dataset reads what that makes"
+            )
         self._dataset = _undressed(dataset)
         self._pyarrow: Any = sys.modules["pyarrow"]  # which ``datasets`` has imported
         self._of_files = [

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
@@ -38,6 +39,14 @@ _GIVE_A_FUNCTION = (
 
 # The states of an iterable and of its iterator, as JSON; None where one has none.
 State: TypeAlias = "tuple[str | None, str | None]"
+
+_is_shared = False
+
+
+def share_among_workers() -> None:
+    """Says that this process is a worker of torch's loader, which reads a part of each iterable."""
+    global _is_shared
+    _is_shared = True
 
 
 class Begun(NamedTuple):
@@ -111,7 +120,8 @@ class IterableSource:
         self._is_iterator = hasattr(source, "__next__")
         self._process = OwnProcess()
         self._is_used = False  # whether a pass over an iterator has begun
-        self._first_state: State | None = None  # of an iterable before its first pass
+        # The pass that an iterable was in last, and its state before that.
+        self._first_state: tuple[int, State | None] | None = None
         self._loaded_for: int | None = None  # the pass for which it was given a state last
         self._last: object = None  # tells the pass that has begun last from others
 
@@ -158,12 +168,27 @@ class IterableSource:
         if callable(set_epoch := getattr(holder, "set_epoch", None)):
             set_epoch(number)
         state = _state_of(holder, None)
-        if self._first_state is None and not self._is_function:
-            self._first_state = state
+        is_known = self._first_state is not None and self._first_state[0] == number
+        if not is_known and not self._is_function:
+            self._first_state = number, state
         return holder, state
 
     def _made(self) -> Any:
-        """What a pass iterates over. Raises Error if it can be read once only, and has been."""
+        """What a pass iterates over.
+
+        Raises:
+            Error: it can be read once only, and has been, or it takes its own part of what workers
+                of torch's loader share.
+        """
+        made = self._iterated()
+        if _is_shared and _divides_itself(made):
+            raise Error(
+                f"{type(made).__name__} yields each worker a part of what it has, and torch() would "
+                "take a part of that: use num_workers=0, its own threads load ahead"
+            )
+        return made
+
+    def _iterated(self) -> Any:
         if self._is_function:
             made = self._source()
             # The same one may be returned for each pass, and goes to each state that it was given.
@@ -222,6 +247,8 @@ class IterableSource:
 
     def _taken_begun(self, number: int, start: int) -> Begun | None:
         """The iteration that has begun already, if the pass is to begin there."""
+        if not self._process.is_this:
+            self._begun.clear()  # it shares what it has open with the process that began it
         try:
             begun = self._begun.pop()
         except IndexError:
@@ -237,8 +264,8 @@ class IterableSource:
         number = places.number
         holder, fresh = self._fresh(number)
         found, state = places.before(start)
-        if state is None and self._loaded_for == number:
-            state = self._first_state  # otherwise it would go where it was told to go last
+        if state is None and self._loaded_for == number and self._first_state is not None:
+            state = self._first_state[1]  # otherwise it would go where it was told to go last
         if state is not None:
             self._loaded_for = number
             if state[0] is not None:
@@ -309,6 +336,14 @@ def _state_of(holder: object, items: object) -> State | None:
     except Error:
         return None  # a loop that resumes skips through it
     return None if state == (None, None) else state
+
+
+def _divides_itself(holder: object) -> bool:
+    """Whether it yields other items in each worker of torch's loader."""
+    data = sys.modules.get("torch.utils.data")
+    return isinstance(holder, IterableSamples) or (
+        data is not None and isinstance(holder, data.IterableDataset)
+    )
 
 
 def _require_stateful(holder: object) -> Stateful:

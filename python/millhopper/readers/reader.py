@@ -160,7 +160,8 @@ class Reader(
                 "its program names them by numbers of this process: make a new one in the other"
             )
         fields = (self._program, self._variable, self._names, self._seed, self._settings)
-        return _remake, (type(self), *fields, self._name, self._epoch)
+        state = (self._epoch, self._position, self._loaded)
+        return _remake, (type(self), *fields, self._name, *state)
 
     def to_text(self) -> str:
         """The startup program as protobuf text.
@@ -223,8 +224,10 @@ def _remake(
     settings: dict[str, str],
     name: str,
     epoch: int,
+    position: bytes | None,
+    loaded: bool,
 ) -> Reader:
-    """Makes a pickled reader again; its next loop has the same pass number."""
+    """Makes a pickled reader again; its next loop is the one that the other's would be."""
     reader = cls(program, variable=variable, names=names, seed=seed, settings=settings, name=name)
-    reader.set_epoch(epoch)
+    reader._epoch, reader._position, reader._loaded = epoch, position, loaded
     return reader

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from millhopper.base.warn import warn_caller
 from millhopper.errors import Error
+from millhopper.readers.iterable_source import share_among_workers
 from millhopper.readers.view import RaggedArrays, View, optional_module
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ class TorchReader(View[Tensor], IterableDataset):  # type: ignore[misc]
     Workers begin anew in each loop and know of no earlier one, as with every data set of torch: so
     call ``set_epoch`` before each loop, or give the loader ``persistent_workers=True``, which count
     the passes. Workers that are spawned, and not forked, can have no functions, arrays or data sets
-    of Python in their reader.
+    of Python in their reader. What yields each worker a part of itself (an ``IterableDataset`` of
+    torch or of Hugging Face) is an error there; a function that asks for ``get_worker_info`` must
+    not be shared so.
     """
 
     def __init__(self, reader: LoopMethods) -> None:
@@ -124,6 +127,7 @@ class TorchReader(View[Tensor], IterableDataset):  # type: ignore[misc]
                     "processes, each of which has a part of it: use num_workers=0, or torchdata's "
                     "StatefulDataLoader, which saves the states of workers"
                 )
+            share_among_workers()
             self._part = self.reader.decorate(
                 "create_shard_reader", num_shards=worker.num_workers, index=worker.id
             )

@@ -204,7 +204,7 @@ std::shared_ptr<const LabeledFiles> LabeledFilesFormat::OpenedFiles(const std::s
   return files;
 }
 
-uint64_t LabeledFilesFormat::RecordKey(const FileEntry& file, uint64_t chunk,
+uint64_t LabeledFilesFormat::RecordKey(const FileEntry& file, uint64_t, uint64_t chunk,
                                        uint64_t number) const {
   const std::shared_ptr<const LabeledFiles> files = OpenedFiles(file.path);
   Require(chunk + number < files->size(), "there is no file ", chunk + number, " in ",

@@ -71,7 +71,8 @@ class LabeledFilesFormat : public FileFormat {
   uint64_t Fingerprint(const FileEntry& file) const override;
   bool chunks_tell_records() const override { return true; }
   // Of the name of the file, which stays where others are added.
-  uint64_t RecordKey(const FileEntry& file, uint64_t chunk, uint64_t number) const override;
+  uint64_t RecordKey(const FileEntry& file, uint64_t file_key, uint64_t chunk,
+                     uint64_t number) const override;
   // The path of the file, and the line that names it.
   std::string RecordName(const FileEntry& file, uint64_t chunk, uint64_t number) const override;
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override;

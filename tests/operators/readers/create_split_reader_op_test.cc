@@ -118,15 +118,17 @@ TEST(CreateSplitReaderOp, RefusesWhatMakesNoSense) {
 }
 
 TEST(CreateSplitReaderOp, TwoPartsNeedTwoReaders) {
-  ProgramRunner runner;
-  runner.Reader("source").Reset(MakePlannedSource(7));
-  ExpectError(ErrorCode::kInvalidArgument, "is read by others, too", [&] {
-    runner.Startup(BlockText(
-        0, -1,
-        {ReaderText("source"),
-         CreatedReaderText("train", "create_split_reader", {"source"}, PartOf(kThreeShares, 0)),
-         CreatedReaderText("test", "create_split_reader", {"source"}, PartOf(kThreeShares, 1))}));
-  });
+  for (const AttributeTexts& key : {AttributeTexts(), {{"key", "i: 0"}}}) {
+    ProgramRunner runner;
+    runner.Reader("source").Reset(MakePlannedSource(7));
+    const auto part = [&](const char* name, int number) {
+      return CreatedReaderText(name, "create_split_reader", {"source"},
+                               PartOf(kThreeShares, number, key));
+    };
+    ExpectError(ErrorCode::kInvalidArgument, "is read by others, too", [&] {
+      runner.Startup(BlockText(0, -1, {ReaderText("source"), part("train", 0), part("test", 1)}));
+    });
+  }
 }
 
 }  // namespace

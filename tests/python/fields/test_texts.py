@@ -267,3 +267,12 @@ def test_jax_gets_lists_beside_arrays(tmp_path: Path) -> None:
     (whole,) = Reader.open_files(path).batch(2).jax()
     assert whole["text"] == ["a"]
     assert isinstance(whole["n"], jax.Array)
+
+
+def test_a_function_may_return_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("a b\n\nc\n")
+    words = Reader.open_files(f"text:{path}", names=["line"]).map(
+        lambda element: {"words": element["line"].decode().split()}
+    )
+    assert [batch["words"].tolist() for batch in words] == [["a", "b"], [], ["c"]]

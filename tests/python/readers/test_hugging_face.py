@@ -182,6 +182,8 @@ def test_a_transform_makes_the_samples(dataset: Any) -> None:
     lengths = dataset.with_transform(lambda rows: {"n": [len(t) for t in rows["tokens"]]})
     found = [int(element["n"][0]) for element in millhopper.Reader.from_dataset(lengths)]
     assert found == list(range(ROWS))
+    with pytest.raises(TypeError, match="without its set_transform"):
+        millhopper.Reader.from_arrow(lengths)
 
 
 def test_all_samples_shuffled_in_no_memory(dataset: Any) -> None:

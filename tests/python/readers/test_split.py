@@ -115,6 +115,20 @@ def test_equal_keys_are_in_one_part(tmp_path: Path) -> None:
         assert all(users)
 
 
+def test_a_file_of_another_name_moves_nothing_of_two_alike(tmp_path: Path) -> None:
+    paths = []
+    for number, name in enumerate(["a/x.csv", "b/x.csv", "b/y.csv"]):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        paths.append(lines(tmp_path / name, 1000 * number, 1000))
+    two, three = parts_of(csv(*paths[:2])), parts_of(csv(*paths))
+    assert [{n for n in part if n < 2000} for part in three] == two
+    (tmp_path / "moved").mkdir()
+    for folder in "a", "b":
+        (tmp_path / folder).rename(tmp_path / "moved" / folder)
+    moved = [path.replace(str(tmp_path), str(tmp_path / "moved")) for path in paths]
+    assert parts_of(csv(*moved)) == three
+
+
 def test_images_of_a_folder_are_told_by_their_names(tmp_path: Path) -> None:
     for label in ("cat", "dog"):
         (tmp_path / label).mkdir()
@@ -154,6 +168,19 @@ def test_shuffled_records_are_those_in_order(tmp_path: Path) -> None:
     path = str(tmp_path / "n.npy")
     in_order = parts_of(Reader.open_files(path))
     assert parts_of(Reader.open_files(path, shuffle_records=True)) == in_order
+
+
+def test_shuffled_records_that_are_kept_are_told_apart(tmp_path: Path) -> None:
+    numpy.save(tmp_path / "n.npy", numpy.arange(2000))
+    records = Reader.open_files(str(tmp_path / "n.npy"), shuffle_records=True)
+    for cached in (
+        records.cache(memory_bytes=1 << 20),
+        records.cache(directory=str(tmp_path / "cache"), disk_bytes=1 << 20),
+    ):
+        part = cached.split(SHARES)[1]
+        assert set(numbers_of(part)) == set(numbers_of(part)) == parts_of(records)[1]
+    kept = records.multi_pass(50).filter(lambda n: True).split(SHARES)[1]
+    assert set(numbers_of(kept)) == parts_of(records)[1]
 
 
 def test_an_index_changes_no_part(tmp_path: Path) -> None:
@@ -200,6 +227,15 @@ def test_what_cannot_be_split_says_so(table: str) -> None:
     reader = csv(table)
     with pytest.raises(millhopper.Error, match="the sum of the shares is"):
         list(reader.split([0.5, 0.4])[0])
+    for key in None, "n":
+        with pytest.raises(millhopper.Error, match="divide the records below it"):
+            list(reader.batch(4).split([0.5, 0.5], key=key)[0])
+    fed = Reader.from_iterable(lambda: range(10))
+    with pytest.raises(millhopper.Error, match="give a key"):
+        list(fed.split([0.5, 0.5])[0])
+    assert sum(len(numbers_of(part)) for part in fed.split([0.5, 0.5], key=0)) == 10
+    with pytest.raises(ValueError, match="shares is empty"):
+        reader.split([])
     with pytest.raises(millhopper.Error, match="divide the records below it"):
         list(reader.batch(4).split([0.5, 0.5])[0])
     with pytest.raises(TypeError, match="0.9"):

@@ -181,6 +181,33 @@ def test_what_can_be_read_once_only_is_not_shared(lines: str) -> None:
         millhopper.allow_exec(False)
 
 
+def test_what_divides_itself_among_workers_is_not_shared() -> None:
+    class Divided(IterableDataset[Any]):
+        def __iter__(self) -> Iterator[dict[str, int]]:
+            worker = torch.utils.data.get_worker_info()
+            first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+            return ({"x": i} for i in range(first, 100, step))
+
+    for source in Divided(), Divided:
+        reader = millhopper.Reader.from_iterable(source)
+        assert sum(numbers(loader(reader, 0)), []) == list(range(100))
+        assert "yields each worker a part of what it has" in error_of(loader(reader, 2))
+
+
+def test_workers_share_no_iteration_that_was_begun(tmp_path: Path) -> None:
+    path = tmp_path / "numbers"
+    path.write_text("".join(f"{i}\n" for i in range(20_000)))
+
+    def rows_of_file() -> Iterator[dict[str, int]]:
+        with path.open() as file:
+            for line in file:
+                yield {"x": int(line)}
+
+    reader = millhopper.Reader.from_iterable(rows_of_file)
+    reader.slots()  # takes the first item
+    assert sum(numbers(loader(reader, 2)), []) == list(range(20_000))
+
+
 def test_spawned_workers_make_the_reader_again(lines: str) -> None:
     program = """
         import sys
@@ -195,6 +222,16 @@ def test_spawned_workers_make_the_reader_again(lines: str) -> None:
     done = run_python(program, lines)
     expected = numbers(of_file(lines).shuffle(20).batch(10))
     assert (done.stdout.strip(), done.returncode) == (str(expected), 0), done.stderr
+
+
+def test_a_pickle_holds_the_place(lines: str) -> None:
+    reader = of_file(lines).batch(10)
+    loop = iter(reader)
+    next(loop)
+    reader.load_state_dict(reader.state_dict())
+    again = pickle.loads(pickle.dumps(reader))
+    assert numbers(again) == numbers(reader)
+    assert len(numbers(again)) == 11, "the next pass is a whole one"
 
 
 def test_a_pickle_holds_the_reader(lines: str) -> None:
