@@ -183,8 +183,8 @@ class IterableSource:
         made = self._iterated()
         if _is_shared and _divides_itself(made):
             raise Error(
-                f"{type(made).__name__} yields each worker a part of what it has, and torch() would "
-                "take a part of that: use num_workers=0, its own threads load ahead"
+                f"{type(made).__name__} yields each worker a part of what it has, and torch() "
+                "would take a part of that: use num_workers=0, its own threads load ahead"
             )
         return made
 
