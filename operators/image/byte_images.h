@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "framework/base/attribute.h"
 #include "operators/image/image_argument.h"
@@ -17,14 +18,26 @@ constexpr char kWantedBytes[] = "this operator takes uint8 images with 1 or 3 ch
 
 inline bool IsGrayOrColors(int64_t channels) { return channels == 1 || channels == 3; }
 
-// The dims of X, -1 where unknown. For OpSchema::Infer; throws unless X may hold such images.
-inline Dims InferByteImages(const InferContext& context) {
-  const Dims dims = InferImages(context);
-  if (context.In("X").dtype.value_or(DataType::kUint8) != DataType::kUint8 ||
+// The dims of an input, -1 where unknown. For OpSchema::Infer; throws unless it may hold such
+// images.
+inline Dims InferByteImages(const InferContext& context, std::string_view parameter = "X",
+                            size_t i = 0) {
+  const Dims dims = InferImages(context, parameter, i);
+  if (context.In(parameter, i).dtype.value_or(DataType::kUint8) != DataType::kUint8 ||
       !(dims[3] < 0 || IsGrayOrColors(dims[3]))) {
-    context.ThrowUnfit("X", kWantedBytes);
+    context.ThrowUnfit(parameter, kWantedBytes, i);
   }
   return dims;
+}
+
+// The shape of the images of an input. Throws unless they are of bytes.
+inline ImageShape RequireByteImages(const OpContext& context, std::string_view parameter = "X",
+                                    size_t i = 0) {
+  const ImageShape shape = ShapeOfImages(context, parameter, i);
+  if (context.In(parameter, i).dtype() != DataType::kUint8 || !IsGrayOrColors(shape.channels)) {
+    ThrowUnfit(context, parameter, kWantedBytes, i);
+  }
+  return shape;
 }
 
 inline void InferSameByteImages(InferContext& context) {
@@ -35,10 +48,8 @@ inline void InferSameByteImages(InferContext& context) {
 // i) for every image i. Out may be X. Throws unless X holds images of bytes.
 template <typename Function>
 void MapByteImages(OpContext& context, int64_t channels, Function function) {
-  ImageShape shape = ShapeOfImages(context);
+  ImageShape shape = RequireByteImages(context);
   const LoDTensor x = context.In("X");  // a copy that shares the values, since Out may be X
-  RequireInput(x.dtype() == DataType::kUint8 && IsGrayOrColors(shape.channels), context, "X",
-               kWantedBytes);
   shape.channels = channels;
   auto* const values = context.Out("Out")->Allocate<uint8_t>(
       {x.dims()[0], shape.height, shape.width, shape.channels});

@@ -31,7 +31,11 @@ OpSchema ImageSchema(std::string doc, std::string out) {
 }
 
 OpSchema RandomImageSchema(std::string doc, std::string out) {
-  return ImageSchema(std::move(doc), std::move(out))
+  return WithDraws(ImageSchema(std::move(doc), std::move(out)));
+}
+
+OpSchema WithDraws(OpSchema schema) {
+  return schema
       .OptionalInput("Step",
                      "int64 [1]; other numbers are drawn for each value. Only needed in a main "
                      "program: in a block for the elements of a reader each element has its own")
@@ -41,9 +45,9 @@ OpSchema RandomImageSchema(std::string doc, std::string out) {
              "shards of one reader they need none"});
 }
 
-Dims InferImages(const InferContext& context, std::string_view parameter) {
-  const TensorSpec& spec = context.In(parameter);
-  if (!MayBeImages(spec)) context.ThrowUnfit(parameter, kWanted);
+Dims InferImages(const InferContext& context, std::string_view parameter, size_t i) {
+  const TensorSpec& spec = context.In(parameter, i);
+  if (!MayBeImages(spec)) context.ThrowUnfit(parameter, kWanted, i);
   return spec.dims.value_or(Dims{-1, -1, -1, -1});
 }
 
@@ -53,9 +57,9 @@ void SetOutImages(InferContext& context, const Dims& dims) {
 
 void InferSameImages(InferContext& context) { SetOutImages(context, InferImages(context)); }
 
-ImageShape ShapeOfImages(const OpContext& context, std::string_view parameter) {
-  const LoDTensor& images = context.In(parameter);
-  RequireInput(MayBeImages(SpecOf(images)), context, parameter, kWanted);
+ImageShape ShapeOfImages(const OpContext& context, std::string_view parameter, size_t i) {
+  const LoDTensor& images = context.In(parameter, i);
+  if (!MayBeImages(SpecOf(images))) ThrowUnfit(context, parameter, kWanted, i);
   const Dims& dims = images.dims();
   return {dims[1], dims[2], dims[3]};
 }

@@ -26,14 +26,16 @@ using ImageTypes = Types<uint8_t, uint16_t, float>;
 
 // The schema of X -> Out, both images; `out` describes Out.
 OpSchema ImageSchema(std::string doc, std::string out);
-// The same for an operator that draws random numbers: with the attribute `seed` and the input Step.
+// The same for an operator that draws random numbers.
 OpSchema RandomImageSchema(std::string doc, std::string out);
+// Declares the attribute `seed` and the input Step, which such an operator has.
+OpSchema WithDraws(OpSchema schema);
 
 // ---- For OpSchema::Infer. ----
 
 // The dims [N, H, W, C] of an input of images, -1 where unknown. Throws kInvalidArgument if the
 // input cannot hold images.
-Dims InferImages(const InferContext& context, std::string_view parameter = "X");
+Dims InferImages(const InferContext& context, std::string_view parameter = "X", size_t i = 0);
 // Says that an output holds images of these dims and of the type of X.
 void SetOutImages(InferContext& context, const Dims& dims);
 // The rule of an operator whose Out has the dims and the type of X.
@@ -42,7 +44,7 @@ void InferSameImages(InferContext& context);
 // ---- For the function that runs an operator. ----
 
 // The shape of every image of an input. Throws kInvalidArgument if the input holds no images.
-ImageShape ShapeOfImages(const OpContext& context, std::string_view parameter = "X");
+ImageShape ShapeOfImages(const OpContext& context, std::string_view parameter = "X", size_t i = 0);
 // The key of the draws of an operator with RandomImageSchema.
 RandomKey ImageKey(OpContext& context);
 // Image i of a tensor of images of type T.
@@ -51,27 +53,6 @@ PixelsOf<const T> ImageOf(const LoDTensor& images, int64_t i) {
   const Dims& dims = images.dims();
   const ImageShape shape{dims[1], dims[2], dims[3]};
   return Contiguous(images.data<T>() + i * shape.values(), shape);
-}
-
-// Makes Out of the images X, each of height x width: calls function(i, from, to) for each image
-// with its pixels and a place for the new ones, both of the type of X. Out may be X.
-template <typename Function>
-void MakeImages(OpContext& context, int64_t height, int64_t width, Function function) {
-  const ImageShape shape = ShapeOfImages(context);
-  CheckPixels(height, width);
-  const LoDTensor x = context.In("X");  // a copy that shares the values
-  const ImageShape made{height, width, shape.channels};
-  LoDTensor* const out = context.Out("Out");
-  DispatchType(ImageTypes(), context, "X", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const int64_t images = x.dims()[0];
-    T* const values = out->Allocate<T>({images, height, width, shape.channels});
-    if (made.values() == 0) return;  // nor may time be spent on billions of rows without pixels
-    for (int64_t i = 0; i < images; ++i) {
-      function(static_cast<uint64_t>(i), ImageOf<T>(x, i),
-               Contiguous(values + i * made.values(), made));
-    }
-  });
 }
 
 }  // namespace millhopper

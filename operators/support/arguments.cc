@@ -34,9 +34,11 @@ InferRule One(std::vector<std::pair<std::string, DataType>> outputs) {
   };
 }
 
-void ThrowUnfit(const OpContext& context, std::string_view parameter, const std::string& wanted) {
+void ThrowUnfit(const OpContext& context, std::string_view parameter, const std::string& wanted,
+                size_t i) {
   Throw(ErrorCode::kInvalidArgument, "input '", parameter, "' (variable '",
-        context.InVar(parameter).name(), "') is ", Describe(context.In(parameter)), "; ", wanted);
+        context.InVar(parameter, i).name(), "') is ", Describe(context.In(parameter, i)), "; ",
+        wanted);
 }
 
 void RequireSameType(const OpContext& context, std::string_view parameter, std::string_view like) {

@@ -33,9 +33,10 @@ InferRule One(std::vector<std::pair<std::string, DataType>> outputs);
 
 // ---- For the function that runs an operator. ----
 
-// Throws kInvalidArgument "input 'X' (variable 'pixels') is float32 [4, 3]; <wanted>".
+// Throws kInvalidArgument "input 'X' (variable 'pixels') is float32 [4, 3]; <wanted>" of argument
+// i.
 [[noreturn]] void ThrowUnfit(const OpContext& context, std::string_view parameter,
-                             const std::string& wanted);
+                             const std::string& wanted, size_t i = 0);
 
 // Throws as ThrowUnfit does unless `condition` holds; `wanted` says what was needed.
 template <typename... Parts>

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millhopper.base.floats import floats
+from millhopper.base.zipped import zip_strict
+from millhopper.readers.moved_slots import Moved, MovedSlots, box_notation
 from millhopper.readers.operator_methods import OperatorMethods
 
 if TYPE_CHECKING:
@@ -30,6 +32,16 @@ class ImageMethods(OperatorMethods):
     of the new reader. Methods one after another are one block of operators; from ``decode_image``
     to ``to_chw`` they are run as one, which decodes only what is needed and writes straight into
     the batch.
+
+    Methods that move pixels take ``slots`` instead of ``slot`` to move several by one draw: images
+    of one size, their masks, boxes and points. Masks are moved with interpolation nearest. A list
+    names images and masks: a mask has integers of one channel that come from ``decode_image`` with
+    a ``mode``, or from elsewhere. A dict says what each is: ``"image"``, ``"mask"``, ``"points"``
+    (x and y), or the notation of boxes, ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``, in pixels, or
+    ``"cxcywh relative"`` to the size of the image::
+
+        pairs.random_resized_crop(224, slots=["image", "mask"])
+        reader.random_horizontal_flip(slots={"image": "image", "boxes": "xywh"})
 
     Random methods draw by the reader's seed, their own ``seed``, their ``name``, the pass, and the
     number of the record in it: an image gets other numbers in each pass, and the same ones whatever
@@ -111,6 +123,7 @@ class ImageMethods(OperatorMethods):
         antialias: bool = True,
         side: str = "short",
         slot: str | None = None,
+        slots: MovedSlots | None = None,
         name: str = "",
     ) -> Self:
         """Resizes images to [height, width], or so that the short (or long) ``side`` is ``size``.
@@ -121,9 +134,10 @@ class ImageMethods(OperatorMethods):
         Source: operator resize; the arithmetic of Pillow up to 12.
         """
         sizes = [size] if isinstance(size, int) else list(size)
-        return self.apply(
+        return self._move(
             "resize",
             slot,
+            slots,
             size=sizes,
             interpolation=interpolation,
             antialias=antialias,
@@ -132,17 +146,31 @@ class ImageMethods(OperatorMethods):
         )
 
     def crop(
-        self, size: Size, *, top: int = 0, left: int = 0, slot: str | None = None, name: str = ""
+        self,
+        size: Size,
+        *,
+        top: int = 0,
+        left: int = 0,
+        slot: str | None = None,
+        slots: MovedSlots | None = None,
+        name: str = "",
     ) -> Self:
         """Keeps [height, width] pixels from row top, column left on. Source: operator crop."""
-        return self.apply("crop", slot, size=_sides(size), top=top, left=left, name=name)
+        return self._move("crop", slot, slots, size=_sides(size), top=top, left=left, name=name)
 
-    def center_crop(self, size: Size, *, slot: str | None = None, name: str = "") -> Self:
+    def center_crop(
+        self,
+        size: Size,
+        *,
+        slot: str | None = None,
+        slots: MovedSlots | None = None,
+        name: str = "",
+    ) -> Self:
         """Keeps the middle, [height, width]; smaller images are an error (``pad`` them first).
 
         Source: operator center_crop.
         """
-        return self.apply("center_crop", slot, size=_sides(size), name=name)
+        return self._move("center_crop", slot, slots, size=_sides(size), name=name)
 
     def random_crop(
         self,
@@ -152,6 +180,7 @@ class ImageMethods(OperatorMethods):
         fill: float = 0,
         padding_mode: str = "constant",
         slot: str | None = None,
+        slots: MovedSlots | None = None,
         seed: int | None = None,
         name: str = "",
     ) -> Self:
@@ -161,8 +190,8 @@ class ImageMethods(OperatorMethods):
         """
         whole = self
         if padding is not None:
-            whole = self.pad(padding, fill=fill, padding_mode=padding_mode, slot=slot)
-        return whole.apply("random_crop", slot, size=_sides(size), seed=seed, name=name)
+            whole = self.pad(padding, fill=fill, padding_mode=padding_mode, slot=slot, slots=slots)
+        return whole._move("random_crop", slot, slots, size=_sides(size), seed=seed, name=name)
 
     def random_resized_crop(
         self,
@@ -173,6 +202,7 @@ class ImageMethods(OperatorMethods):
         interpolation: str = "bilinear",
         antialias: bool = True,
         slot: str | None = None,
+        slots: MovedSlots | None = None,
         seed: int | None = None,
         name: str = "",
     ) -> Self:
@@ -180,9 +210,10 @@ class ImageMethods(OperatorMethods):
 
         Source: operator random_resized_crop; torchvision's distribution.
         """
-        return self.apply(
+        return self._move(
             "random_resized_crop",
             slot,
+            slots,
             size=_sides(size),
             scale=floats(scale),
             ratio=floats(ratio),
@@ -193,16 +224,28 @@ class ImageMethods(OperatorMethods):
         )
 
     def random_horizontal_flip(
-        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None, name: str = ""
+        self,
+        p: float = 0.5,
+        *,
+        slot: str | None = None,
+        slots: MovedSlots | None = None,
+        seed: int | None = None,
+        name: str = "",
     ) -> Self:
         """Mirrors left and right with probability p. Source: operator flip."""
-        return self.apply("flip", slot, axis="horizontal", p=float(p), seed=seed, name=name)
+        return self._move("flip", slot, slots, axis="horizontal", p=float(p), seed=seed, name=name)
 
     def random_vertical_flip(
-        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None, name: str = ""
+        self,
+        p: float = 0.5,
+        *,
+        slot: str | None = None,
+        slots: MovedSlots | None = None,
+        seed: int | None = None,
+        name: str = "",
     ) -> Self:
         """Mirrors top and bottom with probability p. Source: operator flip."""
-        return self.apply("flip", slot, axis="vertical", p=float(p), seed=seed, name=name)
+        return self._move("flip", slot, slots, axis="vertical", p=float(p), seed=seed, name=name)
 
     def pad(
         self,
@@ -211,6 +254,7 @@ class ImageMethods(OperatorMethods):
         fill: float = 0,
         padding_mode: str = "constant",
         slot: str | None = None,
+        slots: MovedSlots | None = None,
         name: str = "",
     ) -> Self:
         """Puts pixels around images: all, [left and right, top and bottom], or one for each side.
@@ -218,8 +262,8 @@ class ImageMethods(OperatorMethods):
         Source: operator pad.
         """
         around = [padding] if isinstance(padding, int) else list(padding)
-        return self.apply(
-            "pad", slot, padding=around, fill=float(fill), mode=padding_mode, name=name
+        return self._move(
+            "pad", slot, slots, padding=around, fill=float(fill), mode=padding_mode, name=name
         )
 
     def normalize(
@@ -282,6 +326,7 @@ class ImageMethods(OperatorMethods):
         *,
         interpolation: str = "nearest",
         slot: str | None = None,
+        slots: MovedSlots | None = None,
         seed: int | None = None,
         name: str = "",
     ) -> Self:
@@ -289,9 +334,10 @@ class ImageMethods(OperatorMethods):
 
         Source: operator rotate.
         """
-        return self.apply(
+        return self._move(
             "rotate",
             slot,
+            slots,
             degrees=floats(degrees),
             interpolation=interpolation,
             seed=seed,
@@ -307,13 +353,15 @@ class ImageMethods(OperatorMethods):
         *,
         interpolation: str = "nearest",
         slot: str | None = None,
+        slots: MovedSlots | None = None,
         seed: int | None = None,
         name: str = "",
     ) -> Self:
         """Turns, moves, scales and shears images at random. Source: operator affine."""
-        return self.apply(
+        return self._move(
             "affine",
             slot,
+            slots,
             degrees=floats(degrees),
             translate=None if translate is None else floats(translate),
             scale=None if scale is None else floats(scale),
@@ -517,4 +565,95 @@ class ImageMethods(OperatorMethods):
             alpha=float(alpha),
             seed=seed,
             name=name,
+        )
+
+    def convert_boxes(
+        self, slot: str, to: str, *, source: str = "xyxy", image: str | None = None, name: str = ""
+    ) -> Self:
+        """Makes another notation of boxes, float32 or float64 [n, 4].
+
+        Args:
+            slot: the boxes.
+            to: the new notation: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``, in pixels, or with
+                ``" relative"`` after it, in parts of the width and height of the image.
+            source: the old one.
+            image: the slot of the image; only needed if one notation is relative.
+            name: of the new reader.
+
+        Raises:
+            ValueError: a notation is none of these.
+
+        Source: operator convert_boxes; torchvision's ConvertBoundingBoxFormat.
+        """
+        before, after = box_notation(source), box_notation(to, "to_")
+        inputs = {"Boxes": slot, **({} if image is None else {"X": image})}
+        return self.apply("convert_boxes", inputs, slot, name=name, **before, **after)
+
+    def sanitize_boxes(
+        self,
+        boxes: str,
+        *,
+        image: str,
+        slots: Sequence[str] = (),
+        notation: str = "xyxy",
+        min_size: float = 1.0,
+        min_area: float = 1.0,
+        min_visibility: float = 0.0,
+        name: str = "",
+    ) -> Self:
+        """Clips boxes to their image, and leaves out those of which too little is left.
+
+        Args:
+            boxes: the slot of boxes, float32 or float64 [n, 4].
+            image: the slot of the image that they are in, before ``to_chw``.
+            slots: what has a row for each box, such as labels, or a sequence, such as polygons:
+                that of a box that is left out is left out, too.
+            notation: of the boxes: as ``to`` of ``convert_boxes``.
+            min_size: pixels that are left of width and height at least.
+            min_area: square pixels that are left at least.
+            min_visibility: the part of its area that is left of a box at least.
+            name: of the new reader.
+
+        Raises:
+            ValueError: the notation is none.
+
+        Source: operator sanitize_boxes; torchvision's SanitizeBoundingBoxes, the ``min_area`` and
+        ``min_visibility`` of albumentations.
+        """
+        inputs: dict[str, str | Sequence[str]] = {"Boxes": boxes, "X": image}
+        outputs: dict[str, str | Sequence[str]] = {"OutBoxes": boxes}
+        if slots:
+            inputs["With"] = outputs["OutWith"] = list(slots)
+        return self.apply(
+            "sanitize_boxes",
+            inputs,
+            outputs,
+            min_size=float(min_size),
+            min_area=float(min_area),
+            min_visibility=float(min_visibility),
+            name=name,
+            **box_notation(notation),
+        )
+
+    def _move(
+        self,
+        operator: str,
+        slot: str | None,
+        slots: MovedSlots | None,
+        *,
+        name: str,
+        **attributes: object,
+    ) -> Self:
+        """Applies an operator to a slot, or to several that it moves by one draw."""
+        if slots is None:
+            return self.apply(operator, slot, name=name, **attributes)
+        if slot is not None:
+            raise ValueError(
+                f"{operator}: slot={slot!r} and slots={slots!r} are given; one is meant"
+            )
+        names = self._slot_names()
+        specs = dict(zip_strict(names, self.slots()))
+        moved = Moved(slots, specs, self._applied[1] if self._applied else ())
+        return self.apply(
+            operator, moved.inputs, moved.outputs, name=name, **moved.attributes, **attributes
         )

@@ -53,8 +53,8 @@ class OperatorMethods(Chain):
                 wrote, if that made this reader, or the only slot.
             output: the slot that the operator's first output becomes: one of this reader, whose
                 place it takes, or a new one after the others; or such slots by output: ``{"Out":
-                "tokens", "Length": "length"}``. By default it takes the place of the first slot
-                that is read.
+                "tokens", "Length": "length"}``, lists of slots where it has several. By default it
+                takes the place of the first slot that is read.
             name: of the new reader, which random choices of the operator depend on. Without it
                 they depend on the name of the reader that the chain begins with (``files``) and of
                 the operator, and if it is applied again, how often it has been; so they stay when
@@ -154,7 +154,7 @@ class OperatorMethods(Chain):
     def _default_slot(self) -> str:
         """The slot that apply works on if none is given."""
         if self._applied is not None:
-            return next(iter(self._applied[1][-1].outputs.values()))
+            return next(iter(self._applied[1][-1].outputs.values()))[0]
         names = self._slot_names()
         if len(names) > 1:
             unnamed = "" if self._naming else "; names=[...] where the reader is made names them"

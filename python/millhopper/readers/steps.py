@@ -29,15 +29,15 @@ class Step:
         name: of the step, which no other one of the chain has. It names the operator's variables,
             and what the operator draws depends on it.
         inputs: by the operator's input, the slots that it reads.
-        outputs: by the operator's output, the slot that it writes: one of the element, whose place
-            it takes, or a new one after the others.
+        outputs: by the operator's output, the slots that it writes: each is one of the element,
+            whose place it takes, or a new one after the others.
         attributes: of the operator.
     """
 
     operator: str
     name: str
     inputs: Mapping[str, Sequence[str]]
-    outputs: Mapping[str, str]
+    outputs: Mapping[str, Sequence[str]]
     attributes: Mapping[str, object]
 
 
@@ -73,12 +73,15 @@ def make_step(
     if first is None:
         raise ValueError(f"apply: slot is {slot!r}, which names no slot")
     outputs = _by_argument("output", first if output is None else output, schema.outputs)
-    if not any(outputs.values()) or any(len(names) != 1 for names in outputs.values()):
+    lists = {argument.name for argument in schema.outputs if argument.list}
+    if not outputs or any(
+        not names or (len(names) > 1 and output not in lists) for output, names in outputs.items()
+    ):
         raise ValueError(f"apply: output is {output!r}; each output is one slot")
-    written = {name: names[0] for name, names in outputs.items()}
-    if len(set(written.values())) < len(written):
+    written = [name for names in outputs.values() for name in names]
+    if len(set(written)) < len(written):
         raise ValueError(f"apply: output is {output!r}, in which two outputs are one slot")
-    return Step(operator, name, inputs, written, attributes)
+    return Step(operator, name, inputs, outputs, attributes)
 
 
 def taken_names(program: Program, steps: Iterable[Step]) -> set[str]:
@@ -188,12 +191,15 @@ def _append(block: Block, step: Step, held: dict[str, str]) -> None:
             hint = did_you_mean(name, list(held)) or f"; there are {', '.join(map(repr, held))}"
             raise ValueError(f"operator {step.operator!r}: there is no slot {name!r}{hint}")
     written = {
-        argument.name: block.create_var(f"{step.name}:{argument.name}").name
+        argument.name: [
+            block.create_var(f"{step.name}:{argument.name}" + (f"_{i + 1}" if i else "")).name
+            for i in range(len(step.outputs.get(argument.name, [argument.name])))
+        ]
         for argument in schema_of(step.operator).outputs
         if argument.name in step.outputs or not (argument.optional or argument.list)
     }
     inputs = {argument: [held[name] for name in names] for argument, names in step.inputs.items()}
     unknown = {argument: [argument] for argument in step.outputs if argument not in written}
     block.append_op(step.operator, inputs, {**written, **unknown}, step.attributes)
-    for argument, slot in step.outputs.items():
-        held[slot] = written[argument]
+    for argument, slots in step.outputs.items():
+        held.update(zip_strict(slots, written[argument]))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // crop: a part of each image.
 #include "framework/base/attribute.h"
+#include "operators/image/geometry/geometric.h"
 #include "operators/image/image_argument.h"
 #include "operators/image/runs/image_steps.h"
 
@@ -8,24 +9,26 @@ namespace millhopper {
 namespace {
 
 OpSchema Schema() {
-  OpSchema schema = ImageSchema("The part of each image that begins at row `top`, column `left`.",
-                                "[N, size[0], size[1], C], type of X; may be X");
+  OpSchema schema =
+      GeometricSchema("The part of each image that begins at row `top`, column `left`.",
+                      "[N, size[0], size[1], C], type of X; may be X");
   AddSizeAttribute(&schema);
   return schema
       .Attr(AttributeSchema("top", int32_t{0}, "the first row; 0 is at the top").AtLeast(0))
       .Attr(AttributeSchema("left", int32_t{0}, "the first column; 0 is on the left").AtLeast(0))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) { CropStep{attributes}; })
       .Infer([](InferContext& context) {
-        const Dims dims = InferImages(context);
         const Box box = CropStep(context.attributes()).box;
-        SetOutImages(context, {dims[0], box.height, box.width, dims[3]});
+        InferMoved(context, box.height, box.width);
       });
 }
 
 void Run(OpContext& context) {
   const Box box = CropStep(context.attributes()).Of(ShapeOfImages(context));
-  MakeImages(context, box.height, box.width,
-             [&](uint64_t, auto from, auto to) { CopyPixels(from.Crop(box), to); });
+  MovePlaces(context, box.height, box.width,
+             [&](uint64_t) { return MapOfPart(box, box.height, box.width); });
+  MoveImages(context, box.height, box.width,
+             [&](uint64_t, auto from, auto to, bool) { CopyPixels(from.Crop(box), to); });
 }
 
 REGISTER_OPERATOR(crop, Schema, Run);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // resize: images in another size.
 #include "framework/base/attribute.h"
+#include "operators/image/geometry/geometric.h"
+#include "operators/image/geometry/resized_images.h"
 #include "operators/image/image_argument.h"
-#include "operators/image/resized_images.h"
 #include "operators/image/runs/image_steps.h"
 
 namespace millhopper {
@@ -11,7 +12,7 @@ namespace {
 using Ints = std::vector<int32_t>;
 
 OpSchema Schema() {
-  OpSchema schema = ImageSchema(
+  OpSchema schema = GeometricSchema(
       "Each image in another size. uint8 is computed as by Pillow up to 12 and gives the same "
       "values, also of images with 2 or 4 channels: unless the interpolation is nearest or the "
       "size stays, the other channels are weighed by alpha, the last one. (Pillow 13 takes the "
@@ -37,14 +38,14 @@ OpSchema Schema() {
         const ResizeStep step(context.attributes());
         const bool known = step.size.size() == 2 || (dims[1] > 0 && dims[2] > 0);
         const Resize resize = known ? step.Of({dims[1], dims[2], 1}) : Resize{-1, -1};
-        SetOutImages(context, {dims[0], resize.height, resize.width, dims[3]});
+        InferMoved(context, resize.height, resize.width);
       });
 }
 
 void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
   const Resize resize = ResizeStep(context.attributes()).Of(shape);
-  MakeResized(context, resize, [&](uint64_t) { return Box{0, 0, shape.width, shape.height}; });
+  MoveResized(context, resize, [&](uint64_t) { return Box{0, 0, shape.width, shape.height}; });
 }
 
 REGISTER_OPERATOR(resize, Schema, Run);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "framework/base/attribute.h"
+#include "operators/image/geometry/geometric.h"
 #include "operators/image/image_argument.h"
 
 namespace millhopper {
@@ -28,8 +29,10 @@ Padding PaddingOf(const AttributeMap& attributes) {
 }
 
 OpSchema Schema() {
-  return ImageSchema("Each image with more pixels around it, as torchvision's Pad.",
-                     "[N, top + H + bottom, left + W + right, C], type of X; may be X")
+  OpSchema schema = GeometricSchema("Each image with more pixels around it, as torchvision's Pad.",
+                                    "[N, top + H + bottom, left + W + right, C], type of X; may "
+                                    "be X");
+  return WithMaskFill(schema)
       .Attr(AttributeSchema("padding", Ints{},
                             "[all], [left and right, top and bottom] or [left, top, right, bottom]")
                 .Required()
@@ -40,13 +43,16 @@ OpSchema Schema() {
                             "(reflect), or are (symmetric)")
                 .OneOf({"constant", "edge", "reflect", "symmetric"}))
       .Attr({"fill", 0.0f, "the value of new pixels; of uint8 from 0 to 255, of uint16 to 65535"})
-      .Check([](const proto::OpDesc&, const AttributeMap& attributes) { PaddingOf(attributes); })
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        PaddingOf(attributes);
+        MaskFillOf(attributes);
+      })
       .Infer([](InferContext& context) {
         Dims dims = InferImages(context);
         const Padding padding = PaddingOf(context.attributes());
         if (dims[1] >= 0) dims[1] += padding.top + padding.bottom;
         if (dims[2] >= 0) dims[2] += padding.left + padding.right;
-        SetOutImages(context, dims);
+        InferMoved(context, dims[1], dims[2]);
       });
 }
 
@@ -57,6 +63,20 @@ int64_t PixelAt(int64_t place, int64_t size, const std::string& mode) {
   if (mode == "edge") return std::clamp<int64_t>(place, 0, size - 1);
   if (mode == "reflect") return place < 0 ? -place : 2 * (size - 1) - place;
   return place < 0 ? -1 - place : 2 * size - 1 - place;
+}
+
+// Throws kInvalidArgument unless the types of X hold `fill`, and those of Masks `mask_fill`.
+void RequireFills(const OpContext& context, float fill) {
+  const auto require = [&](const char* parameter, float value, const std::string& attribute) {
+    for (size_t i = 0; i < context.InCount(parameter); ++i) {
+      const DataType type = context.In(parameter, i).dtype();
+      const float most = type == DataType::kUint8 ? 255 : 65535;
+      if (type == DataType::kFp32 || (value >= 0 && value <= most)) continue;
+      ThrowUnfit(context, parameter, StrCat("attribute '", attribute, "' is ", value), i);
+    }
+  };
+  require("X", fill, "fill");
+  require("Masks", static_cast<float>(MaskFillOf(context.attributes())), "mask_fill");
 }
 
 void Run(OpContext& context) {
@@ -73,26 +93,30 @@ void Run(OpContext& context) {
               (most_across + beyond <= shape.width && most_down + beyond <= shape.height),
           "an image of ", shape.height, " x ", shape.width, " pixels cannot be mirrored for ",
           most_down, " more rows and ", most_across, " more columns");
-  const DataType type = context.In("X").dtype();
-  const float most = type == DataType::kUint8 ? 255 : 65535;
-  RequireInput(type == DataType::kFp32 || (fill >= 0 && fill <= most), context, "X",
-               "attribute 'fill' is ", fill);
-  MakeImages(context, padding.top + shape.height + padding.bottom,
-             padding.left + shape.width + padding.right, [&](uint64_t, auto from, auto to) {
-               using T = std::decay_t<decltype(*to.values)>;
-               for (int64_t y = 0; y < to.shape.height; ++y) {
-                 const int64_t from_y = PixelAt(y - padding.top, shape.height, mode);
-                 T* pixel = to.row(y);
-                 for (int64_t x = 0; x < to.shape.width; ++x, pixel += shape.channels) {
-                   const int64_t from_x = PixelAt(x - padding.left, shape.width, mode);
-                   if (from_x < 0 || from_y < 0) {
-                     std::fill_n(pixel, shape.channels, static_cast<T>(fill));
-                   } else {
-                     std::copy_n(from.row(from_y) + from_x * shape.channels, shape.channels, pixel);
-                   }
-                 }
-               }
-             });
+  RequireFills(context, fill);
+  const float mask_fill = static_cast<float>(MaskFillOf(context.attributes()));
+  const int64_t height = padding.top + shape.height + padding.bottom;
+  const int64_t width = padding.left + shape.width + padding.right;
+  MovePlaces(context, height, width, [&](uint64_t) {
+    return MapOfPart({-padding.left, -padding.top, width, height}, height, width);
+  });
+  MoveImages(context, height, width, [&](uint64_t, auto from, auto to, bool is_mask) {
+    using T = std::decay_t<decltype(*to.values)>;
+    const int64_t channels = from.shape.channels;
+    const T outside = static_cast<T>(is_mask ? mask_fill : fill);
+    for (int64_t y = 0; y < height; ++y) {
+      const int64_t from_y = PixelAt(y - padding.top, shape.height, mode);
+      T* pixel = to.row(y);
+      for (int64_t x = 0; x < width; ++x, pixel += channels) {
+        const int64_t from_x = PixelAt(x - padding.left, shape.width, mode);
+        if (from_x < 0 || from_y < 0) {
+          std::fill_n(pixel, channels, outside);
+        } else {
+          std::copy_n(from.row(from_y) + from_x * channels, channels, pixel);
+        }
+      }
+    }
+  });
 }
 
 REGISTER_OPERATOR(pad, Schema, Run);

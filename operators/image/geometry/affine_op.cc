@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "framework/base/attribute.h"
-#include "operators/image/byte_images.h"
+#include "operators/image/geometry/warped_images.h"
+#include "operators/image/image_argument.h"
 #include "operators/image/image_draws.h"
 #include "operators/image/image_sampling.h"
 
@@ -28,7 +29,6 @@ struct AffineStep {
     Require(scale.low >= 0.001 && scale.high <= 1000, "attribute 'scale' asks for the range from ",
             scale.low, " to ", scale.high, "; it must lie within 0.001 and 1000");
     SetShear(attributes.Get<std::vector<float>>("shear"));
-    CheckCenter(attributes);
   }
 
   void SetShear(const std::vector<float>& shear) {
@@ -63,14 +63,13 @@ struct AffineStep {
 };
 
 OpSchema Schema() {
-  OpSchema schema = RandomImageSchema(
+  OpSchema schema = WarpSchema(
       "Shears, scales, turns (clockwise) and moves each image by amounts that are drawn; its size "
       "stays. The map is that of torchvision's RandomAffine with tensors; for the pixels see "
       "rotate. Each amount is low + (high - low) * u with u in [0, 1) of 53 bits: draw 0 gives the "
       "angle, 1 and 2 how far to the right and down, rounded to whole pixels, half to even, 3 the "
       "scale, 4 and 5 the shear along x and y. X is uint8 with 1 or 3 channels and at most 2^20 "
-      "pixels each way.",
-      "images with dims and type of X; may be X");
+      "pixels each way.");
   const std::vector<float> none;
   schema.Attr({"degrees", none, "{d}: from -d to d; {low, high}: from low to high; none: 0"})
       .Attr({"translate", none,
@@ -79,27 +78,24 @@ OpSchema Schema() {
       .Attr({"shear", none,
              "degrees, within -89 and 89. {d}: along x from -d to d; {low, high}: along x; {low_x, "
              "high_x, low_y, high_y}: along both; none: 0"});
-  return WithCenter(WithSampling(schema))
+  return schema
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         AffineStep{attributes};
-        SamplingOf(attributes, -1);
+        CheckWarp(attributes);
       })
-      .Infer(InferSameByteImages);
+      .Infer(InferWarped);
 }
 
 void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
-  RequireWarpable(shape);
   const AffineStep step(context.attributes());
-  const Sampling sampling = SamplingOf(context.attributes(), shape.channels);
   const RandomKey key = ImageKey(context);
   Affine affine;
   SetCenter(context.attributes(), shape, &affine);
-  MapByteImages(context, shape.channels,
-                [&](const PixelsOf<const uint8_t>& from, const PixelsOf<uint8_t>& to, uint64_t i) {
-                  step.Draw(key, i, shape, &affine);
-                  Warp(from, InverseOf(affine), sampling, to);
-                });
+  WarpImages(context, [&](uint64_t i) {
+    step.Draw(key, i, shape, &affine);
+    return InverseOf(affine);
+  });
 }
 
 REGISTER_OPERATOR(affine, Schema, Run);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // For operators that resize images.
-#ifndef MILLHOPPER_OPERATORS_IMAGE_RESIZED_IMAGES_H_
-#define MILLHOPPER_OPERATORS_IMAGE_RESIZED_IMAGES_H_
+#ifndef MILLHOPPER_OPERATORS_IMAGE_GEOMETRY_RESIZED_IMAGES_H_
+#define MILLHOPPER_OPERATORS_IMAGE_GEOMETRY_RESIZED_IMAGES_H_
 
 #include <type_traits>
 
 #include "framework/base/ref_counted.h"
-#include "operators/image/image_argument.h"
+#include "operators/image/geometry/geometric.h"
 #include "operators/image/pixels/resample.h"
 
 namespace millhopper {
@@ -20,15 +20,19 @@ class PooledResampler final : public RefCounted {
   void Dispose() override { Pool<PooledResampler>::Give(this); }
 };
 
-// Makes Out of X: the part box(i) of image i, resized.
+// Moves the part box_of(i) of image i, resized.
 template <typename BoxOf>
-void MakeResized(OpContext& context, const Resize& resize, BoxOf box_of) {
+void MoveResized(OpContext& context, const Resize& resize, BoxOf box_of) {
+  MovePlaces(context, resize.height, resize.width,
+             [&](uint64_t i) { return MapOfPart(box_of(i), resize.height, resize.width); });
+  Resize nearest = resize;
+  nearest.interpolation = Interpolation::kNearest;
   const Ref<PooledResampler> pooled = Pool<PooledResampler>::Take();
   Resampler& resampler = pooled->resampler;
-  MakeImages(context, resize.height, resize.width, [&](uint64_t i, auto from, auto to) {
-    const Box box = box_of(i);
-    const auto part = from.Crop(box);
-    resampler.Plan(part.shape, WholeOf(part.shape), resize, {0, 0, resize.width, resize.height});
+  const Box whole{0, 0, resize.width, resize.height};
+  MoveImages(context, resize.height, resize.width, [&](uint64_t i, auto from, auto to, bool mask) {
+    const auto part = from.Crop(box_of(i));
+    resampler.Plan(part.shape, WholeOf(part.shape), mask ? nearest : resize, whole);
     const auto needed = part.Crop(resampler.needed());
     if constexpr (std::is_same_v<std::decay_t<decltype(*to.values)>, uint8_t>) {
       const int64_t values = to.shape.width * to.shape.channels;
@@ -42,4 +46,4 @@ void MakeResized(OpContext& context, const Resize& resize, BoxOf box_of) {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_OPERATORS_IMAGE_RESIZED_IMAGES_H_
+#endif  // MILLHOPPER_OPERATORS_IMAGE_GEOMETRY_RESIZED_IMAGES_H_

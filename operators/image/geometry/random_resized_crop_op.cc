@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // random_resized_crop: a part of each image, of random size and place, in one size.
 #include "framework/base/attribute.h"
+#include "operators/image/geometry/geometric.h"
+#include "operators/image/geometry/resized_images.h"
 #include "operators/image/image_argument.h"
-#include "operators/image/resized_images.h"
 #include "operators/image/runs/image_steps.h"
 
 namespace millhopper {
@@ -11,14 +12,14 @@ namespace {
 using Floats = std::vector<float>;
 
 OpSchema Schema() {
-  OpSchema schema = RandomImageSchema(
+  OpSchema schema = WithDraws(GeometricSchema(
       "A part of each image, of random size and place, resized as by `resize`: torchvision's "
       "RandomResizedCrop. Attempt k of 10 takes draw 4k for its area, uniform in `scale`, draw "
       "4k + 1 for the logarithm of its ratio of width to height, uniform in that of `ratio`, and, "
       "if it fits into the image, draws 4k + 2 and 4k + 3, below the numbers of possible places, "
       "for its first row and column. If none fits, it is the largest part in the middle whose "
       "ratio is allowed.",
-      "[N, size[0], size[1], C], type of X; may be X");
+      "[N, size[0], size[1], C], type of X; may be X"));
   AddSizeAttribute(&schema);
   AddResizeAttributes(&schema);
   return schema
@@ -28,9 +29,8 @@ OpSchema Schema() {
         RandomResizedCropStep{attributes};
       })
       .Infer([](InferContext& context) {
-        const Dims dims = InferImages(context);
         const Resize resize = RandomResizedCropStep(context.attributes()).resize;
-        SetOutImages(context, {dims[0], resize.height, resize.width, dims[3]});
+        InferMoved(context, resize.height, resize.width);
       });
 }
 
@@ -38,7 +38,7 @@ void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
   const RandomResizedCropStep step(context.attributes());
   const RandomKey key = ImageKey(context);
-  MakeResized(context, step.resize, [&](uint64_t i) { return step.Of(shape, key, i); });
+  MoveResized(context, step.resize, [&](uint64_t i) { return step.Of(shape, key, i); });
 }
 
 REGISTER_OPERATOR(random_resized_crop, Schema, Run);

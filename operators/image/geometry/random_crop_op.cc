@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // random_crop: a part of each image, anywhere.
 #include "framework/base/attribute.h"
+#include "operators/image/geometry/geometric.h"
 #include "operators/image/image_argument.h"
 #include "operators/image/runs/image_steps.h"
 
@@ -8,18 +9,17 @@ namespace millhopper {
 namespace {
 
 OpSchema Schema() {
-  OpSchema schema = RandomImageSchema(
+  OpSchema schema = WithDraws(GeometricSchema(
       "A part of each image, anywhere: draw 0, below the number of possible places, is its first "
       "row, draw 1 its first column.",
-      "[N, size[0], size[1], C], type of X; may be X");
+      "[N, size[0], size[1], C], type of X; may be X"));
   AddSizeAttribute(&schema);
   return schema
       .Check(
           [](const proto::OpDesc&, const AttributeMap& attributes) { RandomCropStep{attributes}; })
       .Infer([](InferContext& context) {
-        const Dims dims = InferImages(context);
         const ImageSize size = RandomCropStep(context.attributes()).size;
-        SetOutImages(context, {dims[0], size.height, size.width, dims[3]});
+        InferMoved(context, size.height, size.width);
       });
 }
 
@@ -27,7 +27,11 @@ void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
   const RandomCropStep step(context.attributes());
   const RandomKey key = ImageKey(context);
-  MakeImages(context, step.size.height, step.size.width, [&](uint64_t i, auto from, auto to) {
+  const auto [height, width] = step.size;
+  MovePlaces(context, height, width, [&, height = height, width = width](uint64_t i) {
+    return MapOfPart(step.Of(shape, key, i), height, width);
+  });
+  MoveImages(context, height, width, [&](uint64_t i, auto from, auto to, bool) {
     CopyPixels(from.Crop(step.Of(shape, key, i)), to);
   });
 }

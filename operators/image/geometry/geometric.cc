@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operators/image/geometry/geometric.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "framework/base/attribute.h"
+#include "framework/base/error.h"
+#include "operators/image/geometry/boxes.h"
+
+namespace millhopper {
+namespace {
+
+// An input, and the output that has it after it has moved.
+struct InputAndOutput {
+  const char *input, *output;
+};
+constexpr InputAndOutput kMoved[] = {
+    {"X", "Out"}, {"Masks", "OutMasks"}, {"Boxes", "OutBoxes"}, {"Points", "OutPoints"}};
+
+void MovePlace(const PlaceMap& map, double* x, double* y) {
+  const double moved_x = map.xx * *x + map.xy * *y + map.x0;
+  *y = map.yx * *x + map.yy * *y + map.y0;
+  *x = moved_x;
+}
+
+// The least box around a box whose corners have moved.
+Corners Moved(const PlaceMap& map, const Corners& box) {
+  double x[] = {box.left, box.right, box.left, box.right};
+  double y[] = {box.top, box.top, box.bottom, box.bottom};
+  for (size_t i = 0; i < 4; ++i) MovePlace(map, &x[i], &y[i]);
+  return {*std::min_element(x, x + 4), *std::min_element(y, y + 4), *std::max_element(x, x + 4),
+          *std::max_element(y, y + 4)};
+}
+
+// What becomes of the places of one image.
+struct Move {
+  const PlaceMap& map;
+  const BoxNotation& notation;
+  ImageShape before, after;
+};
+
+template <typename T>
+void MoveBox(const Move& move, const T* from, T* to) {
+  double values[4];
+  std::copy_n(from, 4, values);
+  move.notation.Write(Moved(move.map, move.notation.Read(values, move.before)), move.after, values);
+  std::transform(values, values + 4, to, [](double value) { return static_cast<T>(value); });
+}
+
+template <typename T>
+void MovePoint(const Move& move, const T* from, T* to) {
+  const bool relative = move.notation.relative;
+  const auto side = [&](int64_t pixels) { return relative ? static_cast<double>(pixels) : 1; };
+  double x = from[0] * side(move.before.width), y = from[1] * side(move.before.height);
+  MovePlace(move.map, &x, &y);
+  to[0] = static_cast<T>(x / side(move.after.width));
+  to[1] = static_cast<T>(y / side(move.after.height));
+}
+
+// Calls function(image, from, to) for each group of `numbers` values of an argument with its place
+// in the output; the other values are copied.
+template <typename Function>
+void MakePlaces(OpContext& context, const char* input, const char* output, size_t argument,
+                uint64_t images, size_t numbers, Function function) {
+  const LoDTensor from = context.In(input, argument);  // a copy that shares the values
+  std::vector<RowRange> rows;
+  for (uint64_t i = 0; i < images; ++i) {
+    rows.push_back(RowsOfImage(context, input, argument, i, images));
+  }
+  VisitType(FloatTypes(), from.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    LoDTensor* const out = context.Out(output, argument);
+    T* const values = out->Allocate<T>(from.dims());
+    const T* const given = from.data<T>();
+    std::copy_n(given, from.numel(), values);
+    if (!from.lod().empty()) *out->mutable_lod_unchecked() = from.lod();
+    const size_t row = from.rows() == 0 ? 0 : static_cast<size_t>(from.numel()) / from.rows();
+    for (uint64_t i = 0; i < images; ++i) {
+      for (size_t at = rows[i].begin * row; at < rows[i].end * row; at += numbers) {
+        function(i, given + at, values + at);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+OpSchema GeometricSchema(std::string doc, std::string out) {
+  OpSchema schema(std::move(doc));
+  schema
+      .Inputs("X",
+              "images, uint8, uint16 or float32 [N, H, W, C]; at least one, and all of one N, H "
+              "and W, which draw the same")
+      .Inputs("Masks",
+              "images of the same size whose values are classes or other numbers that cannot be "
+              "mixed: they are moved as X is, with interpolation nearest")
+      .Inputs("Boxes",
+              "float32 or float64 [n, 4], boxes in X, which become the least boxes around where "
+              "their corners go, also outside of the image (sanitize_boxes clips them and leaves "
+              "small ones out). With levels of detail the outermost one divides them among the N "
+              "images")
+      .Inputs("Points",
+              "float32 or float64 [.., 2], places x and y in X, such as key points and corners of "
+              "polygons, or [.., 3], whose third number stays; with levels of detail as Boxes")
+      .Outputs("Out", std::move(out) + "; one for each of X")
+      .Outputs("OutMasks", "the same of Masks")
+      .Outputs("OutBoxes", "type, dims and levels of Boxes")
+      .Outputs("OutPoints", "type, dims and levels of Points")
+      .OptionalOutput("Matrix",
+                      "float64 [N, 2, 3]: what was done to each image. The place (x, y), in pixels "
+                      "of X from the upper left corner, went to Matrix times (x, y, 1)");
+  return WithBoxNotation(schema);
+}
+
+OpSchema& WithMaskFill(OpSchema& schema) {
+  return schema.Attr({"mask_fill", int32_t{0},
+                      "the value of pixels of Masks that lie outside of them, such as a class that "
+                      "a loss ignores (255)"});
+}
+
+int32_t MaskFillOf(const AttributeMap& attributes) {
+  const auto fill = attributes.Get<int32_t>("mask_fill");
+  Require(fill >= 0 && fill <= 65535, "attribute 'mask_fill' is ", fill,
+          "; values of masks are from 0 to 255, of uint16 to 65535");
+  return fill;
+}
+
+void InferMoved(InferContext& context, int64_t height, int64_t width) {
+  Require(context.InCount("X") > 0, "input 'X' has no argument; it takes at least one");
+  for (const auto& [input, output] : kMoved) {
+    Require(context.InCount(input) == context.OutCount(output), "input '", input, "' has ",
+            context.InCount(input), " arguments and output '", output, "' ",
+            context.OutCount(output), "; each input has an output");
+  }
+  for (const char* const input : {"X", "Masks"}) {
+    const char* const output = *input == 'X' ? "Out" : "OutMasks";
+    const Dims first = InferImages(context);
+    for (size_t i = 0; i < context.InCount(input); ++i) {
+      const Dims dims = InferImages(context, input, i);
+      if (!MayBeSame(Dims{dims[0], dims[1], dims[2]}, Dims{first[0], first[1], first[2]})) {
+        context.ThrowUnfit(input, "what moves together has the same number and size", i);
+      }
+      context.SetOut(output, {context.In(input, i).dtype, Dims{dims[0], height, width, dims[3]}, 0},
+                     i);
+    }
+  }
+  for (size_t i = 0; i < context.InCount("Boxes"); ++i) {
+    InferBoxes(context, "Boxes", i);
+    context.SetOut("OutBoxes", context.In("Boxes", i), i);
+  }
+  for (size_t i = 0; i < context.InCount("Points"); ++i) {
+    InferPoints(context, "Points", i);
+    context.SetOut("OutPoints", context.In("Points", i), i);
+  }
+  context.SetOut("Matrix", {DataType::kFp64, Dims{InferImages(context)[0], 2, 3}, 0});
+}
+
+PlaceMap MapOfPart(const Box& box, int64_t height, int64_t width) {
+  PlaceMap map;
+  map.xx = static_cast<double>(width) / static_cast<double>(box.width);
+  map.yy = static_cast<double>(height) / static_cast<double>(box.height);
+  map.x0 = -map.xx * static_cast<double>(box.x);
+  map.y0 = -map.yy * static_cast<double>(box.y);
+  return map;
+}
+
+PlaceMap MapOfWarp(const AffineMap& inverse, const ImageShape& shape) {
+  const double determinant = inverse.xx * inverse.yy - inverse.xy * inverse.yx;
+  PlaceMap map;
+  map.xx = inverse.yy / determinant;
+  map.xy = -inverse.xy / determinant;
+  map.yx = -inverse.yx / determinant;
+  map.yy = inverse.xx / determinant;
+  // Both maps see places from the middle, where `inverse` adds (x0, y0) and this map takes it off.
+  const double middle_x = static_cast<double>(shape.width) / 2;
+  const double middle_y = static_cast<double>(shape.height) / 2;
+  const double x = middle_x + inverse.x0, y = middle_y + inverse.y0;
+  map.x0 = middle_x - map.xx * x - map.xy * y;
+  map.y0 = middle_y - map.yx * x - map.yy * y;
+  return map;
+}
+
+bool MovesPlaces(const OpContext& context) {
+  return context.InCount("Boxes") + context.InCount("Points") + context.OutCount("Matrix") > 0;
+}
+
+void MovePlaces(OpContext& context, int64_t height, int64_t width,
+                const std::vector<PlaceMap>& maps) {
+  const BoxNotation notation = BoxNotationOf(context.attributes());
+  const ImageShape before = ShapeOfImages(context);
+  const ImageShape after{height, width, before.channels};
+  const auto move = [&](uint64_t i) { return Move{maps[i], notation, before, after}; };
+  for (size_t i = 0; i < context.InCount("Boxes"); ++i) {
+    RequireBoxes(context, "Boxes", i);
+    MakePlaces(context, "Boxes", "OutBoxes", i, maps.size(), 4,
+               [&](uint64_t image, const auto* from, auto* to) { MoveBox(move(image), from, to); });
+  }
+  for (size_t i = 0; i < context.InCount("Points"); ++i) {
+    RequirePoints(context, "Points", i);
+    const Dims& dims = context.In("Points", i).dims();
+    MakePlaces(
+        context, "Points", "OutPoints", i, maps.size(), static_cast<size_t>(dims[dims.size() - 1]),
+        [&](uint64_t image, const auto* from, auto* to) { MovePoint(move(image), from, to); });
+  }
+  if (!IsWanted(context, "Matrix")) return;
+  double* values =
+      context.Out("Matrix")->Allocate<double>({static_cast<int64_t>(maps.size()), 2, 3});
+  for (const PlaceMap& map : maps) {
+    for (const double value : {map.xx, map.xy, map.x0, map.yx, map.yy, map.y0}) *values++ = value;
+  }
+}
+
+void RequireSameSize(const OpContext& context, std::string_view parameter, size_t i,
+                     const Dims& first) {
+  ShapeOfImages(context, parameter, i);
+  const Dims& dims = context.In(parameter, i).dims();
+  if (dims[0] == first[0] && dims[1] == first[1] && dims[2] == first[2]) return;
+  ThrowUnfit(context, parameter,
+             StrCat("the first X is ", ToString(first),
+                    ", and what moves together has the same number and size"),
+             i);
+}
+
+}  // namespace millhopper

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// For operators that move the pixels of images: what belongs to the images moves with them, by the
+// same draws. X may be several images of one size; Masks are images whose values are not mixed;
+// Boxes and Points are places in the images (boxes.h).
+#ifndef MILLHOPPER_OPERATORS_IMAGE_GEOMETRY_GEOMETRIC_H_
+#define MILLHOPPER_OPERATORS_IMAGE_GEOMETRY_GEOMETRIC_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/program/infer_context.h"
+#include "framework/program/operator.h"
+#include "operators/image/image_argument.h"
+#include "operators/image/pixels/affine.h"
+#include "operators/image/pixels/image.h"
+
+namespace millhopper {
+
+// The schema of X -> Out, Masks -> OutMasks, Boxes -> OutBoxes, Points -> OutPoints, and Matrix;
+// `out` describes Out.
+OpSchema GeometricSchema(std::string doc, std::string out);
+
+// Declares `mask_fill`: the value of pixels of masks that lie outside of them.
+OpSchema& WithMaskFill(OpSchema& schema);
+// That value. Throws kInvalidArgument unless it is from 0 to 65535.
+int32_t MaskFillOf(const AttributeMap& attributes);
+
+// Says that images and masks become height x width, where -1 is unknown, with the types that they
+// have, and that boxes and points keep their dims. Throws kInvalidArgument unless each input has an
+// output, and can hold what it is for.
+void InferMoved(InferContext& context, int64_t height, int64_t width);
+
+// Where things go: a place (x, y) to (xx * x + xy * y + x0, yx * x + yy * y + y0), both in pixels
+// from the upper left corner.
+using PlaceMap = AffineMap;
+
+// The map of an operator that keeps the part `box` of an image, and makes it height x width.
+PlaceMap MapOfPart(const Box& box, int64_t height, int64_t width);
+// The map of an operator that takes each pixel of an image of this size from where `inverse` says.
+PlaceMap MapOfWarp(const AffineMap& inverse, const ImageShape& shape);
+
+// Whether something is asked for that MovePlaces makes.
+bool MovesPlaces(const OpContext& context);
+// Makes OutBoxes, OutPoints and Matrix, given the map of each image. Call it before MoveImages,
+// which may overwrite X.
+void MovePlaces(OpContext& context, int64_t height, int64_t width,
+                const std::vector<PlaceMap>& maps);
+// The same; map_of(i) is the map of image i.
+template <typename MapOf>
+void MovePlaces(OpContext& context, int64_t height, int64_t width, MapOf map_of) {
+  if (!MovesPlaces(context)) return;
+  std::vector<PlaceMap> maps;
+  const auto images = static_cast<uint64_t>(context.In("X").dims()[0]);
+  for (uint64_t i = 0; i < images; ++i) maps.push_back(map_of(i));
+  MovePlaces(context, height, width, maps);
+}
+
+// Throws kInvalidArgument unless argument i holds as many images of the same size as the first X.
+void RequireSameSize(const OpContext& context, std::string_view parameter, size_t i,
+                     const Dims& first);
+
+// Makes Out of X and OutMasks of Masks, each of height x width: calls function(i, from, to,
+// is_mask) for each image with its pixels and a place for the new ones, both of the type of the
+// input. Each output may be its input.
+template <typename Function>
+void MoveImages(OpContext& context, int64_t height, int64_t width, Function function) {
+  CheckPixels(height, width);
+  const Dims first = context.In("X").dims();
+  const auto move = [&](const char* parameter, const char* output, bool is_mask) {
+    for (size_t argument = 0; argument < context.InCount(parameter); ++argument) {
+      RequireSameSize(context, parameter, argument, first);
+      const LoDTensor images = context.In(parameter, argument);  // a copy that shares the values
+      LoDTensor* const out = context.Out(output, argument);
+      VisitType(ImageTypes(), images.dtype(), [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        const ImageShape made{height, width, images.dims()[3]};
+        T* const values = out->Allocate<T>({first[0], height, width, made.channels});
+        if (made.values() == 0) return;  // nor may time be spent on billions of rows without pixels
+        for (int64_t i = 0; i < first[0]; ++i) {
+          function(static_cast<uint64_t>(i), ImageOf<T>(images, i),
+                   Contiguous(values + i * made.values(), made), is_mask);
+        }
+      });
+    }
+  };
+  move("X", "Out", false);
+  move("Masks", "OutMasks", true);
+}
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_OPERATORS_IMAGE_GEOMETRY_GEOMETRIC_H_
