@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from millhopper import _core
 from millhopper.errors import Error
 from millhopper.programs.program import Program
+from millhopper.readers.box_methods import BoxMethods
 from millhopper.readers.combine_methods import CombineMethods
 from millhopper.readers.decorate_methods import DecorateMethods
 from millhopper.readers.display import slots_html
@@ -40,6 +41,7 @@ class Reader(
     DecorateMethods,
     FunctionMethods,
     ImageMethods,
+    BoxMethods,
     TextMethods,
     CombineMethods,
     LoopMethods,

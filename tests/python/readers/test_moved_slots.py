@@ -63,7 +63,7 @@ METHODS: dict[str, Method] = {
 
 
 def decoded(seed: int = 1) -> Reader:
-    reader = Reader.from_dataset(records(), SLOTS, seed=seed)
+    reader = Reader.from_dataset(records(), slots=SLOTS, seed=seed)
     return reader.decode_image("image").decode_image("mask", mode="P")
 
 

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of Reader that work on boxes in images: operators in C++."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from millhopper.readers.moved_slots import box_notation
+from millhopper.readers.operator_methods import OperatorMethods
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class BoxMethods(OperatorMethods):
+    """What Reader can do with boxes; methods of images move them (``slots`` of ``ImageMethods``).
+
+    Boxes are float32 or float64 ``[n, 4]`` with one level of offsets, which divides them among
+    records. Each method returns a new reader, as ``apply`` does.
+    """
+
+    def convert_boxes(
+        self, slot: str, to: str, *, source: str = "xyxy", image: str | None = None, name: str = ""
+    ) -> Self:
+        """Makes another notation of boxes, float32 or float64 [n, 4].
+
+        Args:
+            slot: the boxes.
+            to: the new notation: ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``, in pixels, or with
+                ``" relative"`` after it, in parts of the width and height of the image.
+            source: the old one.
+            image: the slot of the image; only needed if one notation is relative.
+            name: of the new reader.
+
+        Raises:
+            ValueError: a notation is none of these.
+
+        Source: operator convert_boxes; torchvision's ConvertBoundingBoxFormat.
+        """
+        before, after = box_notation(source), box_notation(to, "to_")
+        inputs = {"Boxes": slot, **({} if image is None else {"X": image})}
+        return self.apply("convert_boxes", inputs, slot, name=name, **before, **after)
+
+    def sanitize_boxes(
+        self,
+        boxes: str,
+        *,
+        image: str,
+        slots: Sequence[str] = (),
+        notation: str = "xyxy",
+        min_size: float = 1.0,
+        min_area: float = 1.0,
+        min_visibility: float = 0.0,
+        name: str = "",
+    ) -> Self:
+        """Clips boxes to their image, and leaves out those of which too little is left.
+
+        Args:
+            boxes: the slot of boxes, float32 or float64 [n, 4].
+            image: the slot of the image that they are in, before ``to_chw``.
+            slots: what has a row for each box, such as labels, or a sequence, such as polygons:
+                that of a box that is left out is left out, too.
+            notation: of the boxes: as ``to`` of ``convert_boxes``.
+            min_size: pixels that are left of width and height at least.
+            min_area: square pixels that are left at least.
+            min_visibility: the part of its area that is left of a box at least.
+            name: of the new reader.
+
+        Raises:
+            ValueError: the notation is none.
+
+        Source: operator sanitize_boxes; torchvision's SanitizeBoundingBoxes, the ``min_area`` and
+        ``min_visibility`` of albumentations.
+        """
+        inputs: dict[str, str | Sequence[str]] = {"Boxes": boxes, "X": image}
+        outputs: dict[str, str | Sequence[str]] = {"OutBoxes": boxes}
+        if slots:
+            inputs["With"] = outputs["OutWith"] = list(slots)
+        return self.apply(
+            "sanitize_boxes",
+            inputs,
+            outputs,
+            min_size=float(min_size),
+            min_area=float(min_area),
+            min_visibility=float(min_visibility),
+            name=name,
+            **box_notation(notation),
+        )
