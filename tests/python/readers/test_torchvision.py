@@ -23,6 +23,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("torchvision", reason="torchvision is not installed")
 
 from PIL import Image  # noqa: E402
+from torchvision import tv_tensors  # noqa: E402
 from torchvision.transforms import InterpolationMode, autoaugment  # noqa: E402
 from torchvision.transforms import functional as F  # noqa: E402
 from torchvision.transforms.v2 import functional as v2  # noqa: E402
@@ -265,3 +266,57 @@ def test_augmentations_are_among_torchvisions(
             assert differing[nearest] <= 0.0005, nearest
             met.add(nearest[0])
     assert len(met) >= 13  # of a magnitude that makes two changes the same, one is not met
+
+
+def resized(x: torch.Tensor) -> object:
+    """Nearest is Pillow's, which torchvision calls nearest-exact; its masks have another one."""
+    if isinstance(x, tv_tensors.BoundingBoxes):
+        return v2.resize(x, [51, 33])
+    exact = InterpolationMode.NEAREST_EXACT
+    return v2.resize_image(x.as_subclass(torch.Tensor)[None], [51, 33], interpolation=exact)[0]
+
+
+MOVES: dict[str, tuple[Callable[..., Reader], Callable[..., object]]] = {
+    "resize": (lambda r, s: r.resize((51, 33), slots=s), resized),
+    "crop": (
+        lambda r, s: r.crop((30, 20), top=4, left=9, slots=s),
+        lambda x: v2.crop(x, 4, 9, 30, 20),
+    ),
+    "flip": (lambda r, s: r.random_horizontal_flip(1, slots=s), v2.horizontal_flip),
+    "upside down": (lambda r, s: r.random_vertical_flip(1, slots=s), v2.vertical_flip),
+    "pad": (lambda r, s: r.pad([1, 2, 3, 4], slots=s), lambda x: v2.pad(x, [1, 2, 3, 4])),
+    "rotate": (lambda r, s: r.random_rotation((25, 25), slots=s), lambda x: v2.rotate(x, 25)),
+    "affine": (
+        lambda r, s: r.random_affine((13, 13), scale=(1.3, 1.3), shear=(8, 8), slots=s),
+        lambda x: v2.affine(x, 13, [0, 0], 1.3, [8, 0]),
+    ),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_boxes_and_masks_move_alike(move: str) -> None:
+    ours, theirs = MOVES[move]
+    random = np.random.default_rng(4)
+    height, width = 47, 60
+    mask = random.integers(0, 20, (1, height, width, 1), dtype=np.uint8)
+    corners = np.sort(random.uniform(0, [width, height], (5, 2, 2)), axis=1)
+    boxes = corners.reshape(-1, 4).astype(np.float32)
+    samples = [{"image": mask[0].repeat(3, axis=2), "mask": mask[0], "boxes": boxes}]
+    slots = {
+        "image": ("uint8", [1, -1, -1, 3], 0),
+        "mask": ("uint8", [1, -1, -1, 1], 0),
+        "boxes": ("float32", [-1, 4], 1),
+    }
+    reader = Reader.from_dataset(samples, slots=slots)
+    kinds = {"image": "image", "mask": "mask", "boxes": "xyxy"}
+    (element,) = ours(reader, kinds).sanitize_boxes("boxes", image="image", min_size=0, min_area=0)
+    wanted = theirs(tv_tensors.Mask(torch.from_numpy(mask[0, :, :, 0])))
+    np.testing.assert_array_equal(np.asarray(element["mask"])[0, :, :, 0], np.asarray(wanted))
+    moved = theirs(
+        tv_tensors.BoundingBoxes(
+            torch.from_numpy(boxes), format="XYXY", canvas_size=(height, width)
+        )
+    )
+    moved = np.asarray(v2.clamp_bounding_boxes(moved))
+    moved = moved[(moved[:, 2:] > moved[:, :2]).all(axis=1)]
+    np.testing.assert_allclose(np.asarray(element["boxes"].values), moved, atol=2e-3)
