@@ -271,13 +271,13 @@ def test_augmentations_are_among_torchvisions(
 def resized(x: torch.Tensor) -> object:
     """Nearest is Pillow's, which torchvision calls nearest-exact; its masks have another one."""
     if isinstance(x, tv_tensors.BoundingBoxes):
-        return v2.resize(x, [51, 33])
+        return v2.resize(x, [51, 32])
     exact = InterpolationMode.NEAREST_EXACT
-    return v2.resize_image(x.as_subclass(torch.Tensor)[None], [51, 33], interpolation=exact)[0]
+    return v2.resize_image(x.as_subclass(torch.Tensor)[None], [51, 32], interpolation=exact)[0]
 
 
 MOVES: dict[str, tuple[Callable[..., Reader], Callable[..., object]]] = {
-    "resize": (lambda r, s: r.resize((51, 33), slots=s), resized),
+    "resize": (lambda r, s: r.resize((51, 32), slots=s), resized),
     "crop": (
         lambda r, s: r.crop((30, 20), top=4, left=9, slots=s),
         lambda x: v2.crop(x, 4, 9, 30, 20),
