@@ -145,7 +145,7 @@ void RequireFits(const OpContext& context, size_t i, const LoDTensor& boxes) {
   const LoDTensor& with = context.In("With", i);
   const size_t depth = boxes.lod().size();
   const bool fits =
-      with.dims().size() > 0 && with.lod().size() >= depth &&
+      !with.dims().empty() && with.lod().size() >= depth &&
       std::equal(boxes.lod().begin(), boxes.lod().end(), with.lod().begin()) &&
       (with.lod().size() == depth ? with.rows() : with.lod()[depth].size() - 1) == boxes.rows();
   if (fits) return;

@@ -578,7 +578,7 @@ class ImageMethods(OperatorMethods):
     ) -> Self:
         """Applies an operator to a slot, or to several that it moves by one draw."""
         if slots is None:
-            return self.apply(operator, slot, name=name, **attributes)
+            return self.apply(operator, slot, None, name=name, **attributes)
         if slot is not None:
             raise ValueError(
                 f"{operator}: slot={slot!r} and slots={slots!r} are given; one is meant"
