@@ -204,23 +204,49 @@ ValueMark MarkOf(const FirstValues& first) {
   return times + 1 == values.size() ? mark : ValueMark();
 }
 
+// Sets the values of a stretch, which ends the file or does not, from one on. False if they are not
+// those of the file, but of a list or an object within one that ends in the stretch. *stop is then
+// where that is.
+bool FindValues(std::string_view stretch, bool is_list, bool is_end,
+                std::vector<std::string_view>* values, const char** stop) {
+  ValueWalk walk(stretch, is_list, false);
+  values->clear();
+  bool is_none = false;
+  try {
+    for (std::string_view value; walk.Next(&value);) values->push_back(value);
+    is_none = walk.is_closed() && !is_end;
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;  // otherwise the value goes beyond the stretch, or is none
+    const char* const end = stretch.data() + stretch.size();
+    const bool begins_value =
+        walk.here() == end || std::string_view(",:]}").find(*walk.here()) == std::string_view::npos;
+    is_none = walk.is_closed() || !begins_value;
+  }
+  *stop = walk.here();
+  return !is_none;
+}
+
 // Adds values of the middle and of the end.
 void AddLaterValues(const ByteStream& stream, const FirstValues& first,
                     std::vector<std::string>* values, std::vector<uint64_t>* begins) {
   const auto [between, beginning] = MarkOf(first);
   if (beginning.empty()) return;
+  const std::string mark = between + beginning;
   for (const TextSample& later : LaterStretches(stream, first.text.size())) {
-    const size_t mark = later.text.find(between + beginning);
-    if (mark == std::string::npos) continue;
-    ValueWalk walk(std::string_view(later.text).substr(mark + between.size()), first.is_list,
-                   false);
-    try {
-      for (std::string_view value; walk.Next(&value);) {
-        values->emplace_back(value);
-        begins->push_back(later.begin + static_cast<uint64_t>(value.data() - later.text.data()));
-      }
-    } catch (const Error& error) {
-      if (error.interrupts()) throw;  // otherwise it goes beyond the stretch
+    const std::string_view text = later.text;
+    const bool is_end = later.begin + text.size() == stream.file().size();
+    std::vector<std::string_view> found;
+    const char* stop = text.data();
+    for (bool are_found = false; !are_found;) {
+      const size_t at = text.find(mark, static_cast<size_t>(stop - text.data()));
+      if (at == std::string_view::npos) break;
+      are_found =
+          FindValues(text.substr(at + between.size()), first.is_list, is_end, &found, &stop);
+      if (!are_found) found.clear();
+    }
+    for (const std::string_view value : found) {
+      values->emplace_back(value);
+      begins->push_back(later.begin + static_cast<uint64_t>(value.data() - text.data()));
     }
   }
 }

@@ -373,6 +373,32 @@ TEST(Json, GuessesByMiddleAndEnd) {
   }
 }
 
+// What begins like a record in lists of records that the beginning does not have is none.
+TEST(Json, GuessesByNoValuesWithinRecords) {
+  struct Form {
+    std::string begin, between, end, before_inner, between_inner;
+  };
+  for (const Form& form : {Form{"[", ",", "]", "", ","}, Form{"[\n", ",\n", "\n]", "", ",\n"},
+                           Form{"", "\n", "\n", "\n", ",\n"}}) {
+    for (const bool ends_within : {false, true}) {
+      const std::string inner =
+          form.before_inner + R"({"id":"u","q":5})" + form.between_inner + R"({"id":"v","q":6})";
+      std::string content = form.begin;
+      for (int i = 0; i < 60000; ++i) {
+        const bool has_inner = i >= 20000 && (!ends_within || i > 59900);
+        content += (i == 0 ? "" : form.between) + R"({"id":)" + std::to_string(i) + R"(,"pad":")" +
+                   std::string(50, 'x') + R"(","c":[)" + (has_inner ? inner : "") + "]" +
+                   (i == 59999 ? R"(,"late":1)" : "") + "}";
+      }
+      const TempFile file("guess.json", content + form.end);
+      const FormatSchema& json = *FindFileFormat("json");
+      EXPECT_EQ(json.guess_fields(file.path(), json.WithDefaults({})).entries,
+                (Texts{"id int64[]", "pad str", "c str decode=json", "late int64[] missing=mask"}))
+          << form.between << ends_within;
+    }
+  }
+}
+
 TEST(Jsonl, GuessesTypesThatKeepAllValues) {
   const auto guess = [](const std::string& content) {
     const TempFile file("guess.jsonl", content);
