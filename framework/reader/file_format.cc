@@ -237,11 +237,6 @@ FormatSchema& FormatSchema::InferFields(FittingFields (*infer)(const std::string
   Attr(AttributeSchema("exclude", std::vector<std::string>{},
                        "names, and ranges of names, that a reader without fields, or with \"*\" "
                        "among them, leaves out"));
-  Attr(AttributeSchema("infer", std::string("sample"),
-                       "what a reader without fields, or with names alone, tells types from, if no "
-                       "schema does: sample is parts of the first file; all is a first pass over "
-                       "all files, after which no value is of another type")
-           .OneOf({"sample", "all"}));
   guess_fields = infer;
   return *this;
 }
@@ -254,6 +249,12 @@ FormatSchema& FormatSchema::InferFieldsOfAll(
 
 FormatSchema& FormatSchema::InferFieldsOfRecords(std::unique_ptr<FieldsOfRecords> (*make_fields)(
     const FittingFields& sampled, const AttributeMap& attributes)) {
+  Attr(
+      AttributeSchema("infer", std::string("sample"),
+                      "what a reader without fields, or with names alone, tells types from: sample "
+                      "is parts of the first file; all is a first pass over all files, after which "
+                      "no value is of another type. Formats with a schema have it tell the types")
+          .OneOf({"sample", "all"}));
   fields_of_records = make_fields;
   return *this;
 }

@@ -257,6 +257,8 @@ struct FittingFields {
   std::vector<std::string> left_out;
   // Other attributes of the format that they go with, such as the delimiter that was found.
   AttributeMap attributes = {};
+  // What entries do not tell of what is in the file: "'t' has the numbers of time32[ms]".
+  std::vector<std::string> notes = {};
 };
 
 // Looks at all records of some files, for fields that fit every one of them (infer: "all").
@@ -297,17 +299,16 @@ struct FormatSchema {
   // For formats with an attribute `fields`: what a file holds, by its schema or by a sample of its
   // records, for a reader with these attributes. No entries if it holds records of bytes. May throw
   // what reading the file throws. A reader without `fields` has these, but for those that the
-  // attribute `exclude` names, which this adds, and `infer`, which says how much of the files to
-  // look at (readers/sources/inferred_fields.h).
+  // attribute `exclude` names, which this adds (readers/sources/inferred_fields.h).
   FormatSchema& InferFields(FittingFields (*infer)(const std::string& path,
                                                    const AttributeMap& attributes));
   // The same of all files of a reader, where that costs little. Besides the function above, which a
   // reader then does not call.
   FormatSchema& InferFieldsOfAll(FittingFields (*infer)(const std::vector<std::string>& paths,
                                                         const AttributeMap& attributes));
-  // For formats without a schema: what looks at all records where the attribute `infer` is "all".
-  // `sampled` is what the function of InferFields has found, with its other attributes. Besides
-  // that function.
+  // For formats without a schema: what looks at all records where the attribute `infer`, which this
+  // adds, is "all". `sampled` is what the function of InferFields has found, with its other
+  // attributes. Besides that function.
   FormatSchema& InferFieldsOfRecords(std::unique_ptr<FieldsOfRecords> (*make)(
       const FittingFields& sampled, const AttributeMap& attributes));
   // The attributes, with defaults for those that are not set.

@@ -280,15 +280,19 @@ AttributeMap FormatAttributes(const FormatSchema& format, const py::dict& given)
 }
 
 // What cannot be inferred is an error of the first pass, which infers again. Adds to `given` the
-// other attributes that the fields go with.
+// other attributes that the fields go with, and takes infer "all" out of it where that was done.
 std::vector<std::string> FieldsInferredFor(const std::vector<std::string>& files, py::dict given) {
+  constexpr char kInfer[] = "infer";
   FittingFields fields;
   WatchInterrupts();
   try {
     FormatArguments arguments;
     const FormatSchema* const format = FormatOf(files);
     if (format != nullptr) arguments.attributes = FormatAttributes(*format, given);
+    const bool looks_at_all =
+        arguments.attributes.Has(kInfer) && arguments.attributes.Get<std::string>(kInfer) == "all";
     WithoutInterpreter([&] { fields = InferredFields(files, std::move(arguments)); });
+    if (looks_at_all && !fields.entries.empty()) given.attr("pop")(kInfer);  // it is done
     for (const auto& [name, value] : fields.attributes.values()) {
       std::visit(
           [&, key = name](const auto& held) {

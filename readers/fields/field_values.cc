@@ -146,19 +146,29 @@ template <typename T>
   return here;
 }
 
-const char* ReadBool(const Field&, const char* begin, const char* end, char* place) {
+const char* ReadBool(const Field& field, const char* begin, const char* end, char* place) {
+  using Words = Field::Words;
   static constexpr struct {
     std::string_view text;
     bool value;
-  } kWords[] = {{"true", true}, {"false", false}, {"True", true}, {"False", false},
-                {"TRUE", true}, {"FALSE", false}, {"1", true},    {"0", false},
-                {"yes", true},  {"no", false},    {"Yes", true},  {"No", false},
-                {"YES", true},  {"NO", false},    {"t", true},    {"f", false},
-                {"T", true},    {"F", false},     {"y", true},    {"n", false},
-                {"Y", true},    {"N", false}};
+    Words words;
+  } kWords[] = {{"true", true, Words::kTrueFalse}, {"false", false, Words::kTrueFalse},
+                {"True", true, Words::kTrueFalse}, {"False", false, Words::kTrueFalse},
+                {"TRUE", true, Words::kTrueFalse}, {"FALSE", false, Words::kTrueFalse},
+                {"1", true, Words::kAny},          {"0", false, Words::kAny},
+                {"yes", true, Words::kYesNo},      {"no", false, Words::kYesNo},
+                {"Yes", true, Words::kYesNo},      {"No", false, Words::kYesNo},
+                {"YES", true, Words::kYesNo},      {"NO", false, Words::kYesNo},
+                {"t", true, Words::kTF},           {"f", false, Words::kTF},
+                {"T", true, Words::kTF},           {"F", false, Words::kTF},
+                {"y", true, Words::kYN},           {"n", false, Words::kYN},
+                {"Y", true, Words::kYN},           {"N", false, Words::kYN}};
+  const bool takes_any = field.words == Words::kAny && !field.exact;
+  const Words only = field.words == Words::kAny ? Words::kTrueFalse : field.words;
   const std::string_view text(begin, static_cast<size_t>(end - begin));
   for (const auto& word : kWords) {
     if (text.substr(0, word.text.size()) != word.text) continue;
+    if (!takes_any && word.words != only) continue;
     *place = word.value ? 1 : 0;
     return begin + word.text.size();
   }
@@ -166,7 +176,7 @@ const char* ReadBool(const Field&, const char* begin, const char* end, char* pla
 }
 
 // Puts a number times the scale. False for one that the type cannot hold: it would become infinite.
-bool PutFloat(const Field& field, double number, char* place) {
+bool PutNearest(const Field& field, double number, char* place) {
   const DataType type = field.slot.dtype;
   const double value = number * field.scale;
   if (type == DataType::kFp64) {
@@ -185,8 +195,37 @@ bool PutFloat(const Field& field, double number, char* place) {
   } else {
     Put(rounded, place);
   }
-  if (field.exact && double{rounded} != value && !std::isnan(value)) return false;
   return !std::isinf(rounded) || std::isinf(number);
+}
+
+// The float that was put there.
+double FloatAt(const Field& field, const char* place) {
+  uint16_t half = 0;
+  float single = 0;
+  double number = 0;
+  switch (field.slot.dtype) {
+    case DataType::kFp16:
+      std::memcpy(&half, place, sizeof(half));
+      return double{Fp16ToFloat(half)};
+    case DataType::kBf16:
+      std::memcpy(&half, place, sizeof(half));
+      return double{Bf16ToFloat(half)};
+    case DataType::kFp32:
+      std::memcpy(&single, place, sizeof(single));
+      return double{single};
+    default:
+      std::memcpy(&number, place, sizeof(number));
+      return number;
+  }
+}
+
+// What is asked for by a scale is no number that was there.
+bool MustBeExact(const Field& field) { return field.exact && field.scale == 1; }
+
+// The same, and false for a number that the type of an exact field rounds.
+bool PutFloat(const Field& field, double number, char* place) {
+  if (!PutNearest(field, number, place)) return false;
+  return !MustBeExact(field) || std::isnan(number) || FloatAt(field, place) == number;
 }
 
 template <typename T>
@@ -221,7 +260,7 @@ const char* ReadFloat(const char* begin, const char* end, T* value) {
 const char* ReadAnyFloat(const Field& field, const char* begin, const char* end, char* place) {
   double value;
   const char* const read = ReadFloat(begin, end, &value);
-  return read != nullptr && PutFloat(field, value, place) ? read : nullptr;
+  return read != nullptr && PutNearest(field, value, place) ? read : nullptr;
 }
 
 // The readers of exact fields.
@@ -234,13 +273,26 @@ template <typename T>
   return read;
 }
 
-const char* ReadExactFloat64(const Field& field, const char* begin, const char* end, char* place) {
-  constexpr size_t kAlwaysKept = 15;  // digits
+FloatLimits LimitsOf(DataType type) {
+  constexpr double kLeastNormal = std::numeric_limits<float>::min();  // of bf16, too
+  switch (type) {
+    case DataType::kFp16:
+      return {3, 0x1p-14};
+    case DataType::kBf16:
+      return {2, kLeastNormal};
+    case DataType::kFp32:
+      return {std::numeric_limits<float>::digits10, kLeastNormal};
+    default:
+      return {};
+  }
+}
+
+const char* ReadExactFloat(const Field& field, const char* begin, const char* end, char* place) {
   double value;
   const char* const read = ReadFloat(begin, end, &value);
-  if (read == nullptr || !PutFloat(field, value, place)) return nullptr;
+  if (read == nullptr || !PutNearest(field, value, place)) return nullptr;
   const std::string_view text(begin, static_cast<size_t>(read - begin));
-  const bool keeps = text.size() <= kAlwaysKept || KeepsDigits(text, value);
+  const bool keeps = KeepsDigits(text, FloatAt(field, place), LimitsOf(field.slot.dtype));
   return keeps && !HasLeadingZero(text) ? read : nullptr;
 }
 
@@ -326,8 +378,10 @@ void SetIntegerReader(Field* field) {
 
 // --- From numbers ---
 
-[[noreturn]] void OutOfRange(const Field& field, const std::string& number) {
-  Throw(ErrorCode::kDataLoss, number, " is no ", ToString(field.slot.dtype));
+[[noreturn]] void OutOfRange(const Field& field, const std::string& number,
+                             bool is_rounded = false) {
+  Throw(ErrorCode::kDataLoss, number, " is no ", ToString(field.slot.dtype),
+        is_rounded ? " without rounding, as numbers \"exact\" asks and \"nearest\" does not" : "");
 }
 
 template <typename T, typename Number>
@@ -377,8 +431,8 @@ void WriteInteger(const Field& field, Number number, char* place) {
     case DataType::kFp32:
     case DataType::kFp64:
       if (!PutFloat(field, static_cast<double>(number), place) ||
-          (field.exact && !IsFloat64(number))) {
-        OutOfRange(field, StrCat(number));
+          (MustBeExact(field) && !IsFloat64(number))) {
+        OutOfRange(field, StrCat(number), PutNearest(field, static_cast<double>(number), place));
       }
   }
 }
@@ -412,13 +466,15 @@ void Field::SetReaders() {
     case DataType::kUint64:
       return SetIntegerReader<uint64_t>(this);
     case DataType::kFp32:
+      if (MustBeExact(*this)) return SetReader<ReadExactFloat, 4>(this);
       if (scale == 1) return SetReader<ReadFloat32, 4>(this);
       return SetReader<ReadAnyFloat, 4>(this);
     case DataType::kFp64:
-      if (exact) return SetReader<ReadExactFloat64, 8>(this);
+      if (MustBeExact(*this)) return SetReader<ReadExactFloat, 8>(this);
       return SetReader<ReadAnyFloat, 8>(this);
     case DataType::kFp16:
     case DataType::kBf16:
+      if (MustBeExact(*this)) return SetReader<ReadExactFloat, 2>(this);
       return SetReader<ReadAnyFloat, 2>(this);
   }
 }
@@ -447,7 +503,9 @@ void Field::ReadAll(std::string_view text, char* place) const {
   }
   Throw(ErrorCode::kDataLoss, "'", Shown(text), "' is no ", ToString(slot.dtype),
         base == 10 ? "" : StrCat(" of base ", base),
-        is_inexact ? " that gives it back as it is, as numbers \"exact\" asks" : "");
+        is_inexact
+            ? " that gives it back as it is, as numbers \"exact\" asks and \"nearest\" does not"
+            : "");
 }
 
 void Field::Write(int64_t number, char* place) const { WriteInteger(*this, number, place); }
@@ -456,7 +514,9 @@ void Field::Write(uint64_t number, char* place) const { WriteInteger(*this, numb
 
 void Field::Write(double number, char* place) const {
   if (IsFloat(slot.dtype)) {
-    if (!PutFloat(*this, number, place)) OutOfRange(*this, StrCat(number));
+    if (!PutFloat(*this, number, place)) {
+      OutOfRange(*this, StrCat(number), PutNearest(*this, number, place));
+    }
     return;
   }
   if (slot.dtype == DataType::kUint64 && number >= 0x1p63 && number < 0x1p64) {
@@ -474,15 +534,17 @@ void Field::WriteDefault(size_t n, char* place) const {
   for (size_t i = 0; i < n; ++i) std::memcpy(place + i * size, default_value_, size);
 }
 
-void Field::ThrowMissing(const std::string& problem) const {
+void Field::ThrowMissing(const std::string& problem, const char* more) const {
   const char* const with_default = bytes ? "missing=default" : "default=";
-  if (mask) Throw(ErrorCode::kDataLoss, problem, " (", with_default, " after the field allows it)");
+  if (mask) {
+    Throw(ErrorCode::kDataLoss, problem, " (", with_default, " after the field allows it)", more);
+  }
   Throw(ErrorCode::kDataLoss, problem, " (", with_default,
-        ", missing=mask or missing=skip after the field allow that)");
+        ", missing=mask or missing=skip after the field allow that)", more);
 }
 
-void Field::ThrowNull(std::string_view text) const {
-  ThrowMissing(StrCat("'", Shown(text), "' is no value, as null= says"));
+void Field::ThrowNull(std::string_view text, const char* more) const {
+  ThrowMissing(StrCat("'", Shown(text), "' is no value, as null= says"), more);
 }
 
 std::string_view Field::BytesOf(std::string_view text) const {

@@ -235,9 +235,9 @@ void KeepNullsFromNumbers(Field* field) {
 }
 
 Field ParseField(const std::string& entry, Lists lists) {
-  static const std::vector<std::string> kOptions = {"default", "missing", "null",     "base",
-                                                    "hash",    "vocab",   "scale",    "decode",
-                                                    "unit",    "format",  "separator"};
+  static const std::vector<std::string> kOptions = {"default", "missing", "null",    "base",
+                                                    "hash",    "vocab",   "scale",   "decode",
+                                                    "unit",    "format",  "numbers", "separator"};
   Field field;
   const auto [head, options] = CutEntry(entry);
   Require(!head.type.empty(),
@@ -297,10 +297,9 @@ Field ParseField(const std::string& entry, Lists lists) {
                             {"timestamp", Field::Decode::kTimestamp},
                             {"json", Field::Decode::kJson}},
                            &field.decode);
-      Require(
-          !field.bytes || (field.decode == Field::Decode::kJson && !field.bytes_list),
-          "decode= is for numbers; bytes stay as they are, but for bytes decode=json: a value of "
-          "JSON as its text");
+      Require(!field.bytes || (field.decode == Field::Decode::kJson && !field.bytes_list),
+              "decode= is for numbers; text and bytes stay as they are, but for str decode=json: a "
+              "value of JSON as its text");
       Require(field.decode != Field::Decode::kTimestamp || field.slot.dtype == DataType::kInt64,
               "decode=timestamp is for int64: seconds since 1970-01-01 UTC, or what unit= says");
     } else if (option == "unit") {
@@ -311,6 +310,16 @@ Field ParseField(const std::string& entry, Lists lists) {
                       {"us", kSecondsPerDay * 1'000'000},
                       {"ns", kSecondsPerDay * 1'000'000'000}},
                      &field.ticks_per_day);
+    } else if (option == "numbers") {
+      OneOf<bool>(option, text, {{kExactNumbers, true}, {"nearest", false}}, &field.exact);
+      field.has_numbers = true;
+    } else if (option == "format" && field.slot.dtype == DataType::kBool) {
+      OneOf<Field::Words>(option, text,
+                          {{"true/false", Field::Words::kTrueFalse},
+                           {"yes/no", Field::Words::kYesNo},
+                           {"t/f", Field::Words::kTF},
+                           {"y/n", Field::Words::kYN}},
+                          &field.words);
     } else if (option == "format") {
       CheckTimeFormat(text);
       field.time_format = text;
@@ -333,7 +342,7 @@ Field ParseField(const std::string& entry, Lists lists) {
   Require((field.buckets > 0) + (field.vocabulary != nullptr) + (field.base != 10) + is_time <= 1,
           "only one of base=, hash=, vocab= and decode=timestamp can be");
   Require(is_time || given.count("unit") == 0, "unit= is for decode=timestamp");
-  Require(is_time || field.time_format.empty(), "format= is for decode=timestamp");
+  Require(is_time || field.time_format.empty(), "format= is for decode=timestamp and bool");
   if (field.has_default) {
     Require(given.count("missing") == 0 || field.missing == Field::Missing::kDefault,
             "default= is not used with another missing= than default and mask");
@@ -345,6 +354,8 @@ Field ParseField(const std::string& entry, Lists lists) {
     plain.decode = Field::Decode::kNone;
     plain.scale = 1;
     plain.base = 10;
+    plain.exact = false;
+    plain.words = Field::Words::kAny;
     plain.SetReaders();
     plain.ReadAll(default_text, field.default_value_);
   }
@@ -413,6 +424,7 @@ std::vector<Field> RequiredFields(const AttributeMap& attributes, Lists lists) {
   }
   if (attributes.Has(kNumbers) && attributes.Get<std::string>(kNumbers) == kExactNumbers) {
     for (Field& field : fields) {
+      if (field.has_numbers) continue;
       field.exact = true;
       field.SetReaders();
       KeepNullsFromNumbers(&field);
@@ -495,17 +507,28 @@ AttributeSchema NumbersAttribute() {
   return std::move(
       AttributeSchema(kNumbers, std::string(),
                       "what to do about a number that its type does not give back as it is, such "
-                      "as 007, or digits that a float64 rounds: exact is an error, nearest the "
-                      "nearest value; \"\" is exact if fields are inferred, and else nearest")
+                      "as 007, or digits that a float64 rounds, and about another word or kind "
+                      "of value that stands for one: exact is an error, nearest the "
+                      "nearest value; \"\" is exact for fields that are inferred, and else "
+                      "nearest")
           .OneOf({"", kExactNumbers, "nearest"}));
 }
 
 const char kOthersIgnored[] = "others \"ignore\" leaves out what no field names";
 
-void RefuseOther(const std::string& what, const std::string& entry) {
+std::string WithNearestNumbers(const std::string& entry) {
+  const auto [head, options] = CutEntry(entry);
+  const bool has_numbers =
+      std::any_of(options.begin(), options.end(),
+                  [](const std::string& option) { return option.compare(0, 8, "numbers=") == 0; });
+  if (head.type.empty() || IsBytes(head.type) || has_numbers) return entry;
+  return entry + " numbers=nearest";
+}
+
+void RefuseOther(const std::string& what, const std::string& entry, const char* more) {
   Throw(ErrorCode::kDataLoss, what, ", which no field names: ",
         entry.empty() ? "" : StrCat("add the field ", QuotedEntry(entry), ", or "), kOthersIgnored,
-        kInferAll);
+        more);
 }
 
 AttributeSchema FieldsAttribute(const std::string& names) {
@@ -519,7 +542,9 @@ AttributeSchema FieldsAttribute(const std::string& names) {
           "bool, after those of all fields: name.valid), base=16, hash=BUCKETS (XXH64 "
           "with seed 0, modulo BUCKETS), vocab=FILE (line numbers from 0 on), scale=1/255, "
           "decode=text|timestamp|json, unit=d|s|ms|us|ns of a timestamp, format=\"%d.%m.%Y %H:%M\" "
-          "if it is written so, in the terms of strptime, null=NULL,NA (texts that are no value), "
+          "if it is written so, in the terms of strptime, or format=yes/no of bool, "
+          "numbers=exact|nearest (as the attribute numbers), null=NULL,NA (texts that are no "
+          "value), "
           "separator=CHARACTER (between several values in a cell)");
 }
 

@@ -19,7 +19,9 @@
 //   day int64[] decode=timestamp format="%d %b %Y"  the same in a form of strptime
 //   age int64[] null=NA,NULL default=-1  these texts are no value
 //   age int64[] missing=mask          0 where there is no value, and one more slot says where
-//   tags bytes decode=json            any value of JSON, as the text that it is
+//   tags str decode=json              any value of JSON, as the text that it is
+//   won bool[] format=yes/no          these words alone, in small or capital letters: t/f, y/n
+//   id int64[] numbers=exact          refuses 007, which it would not give back as it is
 #ifndef MILLHOPPER_READERS_FIELDS_FIELDS_H_
 #define MILLHOPPER_READERS_FIELDS_FIELDS_H_
 
@@ -65,9 +67,13 @@ struct Field {
   uint64_t buckets = 0;  // text becomes XXH64(text, seed 0) modulo this; 0: it does not
   std::shared_ptr<const Vocabulary> vocabulary;  // text becomes its line number; null: it does not
   double scale = 1;                              // floats are multiplied by it
-  // Whether a number that its type would not give back as it is (007, digits that a float64 rounds)
-  // is none: the attribute numbers.
+  // Whether a value that its type would not give back as it is (007, digits that a float64 rounds,
+  // a list's only value without the list) is none: numbers=, or the attribute of this name.
   bool exact = false;
+  bool has_numbers = false;  // whether numbers= is given
+  // The words that a bool is read from; of an exact field without format= those of kTrueFalse.
+  enum class Words { kAny, kTrueFalse, kYesNo, kTF, kYN };
+  Words words = Words::kAny;
   Decode decode = Decode::kNone;
   int64_t ticks_per_day = kSecondsPerDay;  // of decode=timestamp
   std::string time_format;                 // of decode=timestamp; "": one of its own forms
@@ -125,10 +131,11 @@ struct Field {
   bool IsNull(std::string_view text) const;
   // Whether text is no value for this field, so that `missing` says what to do.
   bool IsMissing(std::string_view text) const;
-  // Throws kDataLoss: the problem, which is that there is no value, and the options that allow it.
-  [[noreturn]] void ThrowMissing(const std::string& problem) const;
+  // Throws kDataLoss: the problem, which is that there is no value, the options that allow it, and
+  // what else does.
+  [[noreturn]] void ThrowMissing(const std::string& problem, const char* more = "") const;
   // The same for text that is a null.
-  [[noreturn]] void ThrowNull(std::string_view text) const;
+  [[noreturn]] void ThrowNull(std::string_view text, const char* more = "") const;
 
   // Chooses the functions of Read and ReadCells. Called when the members above are set.
   void SetReaders();
@@ -194,16 +201,21 @@ enum class Others { kIgnore, kError };
 AttributeSchema OthersAttribute();
 Others OthersOf(const AttributeMap& attributes);
 // Throws kDataLoss for something that no field names, such as "the record has the feature 'x'": a
-// field of this entry reads it, or none if it is "".
-[[noreturn]] void RefuseOther(const std::string& what, const std::string& entry);
+// field of this entry reads it, or none if it is "". `more` is kInferAll where that can be.
+[[noreturn]] void RefuseOther(const std::string& what, const std::string& entry,
+                              const char* more = "");
 // What such an error says about `others`.
 extern const char kOthersIgnored[];
-// What errors about values that a field does not read say last: how fields are inferred that do.
+// What errors about values that a field does not read say last, in formats that look at all records
+// for their fields: how fields are inferred that do.
 extern const char kInferAll[];
 
 // The attribute `numbers` of formats whose types of numbers may be inferred. RequiredFields reads
-// it.
+// it for entries without numbers=.
 AttributeSchema NumbersAttribute();
+// The entry of a field that is declared beside others that are inferred, which kExactNumbers is
+// for: with numbers=nearest, unless it has numbers= or is plain text or bytes.
+std::string WithNearestNumbers(const std::string& entry);
 extern const char kNumbers[];
 extern const char kExactNumbers[];  // its value where the type of a number is inferred
 

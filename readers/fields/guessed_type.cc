@@ -31,39 +31,37 @@ bool KeepsDigitsAs(const Field& float64, std::string_view text) {
   return KeepsDigits(text, number);
 }
 
-struct BoolWords {
-  size_t least;  // words that must be there
-  std::string_view yes[3], no[3];
-};
-constexpr BoolWords kWords[] = {{1, {"true", "True", "TRUE"}, {"false", "False", "FALSE"}},
-                                {2, {"yes", "Yes", "YES"}, {"no", "No", "NO"}},
-                                {2, {"t", "T", "T"}, {"f", "F", "F"}},
-                                {2, {"y", "Y", "Y"}, {"n", "N", "N"}}};
+constexpr const char* kBoolTypes[] = {"bool[]", "bool[] format=yes/no", "bool[] format=t/f",
+                                      "bool[] format=y/n"};
 
-bool IsAmong(const std::string_view (&words)[3], std::string_view text) {
-  return std::find(std::begin(words), std::end(words), text) != std::end(words);
+// The same, as fields that are inferred have them.
+const std::vector<Field>& BoolTypes() {
+  static const std::vector<Field> types = [] {
+    std::vector<std::string> entries;
+    for (const char* const type : kBoolTypes) {
+      entries.push_back(StrCat("b ", type, " numbers=", kExactNumbers));
+    }
+    return ParseFields(entries);
+  }();
+  return types;
 }
 
-bool IsBoolWord(std::string_view text) {
-  return std::any_of(std::begin(kWords), std::end(kWords), [&](const BoolWords& words) {
-    return IsAmong(words.yes, text) || IsAmong(words.no, text);
-  });
-}
-
-// Whether all texts are words for true and false. Words that may mean something else count if both
-// of them are there.
-bool AreBools(const std::vector<std::string_view>& texts) {
-  return std::any_of(std::begin(kWords), std::end(kWords), [&](const BoolWords& words) {
-    bool any_yes = false, any_no = false;
+// The type if all texts are words for true and false, otherwise "". Words that may mean something
+// else, such as Norway, count if both of them are there.
+std::string BoolType(const std::vector<std::string_view>& texts) {
+  for (size_t i = 0; i < BoolTypes().size(); ++i) {
+    bool seen[2] = {false, false};
     const auto is_word = [&](std::string_view text) {
-      const bool yes = IsAmong(words.yes, text), no = IsAmong(words.no, text);
-      any_yes = any_yes || yes;
-      any_no = any_no || no;
-      return yes || no;
+      char value = 0;
+      const char* const end = text.data() + text.size();
+      if (text.empty() || BoolTypes()[i].Read(text.data(), end, &value) != end) return false;
+      seen[value == 0 ? 0 : 1] = true;
+      return true;
     };
-    return std::all_of(texts.begin(), texts.end(), is_word) &&
-           size_t{any_yes} + size_t{any_no} >= words.least;
-  });
+    const bool are_all = std::all_of(texts.begin(), texts.end(), is_word);
+    if (are_all && (i == 0 || (seen[0] && seen[1]))) return kBoolTypes[i];
+  }
+  return "";
 }
 
 // The types of numbers, those that are tried first at the beginning.
@@ -79,8 +77,8 @@ bool GivesBack(const Field& type, std::string_view text) {
          (!IsFloat(type.slot.dtype) || KeepsDigitsAs(type, value));
 }
 
-// "int64[]", "uint64[]", "float64[]" or "bool[]", whichever gives back all texts as they are; empty
-// if none does.
+// "int64[]", "uint64[]", "float64[]", "bool[]" or "bool[] format=yes/no", whichever gives back all
+// texts as they are; empty if none does.
 std::string ValueType(const std::vector<std::string_view>& texts) {
   for (const Field& type : NumberTypes()) {
     const auto fits = [&](std::string_view text) { return GivesBack(type, text); };
@@ -88,7 +86,7 @@ std::string ValueType(const std::vector<std::string_view>& texts) {
       return StrCat(ToString(type.slot.dtype), "[]");
     }
   }
-  return AreBools(texts) ? "bool[]" : "";
+  return BoolType(texts);
 }
 
 // Forms of dates that are not ISO's.
@@ -162,7 +160,11 @@ std::string TimestampType(const std::vector<std::string_view>& texts) {
 // Which of the types that are tried read a text, such that texts of one kind decide alike. Empty
 // for one that no type but that of texts reads.
 std::string KindOf(std::string_view text) {
-  if (text.empty() || IsNullWord(text) || IsBoolWord(text)) return StrCat("word ", text);
+  const auto is_word = [&](const Field& type) { return IsValueOf(type, text); };
+  if (text.empty() || IsNullWord(text) ||
+      std::any_of(BoolTypes().begin(), BoolTypes().end(), is_word)) {
+    return StrCat("word ", text);
+  }
   std::string kind;
   for (const Field& type : NumberTypes()) kind += GivesBack(type, text) ? "1" : "0";
   // No number is a date: years, months and days are told apart.
@@ -240,9 +242,17 @@ std::string GuessedTimestampType(const std::vector<std::string>& texts) {
 
 std::string OptionForText(const Field& field, const std::string& text) {
   if (IsNullWord(text)) {
-    return StrCat("; null=", text, " after the field says that it is no value");
+    return StrCat("; null=", text, " after the field says that it is no value", kInferAll);
   }
-  if (field.from_text()) return "";
+  if (field.names_things()) return "";
+  std::string as_text = StrCat("; ", kTextType, " reads it", kInferAll);
+  if (field.decode == Field::Decode::kTimestamp) {
+    // What another unit reads, the error says already.
+    const bool is_time = std::any_of(TimeTypes().begin(), TimeTypes().end(),
+                                     [&](const Field& type) { return IsTime(type, text); });
+    return is_time && field.time_format.empty() ? kInferAll : as_text;
+  }
+  if (field.slot.dtype == DataType::kBool) return as_text;
   const std::string type = ValueType({text});
   if (type == "float64[]" && !IsFloat(field.slot.dtype)) {
     return StrCat("; float64[] reads it, and cast makes integers of that", kInferAll);

@@ -18,8 +18,9 @@ constexpr char kTextType[] = "str";
 
 // The type of a field, and its options, that gives back the value of every cell of a column:
 // "int64[]", "uint64[]" for larger ones, "float64[]" if it keeps all digits, "bool[]" for true and
-// false and the like, what GuessedTimestampType says, and "str" if nothing else does, as for "007".
-// For cells without a value "float64[] null=NA default=nan", "int64[] missing=mask".
+// false, "bool[] format=yes/no" and the like for these words, what GuessedTimestampType says, and
+// "str" if nothing else does, as for "007". For cells without a value "float64[] null=NA
+// default=nan", "int64[] missing=mask".
 std::string GuessedCellType(const std::vector<std::string>& cells);
 
 // Texts, one after another, as few of them as tell what all are: GuessedCellType of those that are

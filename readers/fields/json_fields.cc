@@ -17,6 +17,7 @@
 #include "framework/reader/prefetched.h"
 #include "readers/fields/field_rows.h"
 #include "readers/fields/guessed_type.h"
+#include "readers/fields/number_text.h"
 #include "readers/support/text_file.h"
 
 namespace millhopper {
@@ -119,7 +120,9 @@ class ValueLoader {
     if (field.bytes) return LoadBytes(field, slot, value, is_array);
     const bool takes_array = field.sequence || field.slot.dims.size() > 1;
     const bool takes_one = field.sequence ? field.slot.dims.size() == 1 : field.values == 1;
-    if (is_array ? !takes_array : !takes_one) WrongType(field, value);
+    if (is_array ? !takes_array : !takes_one || (field.exact && takes_array)) {
+      WrongType(field, value);
+    }
     used_ = 0;
     if (is_array) {
       // The leading axis of one element is that of the batch, unless it counts the steps.
@@ -166,6 +169,7 @@ class ValueLoader {
       const char* const end = text_.Check(value);
       return rows_->AppendBytes(slot, std::string_view(value, static_cast<size_t>(end - value)));
     }
+    if (!is_array && field.bytes_list && field.exact) WrongType(field, value);
     if (!is_array || !field.bytes_list) return rows_->AppendBytes(slot, TextOf(field, value));
     thread_local std::vector<std::string_view> list;
     list.clear();
@@ -212,6 +216,10 @@ class ValueLoader {
 
   const char* ReadValue(const Field& field, const char* value, char* place) const {
     const JsonKind kind = text_.KindOf(value);
+    if (field.exact && !field.from_text() && kind != JsonKind::kText && kind != JsonKind::kNull &&
+        (kind == JsonKind::kBool) != (field.slot.dtype == DataType::kBool)) {
+      WrongType(field, value);
+    }
     if (kind == JsonKind::kNumber && !field.from_text()) return ReadNumber(field, value, place);
     if (kind == JsonKind::kText && field.from_text()) {
       field.ReadAll(texts_.Decode(text_.TextAt(value)), place);
@@ -248,9 +256,20 @@ class ValueLoader {
         }
         [[fallthrough]];
       case JsonNumber::Kind::kReal:
-        field.Write(number.real, place);
+        if (KeepsReal(field, value, number.real)) {
+          field.Write(number.real, place);
+        } else {
+          field.ReadAll(text_.ScalarAt(value), place);
+        }
     }
     return end;
+  }
+
+  // Whether a number is what an exact float keeps of its digits. False if it is not a float64 that
+  // tells.
+  bool KeepsReal(const Field& field, const char* value, double number) const {
+    return !field.exact || !IsFloat(field.slot.dtype) ||
+           (field.slot.dtype == DataType::kFp64 && KeepsDigits(text_.ScalarAt(value), number));
   }
 
   const JsonText& text_;
@@ -304,8 +323,8 @@ std::optional<size_t> ItemNumber(const std::string& key) {
                           const char* value) {
   constexpr size_t kMostKeys = 1000;
   if (value != nullptr) {
-    if (text.KindOf(value) != JsonKind::kText) field.ThrowMissing("it is null");
-    field.ThrowNull(texts.Decode(text.TextAt(value)));
+    if (text.KindOf(value) != JsonKind::kText) field.ThrowMissing("it is null", kInferAll);
+    field.ThrowNull(texts.Decode(text.TextAt(value)), kInferAll);
   }
   if (!text.IsObject(text.root())) {
     Throw(ErrorCode::kDataLoss, "the record has no value for it: it is ", NameOf(text, text.root()),
@@ -359,13 +378,13 @@ struct SeenValues {
   bool null = false;
   bool sequence = false;                                  // arrays of different lengths
   bool floats = false, negative = false, larger = false;  // the latter are integers beyond int64
-  bool wide = false;                                      // integers that no float64 is
+  bool wide = false;                                      // integers and digits that no float64 is
   size_t values = 0, arrays_seen = 0;  // of the last array, and how many there were
   size_t times = 0;
   SeenTexts strings;
   std::string pointer;
 
-  void Add(const JsonNumber& number) {
+  void Add(const JsonNumber& number, std::string_view text) {
     numbers = true;
     switch (number.kind) {
       case JsonNumber::Kind::kInteger:
@@ -380,6 +399,7 @@ struct SeenValues {
         break;
       case JsonNumber::Kind::kReal:
         floats = true;
+        wide = wide || !KeepsDigits(text, number.real);
     }
   }
 
@@ -396,16 +416,22 @@ struct SeenValues {
   std::string type(bool missing) const {
     if (is_any()) return missing ? OrMissing(kAnyType) : kAnyType;
     // Where floats have no value they are NaN, so that only a sequence has a mask.
-    const bool any_length = sequence || values == 0 || null_within || (floats && (missing || null));
+    const bool any_length =
+        texts || sequence || values == 0 || null_within || (floats && (missing || null));
     const std::string dims = !arrays ? "[]" : any_length ? "[-1]" : StrCat("[", values, "]");
-    std::string type = bools                   ? "bool" + dims
-                       : floats || null_within ? "float64" + dims
-                       : larger                ? "uint64" + dims
-                       : numbers               ? "int64" + dims
-                       : arrays                ? "str[-1]"
-                                               : GuessedTimestampType(strings.kept());
-    if (type.empty()) type = kTextType;
-    return missing || null || null_within ? OrMissing(type) : type;
+    const bool may_miss = missing || null || null_within;
+    const std::string time = GuessedTimestampType(strings.kept());
+    if (!time.empty()) {  // in a list, the default alone would be a value of it
+      const std::string type = StrCat("int64", dims, time.substr(time.find(' ')));
+      return !may_miss ? type : OrMissing(type) + (arrays ? " missing=mask" : "");
+    }
+    const std::string type = bools                   ? "bool" + dims
+                             : floats || null_within ? "float64" + dims
+                             : larger                ? "uint64" + dims
+                             : numbers               ? "int64" + dims
+                             : arrays                ? "str[-1]"
+                                                     : kTextType;
+    return may_miss ? OrMissing(type) : type;
   }
 
  private:
@@ -438,7 +464,7 @@ size_t Look(const JsonText& text, const char* value, bool within, SeenValues* se
       return 1;
     case JsonKind::kNumber:
       text.ReadNumber(value, &number);
-      seen->Add(number);
+      seen->Add(number, text.ScalarAt(value));
       return 1;
     case JsonKind::kObject:  // which is no value itself
       seen->objects_within = seen->objects_within || within;
@@ -473,12 +499,16 @@ std::string TypeOf(const JsonText& text, const char* value) {
 // For an error about a value that does not fit its field: what reads it, or all values.
 std::string FieldForValue(const JsonText& text, const Field& field, const char* value) {
   const std::string type = TypeOf(text, value);
-  if (type.empty() || field.decode != Field::Decode::kNone || field.names_things()) return "";
-  const bool are_numbers = !field.bytes && (type.find("int64[") != std::string::npos ||
-                                            type.find("float64[") != std::string::npos);
+  const bool is_told = field.decode == Field::Decode::kText || field.decode == Field::Decode::kJson;
+  if (type.empty() || is_told || field.names_things()) return "";
+  const bool is_widest = field.bytes || field.from_text() || field.slot.dtype == DataType::kBool ||
+                         field.slot.dtype == DataType::kFp64;
+  const bool are_numbers =
+      type.find("int64[") != std::string::npos || type.find("float64[") != std::string::npos;
   const bool may_be_array = field.sequence || field.slot.dims.size() > 1;
-  if (are_numbers && text.IsArray(value) == may_be_array)
+  if (!is_widest && are_numbers && text.IsArray(value) == may_be_array) {
     return StrCat("; ", type, " reads it", kInferAll);
+  }
   return StrCat("; ", kAnyType, " reads any value, as its text", kInferAll);
 }
 

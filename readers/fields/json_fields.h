@@ -24,11 +24,12 @@ class FieldRows;
 
 // A field is named by a JSON pointer (RFC 6901: "/user/id", "/boxes/0"), or by a key of the
 // outermost object. A number, true or false is one value; an array gives the values of a tensor,
-// nested as its dims or flat, and a value that is no array a sequence of one; text is bytes, or
+// nested as its dims or flat, and a value that is no array a sequence of one; text is str, or
 // what decode=text, hash= and vocab= make of it. null is the same as no value, and in an array of
-// floats with missing=default it is NaN, or what default= says. bytes decode=json is any value,
-// null too, as it is written. If an object has a key twice, the last one counts, as in Python.
-// Immutable; any thread.
+// floats with missing=default it is NaN, or what default= says. str decode=json is any value,
+// null too, as it is written. A field with numbers=exact takes no number for true or false, nor the
+// other way round, and no value for a sequence of one. If an object has a key twice, the last one
+// counts, as in Python. Immutable; any thread.
 class JsonParser {
  public:
   explicit JsonParser(std::vector<Field> fields, Others others = Others::kIgnore);

@@ -2,35 +2,44 @@
 #include "readers/fields/number_text.h"
 
 #include <charconv>
-#include <cstddef>
-#include <string>
+#include <cstring>
 
 namespace millhopper {
 namespace {
 
-// The digits of a number from the first to the last that is not 0, up to its exponent.
-std::string SignificantDigits(std::string_view number) {
-  std::string digits;
+constexpr size_t kMostDigits = 100;
+
+// Puts the digits of a number from the first to the last that is not 0, up to its exponent. Returns
+// how many there are; more than kMostDigits if there are more.
+size_t PutSignificantDigits(std::string_view number, char (&digits)[kMostDigits]) {
+  size_t count = 0, zeros = 0;  // which belong to them if another digit comes
   for (const char c : number) {
     if ((c | 0x20) == 'e') break;
-    if (c >= '0' && c <= '9' && (c != '0' || !digits.empty())) digits.push_back(c);
+    if (c < '0' || c > '9') continue;
+    if (c == '0') {
+      zeros += count > 0 ? 1 : 0;
+      continue;
+    }
+    if (count + zeros >= kMostDigits) return kMostDigits + 1;
+    for (; zeros > 0; --zeros) digits[count++] = '0';
+    digits[count++] = c;
   }
-  digits.erase(digits.find_last_not_of('0') + 1);
-  return digits;
+  return count;
 }
 
 }  // namespace
 
-bool KeepsDigits(std::string_view text, double number) {
-  constexpr size_t kAlwaysKept = 15, kMostDigits = 100;
-  const std::string digits = SignificantDigits(text);
-  if (digits.size() <= kAlwaysKept) return true;
-  if (digits.size() > kMostDigits) return false;
+bool KeepsAllDigits(std::string_view text, double number, const FloatLimits& limits) {
+  char digits[kMostDigits], kept[kMostDigits];
+  const size_t count = PutSignificantDigits(text, digits);
+  if (count == 0) return true;
+  if (count <= limits.digits && std::abs(number) >= limits.least) return true;
+  if (count > kMostDigits) return false;
   char again[kMostDigits + 16];
-  const auto written =
-      std::to_chars(again, again + sizeof(again), number, std::chars_format::scientific,
-                    static_cast<int>(digits.size()) - 1);
-  return SignificantDigits({again, static_cast<size_t>(written.ptr - again)}) == digits;
+  const auto written = std::to_chars(again, again + sizeof(again), number,
+                                     std::chars_format::scientific, static_cast<int>(count) - 1);
+  return PutSignificantDigits({again, static_cast<size_t>(written.ptr - again)}, kept) == count &&
+         std::memcmp(digits, kept, count) == 0;
 }
 
 }  // namespace millhopper

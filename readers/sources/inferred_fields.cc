@@ -36,6 +36,13 @@ bool HaveAllNames(const std::vector<std::string>& chosen, const std::vector<std:
                      [&](const std::string& entry) { return names.count(HeadOf(entry).name) > 0; });
 }
 
+// Whether numbers are exact because their types are found, and not as the attribute says.
+bool MakesExact(const FittingFields& found, const AttributeMap& given) {
+  const AttributeMap& attributes = found.attributes;
+  return attributes.Has(kNumbers) && attributes.Get<std::string>(kNumbers) == kExactNumbers &&
+         (!given.Has(kNumbers) || given.Get<std::string>(kNumbers).empty());
+}
+
 // The files of a format, whose records are only looked at: an element is one false.
 class LookedAtFormat final : public FileFormat {
  public:
@@ -114,12 +121,13 @@ FittingFields FieldsOfAllRecords(const FormatSchema& schema, FormatArguments arg
     }
     before = done;
   }
-  return fields->Fields();
+  FittingFields all = fields->Fields();
+  all.attributes = sampled.attributes;
+  return all;
 }
 
 bool LooksAtAll(const FormatSchema& schema, const AttributeMap& attributes) {
-  return schema.fields_of_records != nullptr && attributes.Has(kInfer) &&
-         attributes.Get<std::string>(kInfer) == "all";
+  return schema.fields_of_records != nullptr && attributes.Get<std::string>(kInfer) == "all";
 }
 
 }  // namespace
@@ -152,7 +160,11 @@ void SetChosenFields(const FormatSchema& schema, const FittingFields& found,
                      AttributeMap* attributes) {
   constexpr char kOthers[] = "others";
   const std::vector<std::string> exclude = ListIn(*attributes, "exclude");
-  std::vector<std::string> chosen = ChooseFields(ListIn(*attributes, "fields"), exclude, found);
+  std::vector<std::string> entries = ListIn(*attributes, "fields");
+  if (MakesExact(found, *attributes)) {
+    for (std::string& entry : entries) entry = WithNearestNumbers(entry);
+  }
+  std::vector<std::string> chosen = ChooseFields(entries, exclude, found);
   for (const auto& [name, value] : found.attributes.values()) attributes->Set(name, value);
   const bool sees_others =
       std::any_of(schema.attributes.begin(), schema.attributes.end(),

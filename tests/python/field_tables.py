@@ -61,8 +61,10 @@ def usual(number: str = "", default: bool = True) -> list[Field]:
     """Fields of formats in which columns have names; ``number`` stands after those of numbers."""
     fields = [
         Field(f"num int64[]{number}", column("num")),
+        Field(f"num int64[]{number} numbers=exact", column("num")),
         Field(f"num float32[]{number}", floats("num")),
         Field(f"half float32[]{number}", column("half")),
+        Field(f"half float64[] numbers=exact{number}", column("half")),
         Field(f"half float64[]{number}", column("half")),
         Field(f"neg int32[]{number}", column("neg")),
         Field(f"neg float32[]{number}", floats("neg")),

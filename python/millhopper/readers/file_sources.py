@@ -68,11 +68,10 @@ def _with_types(
         told: dict[str, object] = {**attributes, "fields": entries}
         found = _core.inferred_fields(paths, told)  # adds to it what goes with them
         if found:
+            attributes.clear()
             attributes.update(told)
             attributes.pop("fields")
             attributes.pop("exclude", None)
-            if attributes.get("infer") == "all":
-                attributes.pop("infer")
             are_named = fields is None and names is not None and len(names) == len(found)
             entries = with_slots(found, names) if are_named and names else found
             names_of_slots = _core.field_names(entries)

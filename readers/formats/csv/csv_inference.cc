@@ -370,7 +370,7 @@ FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& at
   const bool any_numbers =
       std::any_of(fields.entries.begin(), fields.entries.end(), [](const std::string& entry) {
         const std::string type = HeadOf(entry).type;
-        return type == "int64[]" || type == "uint64[]" || type == "float64[]";
+        return type == "int64[]" || type == "uint64[]" || type == "float64[]" || type == "bool[]";
       });
   if (any_numbers && attributes.Get<std::string>(kNumbers).empty()) {
     fields.attributes.Set(kNumbers, std::string(kExactNumbers));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -230,7 +231,7 @@ class TableFormat final : public SearchedFormat {
     if (first == nullptr) return layouts_.Add(path, LayoutOf(head, fail));
     if (!has_header_) return layouts_.Add(path, *first);
     if (CommonColumns(head.first_row) != CommonColumns(first->header)) {
-      fail("its header differs from that of the files before it");
+      fail(HeaderDiffers(head.first_row, first->header));
     }
     return layouts_.Add(path, LayoutOf(head, fail));
   }
@@ -245,6 +246,33 @@ class TableFormat final : public SearchedFormat {
     if (!names_only_) return header;  // numbers would name other columns
     header.erase(std::remove_if(header.begin(), header.end(), may_lack), header.end());
     return header;
+  }
+
+  // The error about the header of a file, and what reads the file.
+  std::string HeaderDiffers(const std::vector<std::string>& header,
+                            const std::vector<std::string>& first) const {
+    const auto apart = [](const std::vector<std::string>& some,
+                          const std::vector<std::string>& others) {
+      std::vector<std::string> names;
+      std::copy_if(some.begin(), some.end(), std::back_inserter(names), [&](const auto& name) {
+        return std::find(others.begin(), others.end(), name) == others.end();
+      });
+      return names;
+    };
+    const std::vector<std::string> lacks = CommonColumns(apart(first, header)),
+                                   has = CommonColumns(apart(header, first));
+    const std::string problem = "its header differs from that of the files before it: ";
+    if (lacks.empty() && has.empty()) {
+      return StrCat(problem,
+                    "the same names stand in another order, or another number of times; a "
+                    "reader of its own reads it");
+    }
+    return StrCat(problem, lacks.empty() ? "" : StrCat("it lacks ", Listed(lacks)),
+                  lacks.empty() || has.empty() ? "" : ", and ",
+                  has.empty() ? "" : StrCat("it has ", Listed(has)),
+                  "; missing=mask, or another missing=, after fields of these names reads files "
+                  "with and without them",
+                  names_only_ ? "" : ", if no field names a column by its number");
   }
 
   template <typename Fail>
@@ -384,7 +412,7 @@ class TableFormat final : public SearchedFormat {
   void LoadCell(const Target& target, std::string_view cell, FieldRows* rows) const {
     const Field& field = fields_[target.slot];
     if (!target.one_value && field.IsNull(cell)) {
-      if (field.missing != Field::Missing::kDefault) field.ThrowNull(cell);
+      if (field.missing != Field::Missing::kDefault) field.ThrowNull(cell, kInferAll);
       return rows->AppendDefault(target.slot);
     }
     if (field.bytes_list) {
@@ -401,7 +429,7 @@ class TableFormat final : public SearchedFormat {
         if (char* const mask = rows->NextMask(target.slot)) *mask = 0;
         field.WriteDefault(1, place);
       } else if (cell.empty()) {
-        field.ThrowMissing(kEmptyCell);
+        field.ThrowMissing(kEmptyCell, kInferAll);
       } else {
         ReadCell(field, cell, place);
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formats `jsonl`, a JSON value in each line (jsonlines.org), and `json`, the items of a list
 // or values one after another, over any number of lines. Blank lines are no records.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "framework/reader/file_format.h"
 #include "readers/chunks/line_source.h"
 #include "readers/fields/fields.h"
+#include "readers/fields/guessed_type.h"
 #include "readers/fields/json_fields.h"
 #include "readers/formats/jsonl/json_values.h"
 #include "readers/index/indexable_format.h"
@@ -90,16 +92,26 @@ FittingFields GuessBy(const std::string& path, const std::vector<std::string>& r
   return {};
 }
 
-FittingFields GuessLines(const std::string& path, const AttributeMap&) {
-  std::vector<uint64_t> begins;
-  const std::vector<std::string> lines = SampledLines(path, &begins);
-  return GuessBy(path, lines, begins);
+// Later values of other kinds are no values of types that were guessed.
+FittingFields WithExactNumbers(FittingFields fields, const AttributeMap& given) {
+  const bool any = std::any_of(fields.entries.begin(), fields.entries.end(),
+                               [](const auto& entry) { return HeadOf(entry).type != kTextType; });
+  if (any && given.Get<std::string>(kNumbers).empty()) {
+    fields.attributes.Set(kNumbers, std::string(kExactNumbers));
+  }
+  return fields;
 }
 
-FittingFields GuessValues(const std::string& path, const AttributeMap&) {
+FittingFields GuessLines(const std::string& path, const AttributeMap& given) {
+  std::vector<uint64_t> begins;
+  const std::vector<std::string> lines = SampledLines(path, &begins);
+  return WithExactNumbers(GuessBy(path, lines, begins), given);
+}
+
+FittingFields GuessValues(const std::string& path, const AttributeMap& given) {
   std::vector<uint64_t> begins;
   const std::vector<std::string> values = SampledJsonValues(path, &begins);
-  return GuessBy(path, values, begins);
+  return WithExactNumbers(GuessBy(path, values, begins), given);
 }
 
 std::unique_ptr<FieldsOfRecords> FieldsOfAll(const FittingFields&, const AttributeMap&) {
@@ -111,6 +123,7 @@ FormatSchema With(FormatSchema schema) {
       schema
           .Attr(FieldsAttribute("keys of the outermost object, or JSON pointers such as /user/id"))
           .Attr(OthersAttribute())
+          .Attr(NumbersAttribute())
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc));
 }
 

@@ -226,7 +226,8 @@ class MemberParser {
     RefuseOther(
         StrCat("the record '", Escaped(std::string(member.key())), "' has the file '",
                Escaped(member.name), "'"),
-        IsExtensionOfField(member.extension) ? EntryFor(member.extension, OrMissing("bytes")) : "");
+        IsExtensionOfField(member.extension) ? EntryFor(member.extension, OrMissing("bytes")) : "",
+        kInferAll);
   }
 
   // Null if the record has no such member.

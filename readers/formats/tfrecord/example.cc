@@ -602,7 +602,7 @@ void RefuseFeature(std::string_view name, std::string_view value, bool is_list) 
   const std::string named(name);
   const bool can_be_read = CanBeNamed(named) && *feature.problem() == '\0';
   RefuseOther(StrCat("the record has the feature '", Escaped(named), "'"),
-              can_be_read ? EntryFor(named, feature.type(true)) : "");
+              can_be_read ? EntryFor(named, feature.type(true)) : "", kInferAll);
 }
 
 }  // namespace

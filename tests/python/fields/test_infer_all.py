@@ -50,7 +50,7 @@ def test_a_sample_misses_what_all_rows_tell(tmp_path: Path) -> None:
         ("18446744073709551615", "1", "n uint64[]"),
         ("007", "1", "n str"),
         ("12345678901234567.5", "1", "n str"),
-        ("no", "yes", "n bool[]"),
+        ("no", "yes", "n bool[] format=yes/no"),
         ("yes", "yes", "n str"),
         ("13.01.2024", "01.02.2024", 'n int64[] decode=timestamp unit=d format="%d.%m.%Y"'),
         ("2024-01-31T12:00:05.25Z", "2024-01-31", "n int64[] decode=timestamp unit=us"),

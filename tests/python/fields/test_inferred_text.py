@@ -78,7 +78,7 @@ def cell_maker(draw: random.Random) -> Any:
 
 def same_cell(text: str, value: Any, entry: str) -> bool:
     """Whether a value of a field is what stands in a cell."""
-    (kind,) = re.findall(r" (str|bool|u?int64|float64)(?:\[\])?(?= |$)", entry)
+    (kind,) = re.findall(r" (str|bool|u?int64|float64)(?:\[(?:-1)?\])?(?= |$)", entry)
     if kind == "str":
         return value == text.encode()
     if kind == "bool":

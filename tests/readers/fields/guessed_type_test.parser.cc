@@ -63,6 +63,9 @@ TEST(GuessedType, KeepsNumbersAsTheyAreWritten) {
             "float64[]");
   // As Python and numpy.savetxt write them.
   EXPECT_EQ(TypeOf({"0.30000000000000004", "1.000000000000000056e-01", "5e-324"}), "float64[]");
+  EXPECT_EQ(TypeOf({"0.5", "1e-400"}), "str");  // is no 0
+  EXPECT_EQ(TypeOf({"1.234e-322"}), "str");     // a float64 has fewer digits there
+  EXPECT_EQ(TypeOf({"0.5", "0.0e-400"}), "float64[]");
   EXPECT_EQ(TypeOf({"0.1234567890123456789"}), "str");
   EXPECT_EQ(TypeOf({"9007199254740993", "0.5"}), "str");
   EXPECT_EQ(TypeOf({"1e400", "1"}), "str");
@@ -74,8 +77,8 @@ TEST(GuessedType, IsThatOfTruth) {
   EXPECT_EQ(TypeOf({"true", ""}), "bool[] missing=mask");
   EXPECT_EQ(TypeOf({"true", "1"}), "str");
   EXPECT_EQ(TypeOf({"0", "1"}), "int64[]");
-  EXPECT_EQ(TypeOf({"yes", "no", "Yes"}), "bool[]");
-  EXPECT_EQ(TypeOf({"t", "F", ""}), "bool[] missing=mask");
+  EXPECT_EQ(TypeOf({"yes", "no", "Yes"}), "bool[] format=yes/no");
+  EXPECT_EQ(TypeOf({"t", "F", ""}), "bool[] format=t/f missing=mask");
   // Words that may mean something else, such as Norway.
   EXPECT_EQ(TypeOf({"no", "no"}), "str");
   EXPECT_EQ(TypeOf({"t", "no"}), "str");

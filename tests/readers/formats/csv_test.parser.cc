@@ -455,7 +455,14 @@ TEST(Csv, TellsTheOptionWithWhichATextIsAValue) {
                  "is no int64; int64[] decode=timestamp unit=us reads it");
   ExpectCsvError("n\n1.0\n", {"n int64[]"},
                  "'1.0' is no int64; float64[] reads it, and cast makes integers of that");
-  ExpectCsvError("t\nNULL\n", {"t int64[] decode=timestamp"}, "; null=NULL after the field");
+  ExpectCsvError("t\nNULL\n", {"t int64[] decode=timestamp"},
+                 "; null=NULL after the field says that it is no value; without types, infer");
+  ExpectCsvError("t\nsoon\n", {"t int64[] decode=timestamp unit=d"},
+                 "; str reads it; without types, infer \"all\"");
+  ExpectCsvError("t\n2024-01-31\n", {"t int64[] decode=timestamp unit=d format=%d.%m.%Y"},
+                 "; str reads it; without types, infer \"all\"");
+  ExpectCsvError("t,u\n,1\n", {"t int64[] decode=timestamp"},
+                 "after the field allow that); without types, infer \"all\"");
   ExpectCsvError("t\nNULL\n", {"t int64[] null=NULL"},
                  "'NULL' is no value, as null= says (default=, missing=mask or missing=skip after "
                  "the field allow "
@@ -479,12 +486,62 @@ TEST(Csv, ExactNumbersGiveBackWhatIsWritten) {
     ExpectError(
         ErrorCode::kDataLoss,
         "column #0: '" + text + "' is no " + type +
-            " that gives it back as it is, as numbers \"exact\" asks; " +
+            " that gives it back as it is, as numbers \"exact\" asks and \"nearest\" does not; " +
             (text == "9007199254740993" ? "int64[]" : "str") + " reads it",
         [&, text = text, type = type] { Csv("1\n" + text + "\n", {"#0 " + type + "[]"}, exact); });
   }
   ExpectError(ErrorCode::kDataLoss, "'x' is no int64; str reads it",
               [&] { Csv("x\n", {"#0 int64[]"}, exact); });
+  // Other floats give back fewer digits, and what is scaled is another number anyway.
+  EXPECT_EQ(Csv("0.1,16777216,0.5,3\n",
+                {"#0 float32[]", "#1 float32[]", "#2 float16[]", "#3 bfloat16[]"}, exact),
+            (Texts{"0.1 | 16777216.0 | 0.5 | 3.0"}));
+  for (const char* const text : {"16777217", "0.123456789", "1e-50", "007"}) {
+    EXPECT_EQ(Csv(std::string(text) + "\n", {"#0 float32[]"}).size(), 1u);
+    ExpectError(ErrorCode::kDataLoss, "is no float32 that gives it back as it is",
+                [&] { Csv(std::string(text) + "\n", {"#0 float32[]"}, exact); });
+  }
+  EXPECT_EQ(Csv("10\n", {"#0 float32[] scale=1/255"}, exact),
+            Csv("10\n", {"#0 float32[] scale=1/255"}));
+  ExpectError(ErrorCode::kDataLoss, "'1e-400' is no float64 that gives it back as it is",
+              [&] { Csv("1e-400\n", {"#0 float64[]"}, exact); });
+  // An entry decides for itself.
+  EXPECT_EQ(Csv("007\n", {"#0 int64[] numbers=nearest"}, exact), (Texts{"7"}));
+  ExpectError(ErrorCode::kDataLoss, "'007' is no int64 that gives it back as it is",
+              [] { Csv("007\n", {"#0 int64[] numbers=exact default=1"}); });
+}
+
+// What a column of words for true and false shows is what is read.
+TEST(Csv, ExactBoolsAreOfOneKindOfWords) {
+  const std::vector<std::pair<std::string, Attribute>> exact = {Text("numbers", "exact")};
+  EXPECT_EQ(Csv("true\nFALSE\n", {"#0 bool[]"}, exact), (Texts{"true", "false"}));
+  EXPECT_EQ(Csv("yes\nNO\n", {"#0 bool[] format=yes/no"}, exact), (Texts{"true", "false"}));
+  EXPECT_EQ(Csv("yes\n0\nt\n", {"#0 bool[]"}), (Texts{"true", "false", "true"}));
+  for (const char* const text : {"yes", "1", "t", "n"}) {
+    ExpectError(ErrorCode::kDataLoss,
+                "is no bool that gives it back as it is, as numbers \"exact\" asks and "
+                "\"nearest\" does not; str reads it",
+                [&] { Csv(std::string(text) + "\n", {"#0 bool[]"}, exact); });
+  }
+  for (const char* const text : {"true", "y", "1", "T"}) {
+    ExpectError(ErrorCode::kDataLoss, "is no bool",
+                [&] { Csv(std::string(text) + "\n", {"#0 bool[] format=yes/no"}); });
+  }
+  ExpectError(ErrorCode::kInvalidArgument, "format=yes; it is one of true/false, yes/no, t/f, y/n",
+              [] { Csv("yes\n", {"#0 bool[] format=yes"}); });
+}
+
+// What is inferred is exact, what is declared beside it is not, and reads as it does alone.
+TEST(Csv, DeclaredFieldsBesideInferredOnesStayAsTheyAre) {
+  const std::string content = "id,p,n\n1,10,007\n2,20,08\n";
+  EXPECT_EQ(Csv(content, {"id", "p float32[] scale=1/10", "n int64[]"}),
+            (Texts{"1 | 1.0 | 7", "2 | 2.0 | 8"}));
+  ExpectError(ErrorCode::kDataLoss, "'007' is no int64 that gives it back as it is", [&] {
+    Csv(content, {"id", "n int64[]"}, {Text("numbers", "exact")});
+  });
+  ExpectError(ErrorCode::kDataLoss, "'007' is no int64 that gives it back as it is", [&] {
+    Csv(content, {"id", "n int64[] numbers=exact"});
+  });
 }
 
 TEST(Csv, HasASeparatorForEachField) {
@@ -616,12 +673,27 @@ TEST(Csv, RefusesWrongSettings) {
 }
 
 TEST(Csv, OfAllFilesMustHaveTheSameHeader) {
-  const TempFile first("1.csv", "a,b\n1,2\n"), second("2.csv", "b,a\n3,4\n");
-  FormatArguments arguments;
-  arguments.attributes.Set("fields", std::vector<std::string>{"a int64[]"});
-  const auto reader = OpenFiles({first.path(), second.path()}, {}, arguments, MultiFileOptions());
-  ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it",
-              [&] { TextsOf(reader.get()); });
+  const std::string differs = "its header differs from that of the files before it: ",
+                    way_out =
+                        "; missing=mask, or another missing=, after fields of these names reads "
+                        "files with and without them";
+  const auto expect = [&](const std::string& second, const Texts& fields,
+                          const std::string& words) {
+    SCOPED_TRACE(second);
+    ExpectError(ErrorCode::kDataLoss, differs + words, [&] {
+      TextsInFiles("csv", {"a,b\n1,2\n", second}, fields);
+    });
+  };
+  expect("b,a\n3,4\n", {"a int64[]"},
+         "the same names stand in another order, or another number of times; a reader of its own");
+  expect("a\n3\n", {"a int64[]"}, "it lacks 'b'" + way_out);
+  expect("a\n3\n", {}, "it lacks 'b'" + way_out);
+  expect("a,b,c\n3,4,5\n", {"a int64[]"}, "it has 'c'" + way_out);
+  expect("a,c\n3,4\n", {"#0 int64[]", "a int64[]"},
+         "it lacks 'b', and it has 'c'" + way_out + ", if no field names a column by its number");
+  const Texts read = {"a int64[]", "b int64[] missing=mask", "c str missing=mask"};
+  EXPECT_EQ(TextsInFiles("csv", {"a,b\n1,2\n", "a,c\n3,4\n"}, read),
+            (Texts{"1 | 2 | '' | true | false", "3 | 0 | '4' | false | true"}));
 }
 
 TEST(Csv, TakesAColumnThatAFileLacksAsMissing) {

@@ -422,12 +422,46 @@ TEST(Jsonl, GuessesTypesThatKeepAllValues) {
                                 "f str decode=json", "g str decode=json", "h str decode=json",
                                 "i str decode=json", "/ int64[]", "ok int64[]"}));
   EXPECT_EQ(any.left_out, Texts{});
+  // A float64 has fewer digits, and is 0 only for what is.
+  EXPECT_EQ(guess("{\"d\": 0.12345678901234567890, \"z\": 1e-400, \"e\": 0.1}\n").entries,
+            (Texts{"d str decode=json", "z str decode=json", "e float64[]"}));
   // null in a list of numbers is NaN, if float64 keeps them; what has no value yet may be anything.
   const FittingFields nulls = guess(
       "{\"n\": [1, null, 3], \"w\": [9007199254740993, null], \"s\": [\"x\", null], "
       "\"o\": {}, \"z\": null}\n");
   EXPECT_EQ(nulls.entries, (Texts{"n float64[-1] missing=mask", "w str decode=json",
                                   "s str decode=json", "o str decode=json", "z str decode=json"}));
+}
+
+TEST(Jsonl, GuessesListsOfTimesAsSingleTimes) {
+  const TempFile file("guess.jsonl",
+                      "{\"d\": [\"2024-01-31\"], \"t\": [\"2024-01-31 12:00\"], "
+                      "\"n\": [\"1970-01-02\"], \"x\": [\"2024-01-31\", null], "
+                      "\"s\": [\"2024-01-31\"], \"h\": [\"12:00:05\"]}\n"
+                      "{\"d\": [], \"t\": [\"2024-01-31\"], \"x\": [], \"s\": [\"soon\"], "
+                      "\"h\": []}\n");
+  const Texts entries = Guessed(file.path()).entries;
+  EXPECT_EQ(entries,
+            (Texts{"d int64[-1] decode=timestamp unit=d", "t int64[-1] decode=timestamp unit=us",
+                   "n int64[-1] decode=timestamp unit=d default=-9223372036854775808 "
+                   "missing=mask",
+                   "x str decode=json", "s str[-1]", "h str[-1]"}));
+  EXPECT_EQ(TextsOf(FieldReader("jsonl", file.path(), {entries[0], entries[1], entries[2]}).get()),
+            (Texts{"19753 | 1706702400000000 | 1 | true",
+                   " | 1706659200000000 | -9223372036854775808 | false"}));
+}
+
+// What is inferred is exact, what is declared is not.
+TEST(Jsonl, DeclaredFieldsTakeTheNearestValue) {
+  const std::string content =
+      "{\"f\": 9007199254740993, \"b\": 1, \"n\": true, \"l\": 7, \"i\": 1}\n";
+  const Texts fields = {"f float64[]", "b bool[]", "n int64[]", "l int64[-1]"};
+  const Texts values = {"9007199254740992.0 | true | 1 | 7"};
+  EXPECT_EQ(Jsonl(content, fields), values);
+  EXPECT_EQ(Jsonl(content, {"i", fields[0], fields[1], fields[2], fields[3]}),
+            (Texts{"1 | " + values[0]}));
+  EXPECT_EQ(Guessed(TempFile("a.jsonl", content).path()).attributes.Get<std::string>(kNumbers),
+            "exact");
 }
 
 // Without fields, all that is in the records is read or an error.
@@ -468,6 +502,26 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
          "; str decode=json reads any value, as its text");
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2, 3]}", "; int64[-1] reads it");
   expect("{\"a\": null}", "7", "the record is a number, not an object");
+  // Values that would be read, but changed.
+  const std::string hint = "; str decode=json reads any value, as its text; without types, infer";
+  expect(usual, "{\"a\": true, \"u\": {\"id\": 7}, \"l\": [1, 2]}",
+         "it is true or false, int64 [1] is declared");
+  expect(usual, "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, true]}",
+         "it is true or false, int64 [1, 2] is declared");
+  expect("{\"f\": 0.5}", "{\"f\": 9007199254740993}",
+         "9007199254740993 is no float64 without rounding, as numbers \"exact\" asks and "
+         "\"nearest\" does not (at byte 6 of the JSON)" +
+             hint);
+  expect("{\"f\": 0.5}", "{\"f\": 1e-400}", "'1e-400' is no float64 that gives it back");
+  expect("{\"f\": 0.5}", "{\"f\": 0.12345678901234567890}", "is no float64 that gives it back");
+  expect("{\"b\": true}", "{\"b\": 1}", "it is a number, bool [1] is declared (at byte 6");
+  expect("{\"b\": true}", "{\"b\": 1}", hint);
+  expect("{\"l\": [1]}\n{\"l\": []}", "{\"l\": 7}", "it is a number, int64 [-1] with");
+  expect("{\"l\": [1]}", "{\"l\": 7}", hint);
+  expect("{\"l\": [\"x\"]}", "{\"l\": \"x\"}", hint);
+  expect("{\"d\": \"2024-01-31\"}", "{\"d\": \"soon\"}", "'soon' is no timestamp: ");
+  expect("{\"d\": \"2024-01-31\"}", "{\"d\": \"soon\"}", hint);
+  expect("{\"d\": [\"2024-01-31\"]}", "{\"d\": \"2024-01-31\"}", hint);
   ExpectError(ErrorCode::kDataLoss,
               "the record is no JSON: it has an escape that JSON does not know",
               [] { Jsonl("{\"a\": {\"\\q\": 1}}\n", {}); });
@@ -484,7 +538,8 @@ TEST(Jsonl, ReadsAnyValueAsItsText) {
   for (const char* value : {"[tru]", "{\"a\": 01}", "[\"\\q\"]", "{\"\\ud800\": 1}", "[1,]"}) {
     ExpectJsonlError(StrCat("{\"x\": ", value, "}"), "x bytes decode=json", "field 'x': ");
   }
-  ExpectError(ErrorCode::kInvalidArgument, "decode= is for numbers; bytes stay as they are, but",
+  ExpectError(ErrorCode::kInvalidArgument,
+              "decode= is for numbers; text and bytes stay as they are, but",
               [] { Jsonl("{}", {"x bytes[-1] decode=json"}); });
 }
 

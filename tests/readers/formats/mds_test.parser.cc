@@ -217,7 +217,9 @@ TEST(Mds, ArraysThatChangeTheirTypeAreErrors) {
   const std::string int64 = FromHex("41 04 01") + LittleEndian(int64_t{7});
   EXPECT_EQ(read({float32, float64(0.25), int64}), (Strings{"0.5", "0.25", "7.0"}));
   ExpectError(ErrorCode::kDataLoss,
-              "field 'a': 0.1 is no float32; this array is float64, and float64[1] reads it", [&] {
+              "field 'a': 0.1 is no float32 without rounding, as numbers \"exact\" asks and "
+              "\"nearest\" does not; this array is float64, and float64[1] reads it",
+              [&] {
                 read({float32, float64(0.1)});
               });
   ExpectError(ErrorCode::kDataLoss,
