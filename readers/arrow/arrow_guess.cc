@@ -13,6 +13,7 @@
 #include "readers/arrow/arrow_values.h"
 #include "readers/fields/guessed_type.h"
 #include "readers/fields/timestamp.h"
+#include "readers/support/utf8.h"
 
 namespace millhopper {
 namespace {
@@ -61,20 +62,27 @@ Sample ChildOf(const ArrowType& type, const Sample& sample, size_t child) {
   return found;
 }
 
-// Whether all values of a type of timestamps can be microseconds, as far as a sample tells.
-bool FitsMicroseconds(const ArrowType& type, const Sample& sample) {
-  if (sample.array == nullptr) return type.ticks_per_day <= kMicrosecondsPerDay;
+// Whether all values of a sample are so; true without one. is_so(level, place) tells.
+template <typename IsSo>
+bool AllAre(const ArrowType& type, const Sample& sample, const IsSo& is_so) {
+  if (sample.array == nullptr) return true;
   const ArrowLevel level = ArrowLevelOf(type, *sample.array);
   for (int64_t i = 0; i < level.length; ++i) {
     const int64_t place = level.offset + i;
-    int64_t microseconds;
     if (sample.is_there[static_cast<size_t>(i)] && !IsNullAt(level, place) &&
-        !ConvertTicks(ValueAt<int64_t>(level.values, place), type.ticks_per_day,
-                      kMicrosecondsPerDay, &microseconds)) {
+        !is_so(level, place)) {
       return false;
     }
   }
   return true;
+}
+
+// Whether all dates or timestamps that are looked at can be in a unit.
+bool FitUnit(const ArrowType& type, const Sample& sample, int64_t ticks_per_day) {
+  return AllAre(type, sample, [&](const ArrowLevel& level, int64_t place) {
+    int64_t converted;
+    return ConvertTicks(TicksAt(level, place), type.ticks_per_day, ticks_per_day, &converted);
+  });
 }
 
 // Goes through the columns of a schema.
@@ -159,14 +167,23 @@ class Search {
     guess.is_text = IsText(type.kind) || (type.kind == ArrowKind::kDecimal && !FitsFloat64(type));
     guess.is_binary = IsText(type.kind) && !IsUtf8(schema);
     guess.stored_per_day = type.ticks_per_day;
+    if (HasUnitOfItsOwn(schema)) guess.note = ArrowTypeName(schema);
     const bool is_time = guess.stored_per_day > 0;
     guess.dtype = is_time ? DataType::kInt64 : GuessDataType(schema);
     if (is_time) {
       const bool is_fine = known_.with_nanoseconds.count(column_[0]) > 0;
-      guess.ticks_per_day = IsDate(schema)                               ? 1
-                            : !is_fine && FitsMicroseconds(type, sample) ? kMicrosecondsPerDay
-                                                                         : type.ticks_per_day;
+      guess.ticks_per_day = type.ticks_per_day;
+      if (IsDate(schema) && FitUnit(type, sample, 1)) {
+        guess.ticks_per_day = 1;
+      } else if (!is_fine && FitUnit(type, sample, kMicrosecondsPerDay)) {
+        guess.ticks_per_day = kMicrosecondsPerDay;
+      }
     }
+    const auto is_utf8 = [](const ArrowLevel& level, int64_t place) {
+      const std::string_view text = TextAt(level, place);
+      return FirstNoUtf8(text) == text.size();
+    };
+    guess.is_no_text = guess.is_binary && !guess.dims.empty() && !AllAre(type, sample, is_utf8);
     guess.may_be_null = guess.may_be_null || guess.is_null_type;
     guess.null_within = guess.null_within || (guess.is_null_type && !guess.dims.empty());
     if (guess.dims.size() + 1 >= kMaxLodLevels) {
@@ -184,6 +201,14 @@ class Search {
   ArrowGuesses found_;
 };
 
+// Whether no value of their own stands for what is null within its lists, so that they are text of
+// JSON, as in files of JSON.
+bool IsJson(const ArrowGuess& column) {
+  const bool has_null_values =
+      column.null_within && (column.is_text || column.dtype == DataType::kBool);
+  return column.null_lists || (has_null_values && column.ticks_per_day == 0);
+}
+
 // The type and the options of a field.
 std::string TypeFor(const ArrowGuess& column) {
   constexpr char kJsonType[] = "str decode=json";
@@ -195,11 +220,7 @@ std::string TypeFor(const ArrowGuess& column) {
     dims += StrCat(i == 0 ? "" : ", ", column.is_text || i < lists ? kAny : column.dims[i]);
   }
   const bool may_miss = column.may_be_null || column.null_within;
-  // No value of their own stands for these, so that they are text of JSON, as in files of JSON.
-  const bool is_json = column.ticks_per_day == 0 &&
-                       (column.null_lists || (column.null_within &&
-                                              (column.is_text || column.dtype == DataType::kBool)));
-  if (is_json) return column.may_be_null ? OrMissing(kJsonType) : kJsonType;
+  if (IsJson(column)) return column.may_be_null ? OrMissing(kJsonType) : kJsonType;
   if (column.is_text) {
     const std::string values = column.is_binary ? "bytes" : kTextType;
     const std::string type = dims.empty() ? values : StrCat(values, "[", dims, "]");
@@ -245,7 +266,8 @@ std::optional<DataType> TypeOfBoth(DataType a, DataType b) {
 }
 
 std::string InWords(const ArrowGuess& column) {
-  return column.is_text ? "text" : ToString(column.dtype);
+  if (column.ticks_per_day > 0) return column.ticks_per_day == 1 ? "a date" : "a timestamp";
+  return column.is_binary ? "bytes" : column.is_text ? "text" : ToString(column.dtype);
 }
 
 // Makes a column one that holds the values of another, too.
@@ -258,6 +280,7 @@ void Widen(const ArrowGuess& other, const std::string& file, ArrowGuess* column)
   column->may_be_null = column->may_be_null || other.may_be_null;
   column->null_within = column->null_within || other.null_within;
   column->null_lists = column->null_lists || other.null_lists;
+  column->is_no_text = column->is_no_text || other.is_no_text;
   if (other.is_null_type && other.dims.empty()) return;
   if (column->is_null_type && column->dims.empty()) {
     ArrowGuess known = other;
@@ -341,10 +364,19 @@ void AddArrowColumns(const ArrowGuesses& more, const std::string& file, ArrowGue
 FittingFields FieldsFor(const ArrowGuesses& columns) {
   FittingFields fields;
   for (const ArrowGuess& column : columns) {
-    if (column.problem.empty()) {
+    const std::string problem =
+        column.problem.empty() && IsJson(column) && column.is_no_text
+            ? "there are nulls within its lists, beside bytes that are no text; bytes with "
+              "missing=default have empty ones in their place"
+            : column.problem;
+    if (problem.empty()) {
       fields.entries.push_back(EntryFor(column.name, TypeFor(column)));
+      if (!column.note.empty()) {
+        fields.notes.push_back(
+            StrCat("'", column.path, "' has the numbers of ", column.note, ", as they are stored"));
+      }
     } else {
-      fields.left_out.push_back(StrCat("'", column.path, "': ", column.problem));
+      fields.left_out.push_back(StrCat("'", column.path, "': ", problem));
     }
   }
   return fields;

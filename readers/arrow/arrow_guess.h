@@ -25,10 +25,12 @@ struct ArrowGuess {
   bool is_null_type = false;  // it never has a value
   bool is_text = false;
   bool is_binary = false;             // text that need not be UTF-8
+  bool is_no_text = false;            // lists of such, of which a value that is looked at is none
   DataType dtype = DataType::kInt64;  // unless it is text
   std::vector<int64_t> dims;          // of the lists around the values; -1 is any
   int64_t ticks_per_day = 0;          // of a date or timestamp in the field; 0: it is neither
   int64_t stored_per_day = 0;         // the same in the column
+  std::string note;                   // of a time of day or a duration: its type, with the unit
   bool may_be_null = false;           // in some row
   bool null_within = false;           // one of several values may be none
   bool null_lists = false;            // or one of several lists
@@ -43,8 +45,7 @@ struct ArrowFacts {
 
 // The columns of a schema. Nulls are where a batch of it has them and in the columns that are known
 // to have them; the batch may be null. Dates are in days, and timestamps of any unit in
-// microseconds, but in their own where a value does not fit, or none is looked at that could have
-// nanoseconds.
+// microseconds, but in finer units, or their own, where a value that is looked at does not fit.
 ArrowGuesses GuessArrowColumns(const ArrowSchema& schema, const ArrowArray* sample,
                                const ArrowFacts& known = {});
 // The same for one outermost column and an array of its values.

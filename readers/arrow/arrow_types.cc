@@ -194,6 +194,10 @@ DataType GuessDataType(const ArrowSchema& schema) {
 
 bool IsDate(const ArrowSchema& schema) { return StartsWith(FormatOf(schema), "td"); }
 
+bool HasUnitOfItsOwn(const ArrowSchema& schema) {
+  return StartsWith(FormatOf(schema), "tt") || StartsWith(FormatOf(schema), "tD");
+}
+
 std::string_view TimeUnitOf(int64_t ticks_per_day) {
   for (const auto& unit : kTimeUnits) {
     if (unit.ticks_per_day == ticks_per_day) return unit.name;

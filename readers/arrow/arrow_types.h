@@ -70,6 +70,8 @@ std::string ArrowTypeName(const ArrowSchema& schema);
 DataType GuessDataType(const ArrowSchema& schema);
 
 bool IsDate(const ArrowSchema& schema);
+// Whether it is a time of day or a duration: a number in the unit that the name of the type tells.
+bool HasUnitOfItsOwn(const ArrowSchema& schema);
 // The unit of a date or timestamp, as unit= names it.
 std::string_view TimeUnitOf(int64_t ticks_per_day);
 // Sets *converted to so many ticks of a unit in another one; of two units one is a multiple of the

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "framework/base/error.h"
+#include "readers/fields/timestamp.h"
 #include "readers/support/utf8.h"
 
 namespace millhopper {
@@ -113,7 +114,7 @@ void AppendFloat(double number, std::string* json) {
 void AppendQuoted(std::string_view text, std::string* json) {
   if (FirstNoUtf8(text) < text.size()) {
     Throw(ErrorCode::kDataLoss, "'", Escaped(std::string(text.substr(0, 20))),
-          "' is no text in UTF-8, which JSON is");
+          "' is no text in UTF-8, which JSON is; bytes, in lists bytes[-1], hold it");
   }
   *json += '"';
   for (const char c : text) {
@@ -180,8 +181,7 @@ void WriteDecimal(const Field& field, const ArrowLevel& level, int64_t index, ch
 
 // A date or timestamp in the unit of the field. A point between two ticks is wrong, as in text.
 void WriteTime(const Field& field, const ArrowLevel& level, int64_t index, char* place) {
-  const int64_t ticks = level.kind == ArrowKind::kInt32 ? ValueAt<int32_t>(level.values, index)
-                                                        : ValueAt<int64_t>(level.values, index);
+  const int64_t ticks = TicksAt(level, index);
   int64_t result;
   if (!ConvertTicks(ticks, level.ticks_per_day, field.ticks_per_day, &result)) {
     Throw(ErrorCode::kDataLoss, ticks, " ", TimeUnitOf(level.ticks_per_day),
@@ -301,12 +301,19 @@ std::string DecimalTextAt(const ArrowLevel& level, int64_t index) {
   return text;
 }
 
+int64_t TicksAt(const ArrowLevel& level, int64_t place) {
+  return level.kind == ArrowKind::kInt32 ? ValueAt<int32_t>(level.values, place)
+                                         : ValueAt<int64_t>(level.values, place);
+}
+
 bool CanBeJson(const ArrowType& type) {
-  return type.ticks_per_day == 0 && type.kind != ArrowKind::kOther &&
-         type.kind != ArrowKind::kStruct && !IsList(type.kind);
+  return type.kind != ArrowKind::kOther && type.kind != ArrowKind::kStruct && !IsList(type.kind);
 }
 
 void AppendJson(const ArrowLevel& level, int64_t index, std::string* json) {
+  if (level.ticks_per_day > 0) {
+    return AppendQuoted(TimestampText(TicksAt(level, index), level.ticks_per_day), json);
+  }
   const auto add = [&](auto number) { *json += StrCat(number); };
   switch (level.kind) {
     case ArrowKind::kBool:

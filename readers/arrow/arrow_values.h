@@ -51,13 +51,15 @@ ArrowSpan ListAt(const ArrowLevel& level, int64_t place, int64_t values);
 std::string_view TextAt(const ArrowLevel& level, int64_t place);
 // A decimal as text, with all of its digits after the point.
 std::string DecimalTextAt(const ArrowLevel& level, int64_t place);
+// A date or timestamp, in its unit.
+int64_t TicksAt(const ArrowLevel& level, int64_t place);
 // The number of the run that has the value at a place. Throws kDataLoss if none does.
 int64_t RunAt(const ArrowLevel& level, int64_t place);
 
 // Whether AppendJson writes values of the type.
 bool CanBeJson(const ArrowType& type);
-// Appends the value at a place, which is none that is null, as JSON. Throws kDataLoss for bytes
-// that are no text.
+// Appends the value at a place, which is none that is null, as JSON; dates and timestamps as text
+// (TimestampText). Throws kDataLoss for bytes that are no text.
 void AppendJson(const ArrowLevel& level, int64_t place, std::string* json);
 
 // Writes a value to the place of a field's. Throws kDataLoss "300 is no int8".

@@ -323,7 +323,11 @@ void ArrowView::ForEachValue(const Spans& spans, const Function& function) const
   }
 }
 
-const char* ArrowView::JsonHint() const { return CanBeJson(path_.value_) ? kReadAsJson : ""; }
+// Bytes may be no text, which JSON is.
+const char* ArrowView::JsonHint() const {
+  const bool may_be_no_text = IsText(path_.value_.kind) && !field_.slot.text;
+  return CanBeJson(path_.value_) && !may_be_no_text ? kReadAsJson : "";
+}
 
 void ArrowView::WriteOne(int64_t place, char* to) const {
   if (place >= 0) return path_.write_(field_, levels_.back(), place, to);

@@ -236,6 +236,29 @@ bool ToTicks(int64_t seconds, int64_t ticks_in_last, int64_t ticks_per_second, i
   return true;
 }
 
+std::string WithZeros(int64_t number, size_t digits) {
+  std::string text = std::to_string(number);
+  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+  return text;
+}
+
+// Of so many days since 0001-01-01.
+std::string DateText(int64_t days) {
+  constexpr int64_t kYears = 400;  // after which the calendar begins again
+  const int64_t cycle = DaysBefore(kYears + 1);
+  int64_t cycles = days / cycle, rest = days % cycle;
+  if (rest < 0) {
+    rest += cycle;
+    --cycles;
+  }
+  int64_t year = rest / 365 + 1, month = 1;
+  while (DaysBefore(year) > rest) --year;
+  rest -= DaysBefore(year);
+  while (rest >= DaysOfMonth(year, month)) rest -= DaysOfMonth(year, month++);
+  return StrCat(WithZeros(year + kYears * cycles, 4), "-", WithZeros(month, 2), "-",
+                WithZeros(rest + 1, 2));
+}
+
 }  // namespace
 
 void CheckTimeFormat(const std::string& format) {
@@ -287,6 +310,23 @@ const char* ParseTimestamp(std::string_view written, std::string_view format, in
     return "an int64 does not reach that far in this unit; unit=us after the field does";
   }
   return nullptr;
+}
+
+std::string TimestampText(int64_t ticks, int64_t ticks_per_day) {
+  int64_t day = ticks / ticks_per_day, rest = ticks % ticks_per_day;
+  if (rest < 0) {
+    rest += ticks_per_day;
+    --day;
+  }
+  std::string text = DateText(day + DaysBefore(1970));
+  if (ticks_per_day == 1) return text;
+  const int64_t ticks_per_second = ticks_per_day / kSecondsPerDay;
+  const int64_t second = rest / ticks_per_second;
+  text += StrCat(" ", WithZeros(second / 3600, 2), ":", WithZeros(second / 60 % 60, 2), ":",
+                 WithZeros(second % 60, 2));
+  const size_t decimals = std::to_string(ticks_per_second).size() - 1;
+  if (decimals > 0) text += StrCat(".", WithZeros(rest % ticks_per_second, decimals));
+  return text;
 }
 
 }  // namespace millhopper

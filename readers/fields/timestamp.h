@@ -23,6 +23,11 @@ constexpr int64_t kMicrosecondsPerDay = kSecondsPerDay * 1'000'000;
 const char* ParseTimestamp(std::string_view text, std::string_view format, int64_t ticks_per_day,
                            int64_t* ticks);
 
+// A point in time in a form that ParseTimestamp reads: "2024-01-31" if its ticks are days,
+// otherwise "2024-01-31 12:00:05", with the decimals of a finer tick after it. A year that has
+// other than four digits, which it does not read, is as it is.
+std::string TimestampText(int64_t ticks, int64_t ticks_per_day);
+
 // Throws kInvalidArgument unless it is a format in the terms of strptime, in English whatever the
 // locale: %Y has four digits, %y two (69 to 99 are of 1900), %m %d %H %I %M %S one or two, %f one
 // to nine; %b is Jan, %B January, %p AM or PM, in small or capital letters; %z is a time zone as

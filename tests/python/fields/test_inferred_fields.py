@@ -108,7 +108,8 @@ def test_what_peek_prints_reads_the_same(
 
     shown = peek(path, "--count=0")
     pattern = (
-        r"fields that fit the first records:\n(  \[.*?\])\n(with the attributes:\n.*?)?reader "
+        r"fields that fit the first records:\n(  \[.*?\])\n(with the attributes:\n.*?)?"
+        r"(?:note: [^\n]*\n)*reader "
     )
     printed = re.match(pattern, shown, re.DOTALL)
     reader = millhopper.Reader.open_files(path)
@@ -126,6 +127,15 @@ def test_what_peek_prints_reads_the_same(
     given = "".join(f'attrs {{ name: "{name}" s: {value} }}' for name, value in pairs)
     startup.write_text(PROGRAM.format(path=path, fields=printed[1].strip(), attributes=given))
     assert peek("--startup", startup, "--json", "--count=20") == peek(path, "--json", "--count=20")
+
+
+def test_peek_tells_the_unit_of_a_time_of_day(tmp_path: Path, parquet_plugin: Path) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"t": pa.array([1], pa.time64("us"))}), path)
+    command = [*PEEK, path, "--count=0", f"--plugin={parquet_plugin}"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "note: 't' has the numbers of time64[us], as they are stored\n" in shown
 
 
 def test_all_columns_are_read(tmp_path: Path) -> None:
@@ -158,8 +168,11 @@ def test_names_alone_are_enough(tmp_path: Path) -> None:
     (batch,) = reader.batch(2)
     assert list(batch) == ["vendor", "I2", "x", "gap", "gap.valid"]
     assert [batch["vendor"].tolist(), batch["x"].tolist()] == [[7, 8], [3.0, 6.0]]
-    shown = 'vendor = "vendor id" int64[], I2 int64[], x = I3 float32[], gap = I1 int64[]'
-    assert str(reader).splitlines()[-1] == f"fields of files: {shown} missing=mask"
+    # What is inferred is exact, what is declared beside it is not.
+    shown = 'vendor = "vendor id" int64[], I2 int64[], x = I3 float32[] numbers=nearest'
+    assert str(reader).splitlines()[-1] == (
+        f"fields of files: {shown}, gap = I1 int64[] missing=mask"
+    )
     (batch,) = open_files(path, fields=["t", "*"], exclude=["I1-I3"]).batch(2)
     assert list(batch) == ["t", "vendor id"]
     (batch,) = open_files(path, exclude=["I1-I3", "t"]).batch(2)

@@ -145,3 +145,82 @@ def test_declared_types_keep_their_meaning(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"t": column}), tmp_path / "a.parquet")
     assert whole(tmp_path / "a.parquet", fields=["t int64[]"]) == {"t": [5, 7]}
     assert whole(tmp_path / "a.parquet", fields=["t"]) == {"t": [5000, 7000]}
+
+
+NANOSECONDS = pa.timestamp("ns")
+
+
+def write_parts(tmp_path: Path, format: str, parts: dict[str, Any]) -> Path:
+    for name, table in parts.items():
+        write(pa.table(table), tmp_path / f"{name}.{format}")
+    return tmp_path / f"*.{format}"
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+@pytest.mark.parametrize("first", [{}, {"n": [7]}])
+def test_what_lies_beside_a_column_does_not_change_its_unit(
+    tmp_path: Path, format: str, first: dict[str, Any]
+) -> None:
+    """In files of two schemas, and after one without rows."""
+    times = pa.array([1000, 2000]).cast(NANOSECONDS)
+    empty = {"t": times[:0]} if not first else {"t": times[:1], **first}
+    reader = millhopper.Reader.open_files(
+        write_parts(tmp_path, format, {"a": empty, "b": {"t": times}})
+    )
+    assert "t int64[] decode=timestamp unit=us" in str(reader)
+    assert [time for batch in reader.batch(9) for time in batch["t"].tolist()][-2:] == [1, 2]
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_a_finer_value_that_is_looked_at_does(tmp_path: Path, format: str) -> None:
+    times = pa.array([1000, 2001]).cast(NANOSECONDS)
+    reader = millhopper.Reader.open_files(
+        write_parts(tmp_path, format, {"a": {"t": times}, "b": {"t": times[:1], "n": [7]}})
+    )
+    assert "t int64[] decode=timestamp unit=ns" in str(reader)
+
+
+def test_tables_in_memory_have_the_unit_of_files(tmp_path: Path) -> None:
+    whole_microseconds = pa.table({"t": pa.array([1000, 2000]).cast(NANOSECONDS)})
+    finer = pa.table({"t": pa.array([1000, 2001]).cast(NANOSECONDS)})
+    for source in (whole_microseconds, whole_microseconds.to_reader()):
+        (batch,) = millhopper.Reader.from_arrow(source).batch(9)
+        assert batch["t"].tolist() == [1, 2]
+    (batch,) = millhopper.Reader.from_arrow(finer).batch(9)
+    assert batch["t"].tolist() == [1000, 2001]
+    with pytest.raises(millhopper.Error, match="unit=ns after decode=timestamp keeps it"):
+        list(millhopper.Reader.from_arrow(finer.to_reader()).batch(9))
+
+
+def test_lists_of_times_are_such_in_all_formats(tmp_path: Path) -> None:
+    rows = [[0, 86_400_000_000], [], [1]]
+    table = pa.table({"t": pa.array(rows, pa.list_(pa.timestamp("us")))})
+    write(table, tmp_path / "a.parquet")
+    texts = [
+        [str(time) for time in row] for row in table["t"].cast(pa.list_(pa.string())).to_pylist()
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"t": row}) + "\n" for row in texts))
+    for format in ("parquet", "jsonl"):
+        (batch,) = millhopper.Reader.open_files(tmp_path / f"a.{format}").batch(9)
+        assert [times.tolist() for times in batch["t"]] == rows
+
+
+def test_a_date_with_a_time_of_day_is_read(tmp_path: Path) -> None:
+    """date64 has milliseconds, which should be whole days."""
+    days = pa.Array.from_buffers(pa.date64(), 2, [None, pa.array([86_400_000, 1]).buffers()[1]])
+    write(pa.table({"t": days}), tmp_path / "a.arrow")
+    assert whole(tmp_path / "a.arrow") == {"t": [86_400_000_000, 1000]}
+
+
+def test_null_lists_of_times_are_text(tmp_path: Path) -> None:
+    type = pa.list_(pa.list_(pa.timestamp("s")))
+    write(pa.table({"t": pa.array([[[0], None], [[1, None]]], type)}), tmp_path / "a.parquet")
+    assert whole(tmp_path / "a.parquet") == {
+        "t": ['[["1970-01-01 00:00:00.000"], null]', '[["1970-01-01 00:00:01.000", null]]']
+    }
+
+
+def test_no_format_with_a_schema_takes_infer_all(tmp_path: Path) -> None:
+    write(pa.table({"t": [1]}), tmp_path / "a.parquet")
+    with pytest.raises(millhopper.Error, match="no attribute 'infer'"):
+        list(millhopper.Reader.open_files(tmp_path / "a.parquet", infer="all"))

@@ -359,17 +359,21 @@ TEST(ArrowColumns, TimesOfAllTypesHaveOneUnit) {
     EXPECT_EQ(guess(type, {-1000, 0, 2000}), "t int64[] decode=timestamp unit=us") << type;
   }
   EXPECT_EQ(guess("tdm", {-86400000}), "t int64[] decode=timestamp unit=d");
+  EXPECT_EQ(guess("tdm", {-86400000, 1}), "t int64[] decode=timestamp unit=us");
   EXPECT_EQ(guess("tsn:", {1000, 1001}), "t int64[] decode=timestamp unit=ns");
   EXPECT_EQ(guess("tsn:", {1000}, {{}, {0}}), "t int64[] decode=timestamp unit=ns");
   // What microseconds do not hold.
   EXPECT_EQ(guess("tss:", {int64_t{1} << 50}), "t int64[] decode=timestamp unit=s");
-  // A schema alone does not tell that there are no nanoseconds.
-  const auto by_schema = [](const char* type) {
+  // The unit is another one only for a value that is looked at, not for what lies beside it.
+  const auto by_schema = [](const char* type, const ArrowFacts& known = {}) {
     const ColumnPtr batch = Batch({Numbers<int64_t>("t", type, {1})});
-    return FieldsFor(GuessArrowColumns(batch->schema, nullptr)).entries.at(0);
+    return FieldsFor(GuessArrowColumns(batch->schema, nullptr, known)).entries.at(0);
   };
-  EXPECT_EQ(by_schema("tsn:"), "t int64[] decode=timestamp unit=ns");
-  EXPECT_EQ(by_schema("tsm:"), "t int64[] decode=timestamp unit=us");
+  for (const char* const type : {"tss:", "tsm:", "tsu:", "tsn:"}) {
+    EXPECT_EQ(by_schema(type), "t int64[] decode=timestamp unit=us") << type;
+    EXPECT_EQ(guess(type, {}), "t int64[] decode=timestamp unit=us") << type;
+  }
+  EXPECT_EQ(by_schema("tsn:", {{}, {0}}), "t int64[] decode=timestamp unit=ns");
 }
 
 TEST(ArrowColumns, IntegersAreNotRounded) {
@@ -404,17 +408,19 @@ TEST(ArrowColumns, FieldsHoldWhatAllFilesHave) {
   ArrowGuesses columns =
       guess(Batch({Numbers<int32_t>("a", "i", {1}), Make("n", "n", 1, {}), Texts("s", {"x"}),
                    Numbers<int64_t>("t", "tsm:", {1}), Numbers<float>("f", "f", {1}),
-                   Numbers<int8_t>("x", "c", {1})}));
+                   Numbers<int8_t>("x", "c", {1}), Numbers<int64_t>("z", "tsm:", {1})}));
   const ColumnPtr other =
       Batch({Numbers<int64_t>("a", "l", {1}), Numbers<int16_t>("n", "s", {1}),
              Numbers<int64_t>("t", "tsu:", {1}), Numbers<int32_t>("f", "i", {1}), Texts("x", {"1"}),
-             Texts("y", {"1"})});
+             Texts("y", {"1"}), Numbers<int64_t>("z", "l", {1})});
   AddArrowColumns(guess(other), "b.parquet", &columns);
   const FittingFields fields = FieldsFor(columns);
   EXPECT_EQ(fields.entries,
             (Strings{"a int64[]", "n int16[] missing=mask", "s str missing=mask",
                      "t int64[] decode=timestamp unit=us", "f float64[]", "y str missing=mask"}));
-  EXPECT_EQ(fields.left_out, Strings{"'x': in b.parquet it is text, in files before it int8"});
+  EXPECT_EQ(fields.left_out,
+            (Strings{"'x': in b.parquet it is text, in files before it int8",
+                     "'z': in b.parquet it is int64, in files before it a timestamp"}));
 }
 
 TEST(ArrowColumns, StructsAreNamedWithPoints) {
@@ -605,9 +611,56 @@ TEST(ArrowColumns, NullsWithinListsAreTextOfJson) {
   EXPECT_EQ(Read(Numbers<float>("f", "f", {0.1F, NAN, -INFINITY}), "f bytes decode=json"),
             (Strings{"'0.10000000149011612'", "'NaN'", "'-Infinity'"}));
   EXPECT_EQ(Read(Texts("x", {"\xff"}), "x bytes decode=json"),
-            (Strings{"row 10: column 'x': '\\xff' is no text in UTF-8, which JSON is"}));
-  EXPECT_EQ(Read(Numbers<int64_t>("t", "tsu:", {1}), "t bytes decode=json"),
-            (Strings{"column 't': it is timestamp, which decode=json does not write"}));
+            (Strings{"row 10: column 'x': '\\xff' is no text in UTF-8, which JSON is; bytes, in "
+                     "lists bytes[-1], hold it"}));
+  EXPECT_EQ(Read(Numbers<int64_t>("t", "tsu:", {1, -1}), "t bytes decode=json"),
+            (Strings{"'\"1970-01-01 00:00:00.000001\"'", "'\"1969-12-31 23:59:59.999999\"'"}));
+}
+
+// A null list would be one without times, and times that are null have a value of their own.
+TEST(ArrowColumns, NullListsOfTimesAreTextOfJson) {
+  const ColumnPtr times = Numbers<int64_t>("item", "tsm:", {0, 1500, 0}, Bits({1, 1, 0}));
+  const ColumnPtr batch = Batch(
+      {List("t", {0, 2}, List("item", {0, 2, 2}, times, Bits({1, 0}))), List("n", {0, 2}, times)});
+  const Strings guessed = FieldsFor(GuessArrowColumns(batch->schema, &batch->array)).entries;
+  EXPECT_EQ(guessed, (Strings{"t str decode=json", "n int64[-1] decode=timestamp unit=us"}));
+  EXPECT_EQ(Read(*batch, guessed),
+            (Strings{"'[[\"1970-01-01 00:00:00.000\", \"1970-01-01 00:00:01.500\"], null]' | 0 "
+                     "1500000"}));
+}
+
+// Bytes are JSON only as far as they are text.
+TEST(ArrowColumns, ListsOfBytesWithNulls) {
+  const auto lists = [](const Strings& values) {
+    const ColumnPtr items = Texts("item", values, Bits({1, 0}));
+    items->schema.format = "z";
+    return Batch({List("b", {0, 2}, items)});
+  };
+  const ColumnPtr words = lists({"x", ""}), bytes = lists({"\xff", ""});
+  EXPECT_EQ(FieldsFor(GuessArrowColumns(words->schema, &words->array)).entries,
+            Strings{"b str decode=json"});
+  const FittingFields found = FieldsFor(GuessArrowColumns(bytes->schema, &bytes->array));
+  EXPECT_EQ(found.entries, Strings{});
+  EXPECT_EQ(
+      found.left_out,
+      Strings{"'b.item': there are nulls within its lists, beside bytes that are no text; bytes "
+              "with missing=default have empty ones in their place"});
+  EXPECT_EQ(Read(*bytes, {"b bytes[-1] missing=default"}), Strings{"255"});
+  const std::string is_null = "row 10: column 'b': a value of it is null";
+  EXPECT_EQ(Read(*bytes, {"b bytes[-1]"}),
+            Strings{is_null + " (missing=default, missing=mask or missing=skip after the field "
+                              "allow that)"});
+  const std::string hint = is_null + ", and str decode=json reads it as text of JSON";
+  EXPECT_EQ(Read(*words, {"b str[-1]"}).at(0).substr(0, hint.size()), hint);
+}
+
+TEST(ArrowColumns, TellsTheUnitsOfTimesOfDayAndDurations) {
+  const ColumnPtr batch =
+      Batch({Numbers<int32_t>("t", "ttm", {1}), Numbers<int64_t>("d", "tDn", {1}),
+             Numbers<int64_t>("n", "l", {1}), Numbers<int64_t>("s", "tsn:", {1})});
+  EXPECT_EQ(FieldsFor(GuessArrowColumns(batch->schema, &batch->array)).notes,
+            (Strings{"'t' has the numbers of time32[ms], as they are stored",
+                     "'d' has the numbers of duration[ns], as they are stored"}));
 }
 
 TEST(ArrowColumns, MasksTellNullsOfAllKinds) {

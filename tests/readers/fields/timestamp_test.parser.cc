@@ -55,6 +55,28 @@ TEST(Timestamp, CountsSecondsSince1970) {
   EXPECT_EQ(Ticks("9999-12-31 23:59:59"), 253402300799);
 }
 
+TEST(Timestamp, IsWrittenAsItIsRead) {
+  for (const int64_t unit : {int64_t{1}, int64_t{1'000}, int64_t{1'000'000}, kNanoseconds}) {
+    for (const int64_t ticks : {int64_t{0}, int64_t{-1}, unit - 1, 86399 * unit + unit / 2,
+                                int64_t{-8'000'000'000} * unit, int64_t{9'000'000'000} * unit}) {
+      const std::string text = TimestampText(ticks, kSecondsPerDay * unit);
+      EXPECT_EQ(Ticks(text, unit), ticks) << text;
+    }
+  }
+  for (int64_t day = -719162; day <= 2932896; day += 13) {  // of the years 1 to 9999
+    int64_t ticks = 0;
+    ASSERT_EQ(ParseTimestamp(TimestampText(day, 1), "", 1, &ticks), nullptr) << day;
+    ASSERT_EQ(ticks, day);
+  }
+  EXPECT_EQ(TimestampText(-719162, 1), "0001-01-01");
+  EXPECT_EQ(TimestampText(2932896, 1), "9999-12-31");
+  EXPECT_EQ(TimestampText(1706702405, kSecondsPerDay), "2024-01-31 12:00:05");
+  EXPECT_EQ(TimestampText(-1, kMicrosecondsPerDay), "1969-12-31 23:59:59.999999");
+  // Far from any calendar.
+  EXPECT_EQ(TimestampText(INT64_MIN, kSecondsPerDay), "-292277022657-01-27 08:29:52");
+  EXPECT_EQ(TimestampText(INT64_MAX, kSecondsPerDay), "292277026596-12-04 15:30:07");
+}
+
 TEST(Timestamp, AgreesWithTheLibraryOnEveryDay) {
   char text[32];
   for (int64_t day = -200'000; day < 200'000; ++day) {

@@ -37,6 +37,7 @@ void PrintFields(const FittingFields& fields, std::ostream* out) {
   for (const auto& [name, value] : fields.attributes.values()) {
     *out << "  " << name << ": " << WholeText(value) << "\n";
   }
+  for (const std::string& note : fields.notes) *out << "note: " << note << "\n";
   for (const std::string& problem : fields.left_out) *out << "cannot be read: " << problem << "\n";
 }
 
@@ -52,7 +53,7 @@ FittingFields Chosen(const FormatSchema& format, const std::string& path,
   } catch (const Error& error) {
     throw error.InFile(path, 0);
   }
-  FittingFields chosen = {with_chosen.Get<Strings>("fields"), {}};
+  FittingFields chosen = {with_chosen.Get<Strings>("fields"), {}, {}, fitting.notes};
   for (const auto& [name, value] : with_chosen.values()) {
     if (name == "fields" || name == "exclude" || attributes.Has(name)) continue;
     chosen.attributes.Set(name, value);
