@@ -2,6 +2,7 @@
 #include "framework/program/problems.h"
 
 #include <algorithm>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -37,10 +38,11 @@ std::vector<Problem> Problems::InOrder() const {
   return problems;
 }
 
-std::string Join(const std::vector<Problem>& problems) {
+Error ProblemsOfProgram::ErrorOf(std::vector<Problem> problems) {
   std::string text;
   for (const Problem& problem : problems) text += (text.empty() ? "" : "\n") + problem.text;
-  return text;
+  return Error(ErrorCode::kInvalidArgument, text)
+      .WithCause(std::make_shared<ProblemsOfProgram>(std::move(problems)));
 }
 
 }  // namespace millhopper

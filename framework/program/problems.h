@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/program/program_text.h"
 
@@ -47,8 +48,16 @@ class Problems {
   size_t count_ = 0;
 };
 
-// The problems as one text, one a line.
-std::string Join(const std::vector<Problem>& problems);
+// The cause of the error that a program is wrong, for those who show its problems one by one.
+class ProblemsOfProgram final : public ErrorCause {
+ public:
+  explicit ProblemsOfProgram(std::vector<Problem> found) : problems(std::move(found)) {}
+
+  // The error kInvalidArgument, which has the problems as one text, one a line.
+  static Error ErrorOf(std::vector<Problem> problems);
+
+  const std::vector<Problem> problems;
+};
 
 }  // namespace millhopper
 

@@ -110,8 +110,8 @@ std::vector<Problem> Program::Warnings() const {
 }
 
 void Program::CheckOrThrow(const CheckContext& context) const {
-  const std::vector<Problem> problems = Check(context);
-  if (!problems.empty()) throw Error(ErrorCode::kInvalidArgument, Join(problems));
+  std::vector<Problem> problems = Check(context);
+  if (!problems.empty()) throw ProblemsOfProgram::ErrorOf(std::move(problems));
 }
 
 }  // namespace millhopper

@@ -314,9 +314,7 @@ class ProgramLoader {
   }
 
   void ThrowIfAny() const {
-    if (problems_.count() > 0) {
-      throw Error(ErrorCode::kInvalidArgument, Join(problems_.InOrder()));
-    }
+    if (problems_.count() > 0) throw ProblemsOfProgram::ErrorOf(problems_.InOrder());
   }
 
   void ParseText(const std::string& content) {

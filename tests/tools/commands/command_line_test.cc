@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::StartsWith;
 
 const char* const kCommands[] = {"executor", "peek", "recordio", "quickstart"};
 
@@ -261,8 +262,21 @@ TEST(CommandLine, PrintsJson) {
   EXPECT_EQ(JsonLinesOf(executor + "--check" + program)[0]["problems"], nlohmann::json::array());
   const ChildResult wrong = Bash(executor + "--check --startup=" + startup.path());
   EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_THAT(nlohmann::json::parse(wrong.output)["problems"][0].get<std::string>(),
-              HasSubstr(startup.path() + ":"));
+  const nlohmann::json problem = nlohmann::json::parse(wrong.output)["problems"][0];
+  EXPECT_EQ(problem["file"], startup.path());
+  EXPECT_THAT(problem["text"].get<std::string>(),
+              StartsWith(StrCat(startup.path(), ":", problem["line"].get<int>(), ":",
+                                problem["column"].get<int>(), ": ")));
+  // Problems that a check finds have places, too, and each has its own.
+  const TempFile two("two.pbtxt",
+                     "blocks { idx: 0 parent_idx: -1\n  ops { type: \"no_such\" }\n"
+                     "  ops { type: \"nor_this\" }\n}\n");
+  const nlohmann::json found =
+      nlohmann::json::parse(Bash(executor + "--check --main=" + two.path()).output)["problems"];
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0]["line"], 2);
+  EXPECT_EQ(found[1]["line"], 3);
+  EXPECT_EQ(found[1]["column"], 3);
   const nlohmann::json printed =
       JsonLinesOf(executor + "--set=file=x --print=" + startup.path())[0];
   EXPECT_EQ(printed["blocks"][0]["ops"][0]["type"], "create_text_file_reader");

@@ -108,8 +108,9 @@ CommandHelp Help() {
       "with --allow_exec, 'pipe:COMMAND', and is read once. With --json, a run ends with a line "
       "that "
       "has\n"
-      "what --stats_json writes, --check prints {\"problems\": [...]}, --list_ops and\n"
-      "--list_formats a line for each, --print protobuf's JSON.\n";
+      "what --stats_json writes, --check prints {\"problems\": [...]}, each with its text, file,\n"
+      "line and column (those of a binary program have no place), --list_ops and --list_formats a\n"
+      "line for each, --print protobuf's JSON.\n";
   help.groups = {
       {"Programs",
        {"startup", "main", "set", "check", "explain", "plugin", "allow_exec",
@@ -153,9 +154,34 @@ std::vector<ProgramFile> ProgramsOfFlags(const Arguments& arguments) {
   return files;
 }
 
+// A problem of a program, or a warning about it.
+struct FoundProblem {
+  std::string file;  // of the program
+  Problem problem;
+};
+using FoundProblems = std::vector<FoundProblem>;
+
+void AddFound(const std::string& file, const std::vector<Problem>& problems, FoundProblems* found) {
+  for (const Problem& problem : problems) found->push_back({file, problem});
+}
+
+// For --json: the whole text of each, and its place, as far as that is known.
+nlohmann::json JsonOf(const FoundProblems& found) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [file, problem] : found) {
+    nlohmann::json one = {{"text", problem.text}, {"file", Escaped(file)}};
+    if (problem.place.line > 0) {
+      one["line"] = problem.place.line;
+      one["column"] = problem.place.column;
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 // Parses and checks all programs; returns all problems of all programs.
-std::vector<std::string> LoadPrograms(const Settings& settings, std::vector<ProgramFile>* files) {
-  std::vector<std::string> problems;
+FoundProblems LoadPrograms(const Settings& settings, std::vector<ProgramFile>* files) {
+  FoundProblems problems;
   std::vector<const Program*> before;
   bool all_parsed = true;
   for (ProgramFile& file : *files) {
@@ -163,7 +189,10 @@ std::vector<std::string> LoadPrograms(const Settings& settings, std::vector<Prog
       file.program = Program::FromFile(file.path, settings);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidArgument) throw;
-      problems.push_back(error.what());
+      const auto* const cause = dynamic_cast<const ProblemsOfProgram*>(error.cause().get());
+      AddFound(file.path,
+               cause == nullptr ? std::vector<Problem>{{{}, error.what()}} : cause->problems,
+               &problems);
       all_parsed = false;
       continue;
     }
@@ -172,7 +201,7 @@ std::vector<std::string> LoadPrograms(const Settings& settings, std::vector<Prog
     CheckContext context;
     context.role = file.role;
     context.before = before;
-    for (const Problem& problem : file.program->Check(context)) problems.push_back(problem.text);
+    AddFound(file.path, file.program->Check(context), &problems);
     before.push_back(file.program.get());
   }
   return problems;
@@ -419,24 +448,23 @@ void RunAll(const RunState& state, std::vector<ProgramFile>* files, Scope* scope
 int RunPrograms(const Arguments& arguments) {
   Scope scope;  // must outlive the programs prepared in it
   std::vector<ProgramFile> files = ProgramsOfFlags(arguments);
-  const std::vector<std::string> problems =
-      LoadPrograms(ParseSettings(arguments.all("set")), &files);
-  std::vector<std::string> warnings;
+  const FoundProblems problems = LoadPrograms(ParseSettings(arguments.all("set")), &files);
+  FoundProblems warnings;
   if (problems.empty()) {
-    for (const ProgramFile& file : files) {
-      for (const Problem& warning : file.program->Warnings()) warnings.push_back(warning.text);
-    }
+    for (const ProgramFile& file : files) AddFound(file.path, file.program->Warnings(), &warnings);
   }
   if (FLAGS_check && FLAGS_json) {
-    nlohmann::json found = {{"problems", problems}};
-    if (!warnings.empty()) found["warnings"] = warnings;
+    nlohmann::json found = {{"problems", JsonOf(problems)}};
+    if (!warnings.empty()) found["warnings"] = JsonOf(warnings);
     PrintJsonLine(found);
     return problems.empty() ? 0 : static_cast<int>(ErrorCode::kInvalidArgument);
   }
   std::string text;
-  for (const std::string& problem : problems) text += (text.empty() ? "" : "\n") + problem;
+  for (const FoundProblem& found : problems) {
+    text += (text.empty() ? "" : "\n") + found.problem.text;
+  }
   Require(problems.empty(), text);
-  for (const std::string& warning : warnings) std::cerr << "warning: " << warning << "\n";
+  for (const FoundProblem& found : warnings) std::cerr << "warning: " << found.problem.text << "\n";
   const std::vector<std::string> fetched = FetchNames(files);
   if (FLAGS_check) {
     for (const ProgramFile& file : files) {
