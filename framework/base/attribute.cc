@@ -124,11 +124,15 @@ AttributeSchema& AttributeSchema::InPython(std::string other_name) {
 
 Attribute AttributeSchema::Check(const Attribute& given) const {
   Attribute value = given;
-  const auto* ints = std::get_if<std::vector<int32_t>>(&given);
-  if (std::holds_alternative<int64_t>(default_value) && std::holds_alternative<int32_t>(given)) {
-    value = static_cast<int64_t>(std::get<int32_t>(given));
-  } else if (std::holds_alternative<std::vector<int64_t>>(default_value) && ints != nullptr) {
-    value = std::vector<int64_t>(ints->begin(), ints->end());
+  const auto* const one = std::get_if<int32_t>(&given);
+  const auto* const ints = std::get_if<std::vector<int32_t>>(&given);
+  if (std::holds_alternative<int64_t>(default_value) && one != nullptr) {
+    value = int64_t{*one};
+  } else if (std::holds_alternative<std::vector<int64_t>>(default_value)) {
+    const auto* const one_long = std::get_if<int64_t>(&given);
+    if (ints != nullptr) value = std::vector<int64_t>(ints->begin(), ints->end());
+    if (one != nullptr) value = std::vector<int64_t>{*one};
+    if (one_long != nullptr) value = std::vector<int64_t>{*one_long};
   }
   Require(value.index() == default_value.index(), "attribute '", name, "' is ",
           AttributeTypeName(given), " ", ToString(given), "; it must be ",

@@ -65,8 +65,9 @@ struct AttributeSchema {
   // What the method of Python's Reader calls it, where that has another name.
   AttributeSchema& InPython(std::string other_name);
 
-  // The value in the declared type: INT is taken where LONG is declared (also in lists). Throws
-  // kInvalidArgument "attribute 'buffer_size' is 0; it must be at least 1".
+  // The value in the declared type: INT is taken where LONG is declared (also in lists), and one
+  // INT or LONG where LONGS are. Throws kInvalidArgument "attribute 'buffer_size' is 0; it must be
+  // at least 1".
   Attribute Check(const Attribute& given) const;
 
   std::string name;

@@ -17,10 +17,28 @@ bool IsPadded(const SlotSpec& slot, const CollationOptions& options) {
   return options.pad && slot.lod_level > 0;
 }
 
+// By slot; of one that is not padded, the one for all.
+std::vector<int64_t> PadLengths(const std::vector<SlotSpec>& slots,
+                                const CollationOptions& options) {
+  const auto is_padded = [&](const SlotSpec& slot) { return IsPadded(slot, options); };
+  const std::vector<int64_t> of_padded = OneForEach(
+      options.pad_lengths,
+      static_cast<size_t>(std::count_if(slots.begin(), slots.end(), is_padded)), "padding lengths");
+  const bool is_one = options.pad_lengths.size() == 1;
+  std::vector<int64_t> lengths(slots.size(), is_one ? options.pad_lengths[0] : 0);
+  size_t padded = 0;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (is_padded(slots[i])) lengths[i] = of_padded[padded++];
+    Require(lengths[i] >= 0, "pad_length is ", lengths[i], "; it must be at least 0");
+  }
+  return lengths;
+}
+
 }  // namespace
 
 std::vector<SlotSpec> CollatedSlots(const std::vector<SlotSpec>& below,
                                     const CollationOptions& options) {
+  const std::vector<int64_t> lengths_of_slots = PadLengths(below, options);
   std::vector<SlotSpec> slots;
   size_t padded = 0;
   for (size_t i = 0; i < below.size(); ++i) {
@@ -31,7 +49,7 @@ std::vector<SlotSpec> CollatedSlots(const std::vector<SlotSpec>& below,
       ++padded;
       slot.lod_level = 0;
       if (slot.known) {
-        Dims dims{-1, options.pad_length > 0 ? options.pad_length : -1};
+        Dims dims{-1, lengths_of_slots[i] > 0 ? lengths_of_slots[i] : -1};
         for (size_t axis = 1; axis < slot.dims.size(); ++axis) dims.push_back(slot.dims[axis]);
         slot.dims = dims;
       }
@@ -50,7 +68,6 @@ std::vector<SlotSpec> CollatedSlots(const std::vector<SlotSpec>& below,
 CollatingReader::CollatingReader(std::unique_ptr<ReaderBase>&& reader,
                                  const CollationOptions& options)
     : GatherReader(std::move(reader), CollatedSlots(reader->slots(), options)), options_(options) {
-  Require(options.pad_length >= 0, "pad_length is ", options.pad_length, "; it must be at least 0");
   Require(options.pad_multiple >= 1, "pad_multiple is ", options.pad_multiple,
           "; it must be at least 1");
   std::vector<SlotSpec> padded;
@@ -61,12 +78,14 @@ CollatingReader::CollatingReader(std::unique_ptr<ReaderBase>&& reader,
     padded.push_back(below[i]);
   }
   if (options.pad) pads_ = PadNumbers(options.pad_values, padded);
+  pad_lengths_ = PadLengths(below, options);
 }
 
 void CollatingReader::SaveState(ReaderState* state) const {
   GatherReader::SaveState(state);
   state->Setting("pad", options_.pad ? "true" : "false");
-  state->Setting("pad_length", static_cast<uint64_t>(options_.pad_length));
+  state->Setting("pad_length",
+                 options_.pad_lengths.empty() ? std::vector<int64_t>{0} : options_.pad_lengths);
   state->Setting("pad_multiple", static_cast<uint64_t>(options_.pad_multiple));
   state->Setting("pad_values", pads_);
   state->Setting("lengths", options_.lengths ? "true" : "false");
@@ -79,12 +98,12 @@ size_t CollatingReader::CheckedSlot(int64_t slot) const {
   return static_cast<size_t>(slot);
 }
 
-size_t CollatingReader::PaddedLength(size_t longest) const {
-  const auto fixed = static_cast<size_t>(options_.pad_length);
+size_t CollatingReader::PaddedLength(size_t slot, size_t longest) const {
+  const auto fixed = static_cast<size_t>(pad_lengths_[slot]);
   if (fixed > 0) {
     if (longest > fixed) {
-      Throw(ErrorCode::kDataLoss, "a sequence of ", longest, " steps is longer than pad_length, ",
-            fixed, "; truncate sequences before");
+      Throw(ErrorCode::kDataLoss, "slot ", slot, ": a sequence of ", longest,
+            " steps is longer than pad_length, ", fixed, "; truncate sequences before");
     }
     return fixed;
   }
@@ -121,7 +140,7 @@ void CollatingReader::LoadPadded(const Gathered& batch, size_t slot, size_t padd
     longest = std::max(longest, LengthOf(*piece.part, slot));
     CheckSameSteps(like, piece.part->tensors[slot], slot);
   }
-  const size_t length = PaddedLength(longest);
+  const size_t length = PaddedLength(slot, longest);
   Dims dims{elements, static_cast<int64_t>(length)};
   Dims inner;
   for (size_t axis = 1; axis < like.dims().size(); ++axis) {

@@ -18,16 +18,18 @@ namespace millhopper {
 // [elements, length, ...] without levels; other slots are laid end to end.
 struct CollationOptions {
   bool pad = false;
-  int64_t pad_length = 0;    // of the rectangles; 0 is that of the longest sequence of the batch,
-  int64_t pad_multiple = 1;  // rounded up to a multiple of this
-  std::vector<double> pad_values;  // one per slot that is padded, one for all, or none: 0
+  // Of the rectangles: one per slot that is padded, one for all, or none: 0. That is the length of
+  // the longest sequence of the batch, rounded up to a multiple of pad_multiple.
+  std::vector<int64_t> pad_lengths;
+  int64_t pad_multiple = 1;
+  std::vector<double> pad_values;  // as many as pad_lengths may be
   // Whether a slot int64 [elements, 1] with the lengths of the sequences follows for each slot that
   // is padded, after all other slots.
   bool lengths = false;
 };
 
 // The slots of the batches. Throws kInvalidArgument for a slot with more than one level of detail
-// that would have to be padded.
+// that would have to be padded, and for as many pad_lengths as there cannot be.
 std::vector<SlotSpec> CollatedSlots(const std::vector<SlotSpec>& below,
                                     const CollationOptions& options);
 
@@ -48,8 +50,8 @@ class CollatingReader : public GatherReader {
   void SaveState(ReaderState* state) const override;
   // Throws kInvalidArgument unless the reader below has such a slot.
   size_t CheckedSlot(int64_t slot) const;
-  // The length that sequences get of which the longest has `longest` steps.
-  size_t PaddedLength(size_t longest) const;
+  // The length that the sequences of a slot get of which the longest has `longest` steps.
+  size_t PaddedLength(size_t slot, size_t longest) const;
 
  private:
   void LoadGathered(const Gathered& batch, Rows* rows) const final;
@@ -58,8 +60,9 @@ class CollatingReader : public GatherReader {
   void LoadPadded(const Gathered& batch, size_t slot, size_t padded, Rows* rows) const;
 
   const CollationOptions options_;
-  std::vector<size_t> padded_;  // the slots that are padded
-  std::vector<double> pads_;    // for each of them
+  std::vector<size_t> padded_;        // the slots that are padded
+  std::vector<double> pads_;          // for each of them
+  std::vector<int64_t> pad_lengths_;  // of each slot
 };
 
 // The batch that a reader is filling.

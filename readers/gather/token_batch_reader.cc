@@ -18,7 +18,7 @@ TokenBatchReader::TokenBatchReader(std::unique_ptr<ReaderBase> reader,
 }
 
 size_t TokenBatchReader::Tokens(size_t elements, size_t sum, size_t longest) const {
-  return options_.count_padding ? CheckedProduct(elements, PaddedLength(longest)) : sum;
+  return options_.count_padding ? CheckedProduct(elements, PaddedLength(slot_, longest)) : sum;
 }
 
 void TokenBatchReader::Gather(const Ref<GatheredPart>& part) {

@@ -88,10 +88,7 @@ void PadValue::Fill(char* place, size_t values) const {
 
 std::vector<double> PadNumbers(const std::vector<double>& numbers,
                                const std::vector<SlotSpec>& slots) {
-  Require(numbers.size() <= 1 || numbers.size() == slots.size(), numbers.size(),
-          " padding values for ", slots.size(), " slots; give one for each, or one for all");
-  std::vector<double> all(slots.size(), numbers.empty() ? 0 : numbers[0]);
-  if (numbers.size() > 1) all = numbers;
+  std::vector<double> all = OneForEach(numbers, slots.size(), "padding values");
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].known) PadValue(all[i], slots[i].dtype);
   }

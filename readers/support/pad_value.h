@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/base/error.h"
 #include "framework/tensor/rows.h"
 #include "framework/tensor/tensor.h"
 
@@ -26,9 +27,16 @@ class PadValue {
   uint64_t bits_ = 0;  // the value, in the lowest bytes
 };
 
-// The numbers for each slot of `slots`: `numbers` has one for each of them, or one for all, or
-// none, which is 0 for all. Throws kInvalidArgument for another count, and for a number that the
-// slot's type cannot hold.
+// What is given for each of so many slots: one for each of them, or one for all, or none, which is
+// 0 for all. Throws kInvalidArgument "2 <what> for 3 slots" for another count.
+template <typename T>
+std::vector<T> OneForEach(const std::vector<T>& given, size_t slots, const char* what) {
+  Require(given.size() <= 1 || given.size() == slots, given.size(), " ", what, " for ", slots,
+          " slots; give one for each, or one for all");
+  return given.size() > 1 ? given : std::vector<T>(slots, given.empty() ? T{} : given[0]);
+}
+
+// The same for numbers. Throws kInvalidArgument for one that the slot's type cannot hold, too.
 std::vector<double> PadNumbers(const std::vector<double>& numbers,
                                const std::vector<SlotSpec>& slots);
 

@@ -19,12 +19,14 @@ OpSchema WithCollation(OpSchema schema, bool is_choice) {
   }
   return std::move(
       schema
-          .Attr(AttributeSchema("pad_length", int64_t{0},
+          .Attr(AttributeSchema("pad_length", std::vector<int64_t>{0},
                                 "the length that sequences are padded to; a longer one is an "
-                                "error. 0 is the length of the longest sequence of the batch")
+                                "error. 0 is the length of the longest sequence of the batch. One "
+                                "for each slot that is padded, or one for all")
                     .AtLeast(0))
           .Attr(AttributeSchema("pad_multiple", int64_t{1},
-                                "without pad_length: the length is rounded up to a multiple of it")
+                                "where pad_length is 0: the length is rounded up to a multiple of "
+                                "it")
                     .AtLeast(1))
           .Attr({"pad_values", std::vector<double>{0},
                  "the value after shorter sequences: one for each slot that is padded, or one for "
@@ -46,7 +48,7 @@ OpSchema WithCollation(OpSchema schema, bool is_choice) {
 CollationOptions CollationOf(const AttributeMap& attributes) {
   CollationOptions options;
   options.pad = !attributes.Has("pad") || attributes.Get<bool>("pad");
-  options.pad_length = attributes.Get<int64_t>("pad_length");
+  options.pad_lengths = attributes.Get<std::vector<int64_t>>("pad_length");
   options.pad_multiple = attributes.Get<int64_t>("pad_multiple");
   options.pad_values = attributes.Get<std::vector<double>>("pad_values");
   options.lengths = attributes.Get<bool>("lengths");

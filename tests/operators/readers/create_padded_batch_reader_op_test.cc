@@ -46,6 +46,35 @@ TEST(CreatePaddedBatchReaderOp, PadsToAFixedLength) {
               });
 }
 
+TEST(CreatePaddedBatchReaderOp, PadsEachSlotToALengthOfItsOwn) {
+  const auto read = [](const std::string& lengths) {
+    ProgramRunner runner;
+    runner.Reader("a").Reset(MakeDocuments(kDocuments));
+    runner.Reader("b").Reset(MakeDocuments(kDocuments));
+    runner.Startup(BlockText(
+        0, -1,
+        {ReaderText("a"), ReaderText("b"), ReaderText("zip"), ReaderText("out"),
+         OpText("create_zip_reader", {{"UnderlyingReaders", {"a", "b"}}}, {{"Out", {"zip"}}}, {}),
+         OpText("create_padded_batch_reader", {{"UnderlyingReader", {"zip"}}}, {{"Out", {"out"}}},
+                {{"batch_size", "i: 5"}, {"pad_length", lengths}})}));
+    const std::vector<SlotSpec> slots = runner.Reader("out").slots();
+    return StrCat(ToString(slots[0]), ", ", ToString(slots[1]), ": ",
+                  Shown(runner.Reader("out").NewHandle().get()).at(0));
+  };
+  EXPECT_EQ(read("ints: 4 ints: 0"),
+            "int64 [-1, 4], int64 [-1, -1]: [5, 4] 1 1 1 0 2 0 0 0 0 0 0 0 4 4 0 0 5 0 0 0; "
+            "[5, 3] 1 1 1 2 0 0 0 0 0 4 4 0 5 0 0");
+  EXPECT_EQ(read("longs: 0 longs: 3").substr(0, 31), "int64 [-1, -1], int64 [-1, 3]: ");
+  EXPECT_EQ(read("i: 3").substr(0, 30), "int64 [-1, 3], int64 [-1, 3]: ");
+  ExpectError(ErrorCode::kDataLoss, "slot 1: a sequence of 3 steps is longer than pad_length, 2",
+              [&] { read("ints: 3 ints: 2"); });
+  ExpectError(ErrorCode::kInvalidArgument,
+              "3 padding lengths for 2 slots; give one for each, or one for all",
+              [&] { read("ints: 3 ints: 3 ints: 3"); });
+  ExpectError(ErrorCode::kInvalidArgument, "it must be at least 0",
+              [&] { read("ints: 3 ints: -1"); });
+}
+
 TEST(CreatePaddedBatchReaderOp, KeepsTheStepsOfSlotsWithAxes) {
   SourceSpec spec;
   spec.records = 7;

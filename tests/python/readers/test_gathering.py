@@ -78,6 +78,19 @@ def test_padded_batch_pads_to_the_longest(words: millhopper.Reader) -> None:
     ]
 
 
+def test_padding_may_have_a_length_for_each_slot(
+    words: millhopper.Reader, tmp_path: Path
+) -> None:
+    again = millhopper.Reader.open_files(f"text:{tmp_path / 'words.txt'}", name="more")
+    both = words.zip(again, names=["word", "again"])
+    (batch,) = both.padded_batch(10, pad_length=[16, 0])
+    assert batch["word"].shape == (10, 16) and batch["again"].shape == (10, 8)
+    (batch,) = both.padded_batch(10, pad_length=16)
+    assert batch["word"].shape == batch["again"].shape == (10, 16)
+    with pytest.raises(millhopper.Error, match="3 padding lengths for 2 slots"):
+        list(both.padded_batch(10, pad_length=[16, 0, 0]))
+
+
 def test_lengths_come_as_slots(words: millhopper.Reader) -> None:
     padded = words.padded_batch(4, lengths=True)
     bucketed = words.bucket([4], 3, pad=True, lengths=True)
