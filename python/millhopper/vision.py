@@ -25,6 +25,7 @@ Source: names of torchvision.transforms.v2.
 """
 
 from millhopper.readers.transforms import (
+    AutoAugment,
     CenterCrop,
     ColorJitter,
     Compose,
@@ -44,6 +45,7 @@ from millhopper.readers.transforms import (
     RandomEqualize,
     RandomErasing,
     RandomHorizontalFlip,
+    RandomInvert,
     RandomPosterize,
     RandomResizedCrop,
     RandomRotation,
@@ -51,9 +53,11 @@ from millhopper.readers.transforms import (
     RandomVerticalFlip,
     Resize,
     ToCHW,
+    TrivialAugmentWide,
 )
 
 __all__ = [
+    "AutoAugment",
     "CenterCrop",
     "ColorJitter",
     "Compose",
@@ -73,6 +77,7 @@ __all__ = [
     "RandomEqualize",
     "RandomErasing",
     "RandomHorizontalFlip",
+    "RandomInvert",
     "RandomPosterize",
     "RandomResizedCrop",
     "RandomRotation",
@@ -80,4 +85,5 @@ __all__ = [
     "RandomVerticalFlip",
     "Resize",
     "ToCHW",
+    "TrivialAugmentWide",
 ]

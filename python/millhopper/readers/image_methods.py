@@ -24,6 +24,11 @@ def _sides(size: Size) -> list[int]:
     return [size, size] if isinstance(size, int) else list(size)
 
 
+def _fills(fill: int | Sequence[int] | None) -> list[int] | None:
+    """What lies outside of an image: one value, or one for each channel."""
+    return [fill] if isinstance(fill, int) else None if fill is None else list(fill)
+
+
 class ImageMethods(OperatorMethods):
     """What Reader can do with images. Each method returns a new reader, as ``apply`` does.
 
@@ -253,6 +258,7 @@ class ImageMethods(OperatorMethods):
         *,
         fill: float = 0,
         padding_mode: str = "constant",
+        mask_fill: int = 0,
         slot: str | None = None,
         slots: MovedSlots | None = None,
         name: str = "",
@@ -263,7 +269,14 @@ class ImageMethods(OperatorMethods):
         """
         around = [padding] if isinstance(padding, int) else list(padding)
         return self._move(
-            "pad", slot, slots, padding=around, fill=float(fill), mode=padding_mode, name=name
+            "pad",
+            slot,
+            slots,
+            padding=around,
+            fill=float(fill),
+            mode=padding_mode,
+            mask_fill=mask_fill or None,
+            name=name,
         )
 
     def normalize(
@@ -325,6 +338,9 @@ class ImageMethods(OperatorMethods):
         degrees: Numbers,
         *,
         interpolation: str = "nearest",
+        fill: int | Sequence[int] | None = None,
+        mask_fill: int = 0,
+        center: Sequence[float] | None = None,
         slot: str | None = None,
         slots: MovedSlots | None = None,
         seed: int | None = None,
@@ -340,6 +356,9 @@ class ImageMethods(OperatorMethods):
             slots,
             degrees=floats(degrees),
             interpolation=interpolation,
+            fill=_fills(fill),
+            mask_fill=mask_fill or None,
+            center=None if center is None else floats(center),
             seed=seed,
             name=name,
         )
@@ -352,6 +371,9 @@ class ImageMethods(OperatorMethods):
         shear: Numbers | None = None,
         *,
         interpolation: str = "nearest",
+        fill: int | Sequence[int] | None = None,
+        mask_fill: int = 0,
+        center: Sequence[float] | None = None,
         slot: str | None = None,
         slots: MovedSlots | None = None,
         seed: int | None = None,
@@ -367,6 +389,9 @@ class ImageMethods(OperatorMethods):
             scale=None if scale is None else floats(scale),
             shear=None if shear is None else floats(shear),
             interpolation=interpolation,
+            fill=_fills(fill),
+            mask_fill=mask_fill or None,
+            center=None if center is None else floats(center),
             seed=seed,
             name=name,
         )
@@ -376,18 +401,27 @@ class ImageMethods(OperatorMethods):
         p: float = 0.5,
         scale: Sequence[float] = (0.02, 0.33),
         ratio: Sequence[float] = (0.3, 3.3),
+        value: Numbers | None = None,
         *,
+        size: int | None = None,
         slot: str | None = None,
         seed: int | None = None,
         name: str = "",
     ) -> Self:
-        """Covers a random rectangle with probability p. Source: operator cutout."""
+        """Covers a random rectangle by ``value``, one or one a channel, with probability p.
+
+        With ``size`` it is a square of so many pixels, as in Cutout, part of which may lie outside.
+
+        Source: operator cutout; torchvision's RandomErasing.
+        """
         return self.apply(
             "cutout",
             slot,
             p=float(p),
             scale=floats(scale),
             ratio=floats(ratio),
+            value=None if value is None else floats(value),
+            size=size,
             seed=seed,
             name=name,
         )
@@ -417,6 +451,12 @@ class ImageMethods(OperatorMethods):
             seed=seed,
             name=name,
         )
+
+    def random_invert(
+        self, p: float = 0.5, *, slot: str | None = None, seed: int | None = None, name: str = ""
+    ) -> Self:
+        """Turns values v into 255 - v with probability p. Source: operator invert."""
+        return self.apply("invert", slot, p=float(p), seed=seed, name=name)
 
     def random_posterize(
         self,
@@ -494,7 +534,6 @@ class ImageMethods(OperatorMethods):
 
         Source: operator rand_augment; torchvision's RandAugment.
         """
-        fills = [fill] if isinstance(fill, int) else fill
         return self.apply(
             "rand_augment",
             slot,
@@ -502,7 +541,55 @@ class ImageMethods(OperatorMethods):
             magnitude=magnitude,
             num_magnitude_bins=num_magnitude_bins,
             interpolation=interpolation,
-            fill=None if fills is None else list(fills),
+            fill=_fills(fill),
+            seed=seed,
+            name=name,
+        )
+
+    def auto_augment(
+        self,
+        policy: str = "imagenet",
+        interpolation: str = "nearest",
+        fill: int | Sequence[int] | None = None,
+        *,
+        slot: str | None = None,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Changes images by one of 25 pairs of changes: policy ``imagenet``, ``cifar10``, ``svhn``.
+
+        Source: operator auto_augment; torchvision's AutoAugment.
+        """
+        return self.apply(
+            "auto_augment",
+            slot,
+            policy=policy,
+            interpolation=interpolation,
+            fill=_fills(fill),
+            seed=seed,
+            name=name,
+        )
+
+    def trivial_augment_wide(
+        self,
+        num_magnitude_bins: int = 31,
+        interpolation: str = "nearest",
+        fill: int | Sequence[int] | None = None,
+        *,
+        slot: str | None = None,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Changes images once, in one of 14 ways and by any strength that is drawn.
+
+        Source: operator trivial_augment_wide; torchvision's TrivialAugmentWide.
+        """
+        return self.apply(
+            "trivial_augment_wide",
+            slot,
+            num_magnitude_bins=num_magnitude_bins,
+            interpolation=interpolation,
+            fill=_fills(fill),
             seed=seed,
             name=name,
         )

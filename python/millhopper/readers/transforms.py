@@ -21,12 +21,19 @@ class _Method:
 
     def __call__(self, reader: Reader, slot: str | None = None) -> Reader:
         method: Transform = getattr(reader, self.method)
-        return method(*self._arguments, slot=slot, **self._options)
+        one = {} if "slots" in self._options else {"slot": slot}
+        return method(*self._arguments, **one, **self._options)
 
     def __repr__(self) -> str:
         given = [repr(argument) for argument in self._arguments]
         given += [f"{name}={value!r}" for name, value in self._options.items()]
         return f"{type(self).__name__}({', '.join(given)})"
+
+
+class AutoAugment(_Method):
+    """``Reader.auto_augment``. Source: torchvision's AutoAugment."""
+
+    method = "auto_augment"
 
 
 class CenterCrop(_Method):
@@ -137,6 +144,12 @@ class RandomHorizontalFlip(_Method):
     method = "random_horizontal_flip"
 
 
+class RandomInvert(_Method):
+    """``Reader.random_invert``. Source: torchvision's RandomInvert."""
+
+    method = "random_invert"
+
+
 class RandomPosterize(_Method):
     """``Reader.random_posterize``. Source: torchvision's RandomPosterize."""
 
@@ -192,3 +205,9 @@ class Compose:
 
     def __repr__(self) -> str:
         return f"Compose({self._transforms!r})"
+
+
+class TrivialAugmentWide(_Method):
+    """``Reader.trivial_augment_wide``. Source: torchvision's TrivialAugmentWide."""
+
+    method = "trivial_augment_wide"

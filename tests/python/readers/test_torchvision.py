@@ -10,7 +10,8 @@ prints how many values differ)::
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import millhopper
 import numpy as np
@@ -266,6 +267,73 @@ def test_augmentations_are_among_torchvisions(
             assert differing[nearest] <= 0.0005, nearest
             met.add(nearest[0])
     assert len(met) >= 13  # of a magnitude that makes two changes the same, one is not met
+
+
+def changes(
+    pixels: torch.Tensor, name: str, numbers: list[float], signed: bool
+) -> Iterator[torch.Tensor]:
+    for number in numbers:
+        for value in (number, -number) if signed else (number,):
+            yield autoaugment._apply_op(pixels, name, value, InterpolationMode.NEAREST, None)
+
+
+def first_alike(image: np.ndarray, made: Iterator[tuple[Any, torch.Tensor]]) -> Any:
+    """What makes an image, but for 1 value in 2,000, that lies between two places."""
+    for what, pixels in made:
+        if (image != pixels.permute(1, 2, 0).numpy()).mean() <= 0.0005:
+            return what
+    raise AssertionError("no change of torchvision makes this image")
+
+
+@pytest.mark.parametrize("policy", list(autoaugment.AutoAugmentPolicy))
+def test_auto_augment_makes_torchvisions_pairs(
+    policy: autoaugment.AutoAugmentPolicy, decoded: Reader, images: list[np.ndarray]
+) -> None:
+    """Each image becomes what one of the pairs makes of it, with any signs, or parts of it."""
+    pairs = autoaugment.AutoAugment(policy).policies
+
+    def outcomes(image: np.ndarray) -> Iterator[tuple[int, torch.Tensor]]:
+        space = autoaugment.AutoAugment(policy)._augmentation_space(10, image.shape[:2])
+
+        def of_one(
+            pixels: torch.Tensor, change: tuple[str, float, int | None]
+        ) -> Iterator[torch.Tensor]:
+            name, probability, number = change
+            values, signed = space[name]
+            if probability < 1:
+                yield pixels
+            value = 0.0 if number is None else float(values[number])
+            yield from changes(pixels, name, [value], signed)
+
+        pixels = torch.from_numpy(image).permute(2, 0, 1)
+        for number, (first, second) in enumerate(pairs):
+            for between in of_one(pixels, first):
+                for made in of_one(between, second):
+                    yield number, made
+
+    met = set()
+    for element, image in zip_strict(decoded.auto_augment(policy.value, seed=1), images):
+        met.add(first_alike(element["image"][0], outcomes(image)))
+    assert len(met) >= 4
+
+
+def test_trivial_augment_makes_torchvisions_changes(
+    decoded: Reader, images: list[np.ndarray]
+) -> None:
+    space = autoaugment.TrivialAugmentWide()._augmentation_space(31)
+
+    def outcomes(image: np.ndarray) -> Iterator[tuple[str, torch.Tensor]]:
+        pixels = torch.from_numpy(image).permute(2, 0, 1)
+        for name, (values, signed) in space.items():
+            numbers = values.tolist() if values.ndim > 0 else [0.0]
+            for made in changes(pixels, name, numbers, signed):
+                yield name, made
+
+    met = set()
+    for seed in range(3):
+        for element, image in zip_strict(decoded.trivial_augment_wide(seed=seed), images):
+            met.add(first_alike(element["image"][0], outcomes(image)))
+    assert len(met) >= 8
 
 
 def resized(x: torch.Tensor) -> object:

@@ -153,6 +153,9 @@ METHODS: dict[str, tuple[object, ...]] = {
     "random_equalize": (),
     "random_adjust_sharpness": (3,),
     "rand_augment": (),
+    "auto_augment": (),
+    "trivial_augment_wide": (),
+    "random_invert": (),
     "mixup": (),
     "cutmix": (),
 }
