@@ -78,9 +78,7 @@ def test_padded_batch_pads_to_the_longest(words: millhopper.Reader) -> None:
     ]
 
 
-def test_padding_may_have_a_length_for_each_slot(
-    words: millhopper.Reader, tmp_path: Path
-) -> None:
+def test_padding_may_have_a_length_for_each_slot(words: millhopper.Reader, tmp_path: Path) -> None:
     again = millhopper.Reader.open_files(f"text:{tmp_path / 'words.txt'}", name="more")
     both = words.zip(again, names=["word", "again"])
     (batch,) = both.padded_batch(10, pad_length=[16, 0])
