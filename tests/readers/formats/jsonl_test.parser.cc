@@ -2,6 +2,7 @@
 // Lines of JSON: names and pointers, shapes, text, missing values, errors with their line.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/thread_pool.h"
+#include "readers/fields/fields.h"
 #include "tests/bytes.h"
 #include "tests/readers/field_readers.h"
 #include "tests/testing.h"
@@ -441,11 +443,11 @@ TEST(Jsonl, GuessesListsOfTimesAsSingleTimes) {
                       "{\"d\": [], \"t\": [\"2024-01-31\"], \"x\": [], \"s\": [\"soon\"], "
                       "\"h\": []}\n");
   const Texts entries = Guessed(file.path()).entries;
-  EXPECT_EQ(entries,
-            (Texts{"d int64[-1] decode=timestamp unit=d", "t int64[-1] decode=timestamp unit=us",
-                   "n int64[-1] decode=timestamp unit=d default=-9223372036854775808 "
-                   "missing=mask",
-                   "x str decode=json", "s str[-1]", "h str[-1]"}));
+  EXPECT_EQ(
+      entries,
+      (Texts{"d int64[-1] decode=timestamp unit=d", "t int64[-1] decode=timestamp unit=us",
+             StrCat("n int64[-1] decode=timestamp unit=d default=", INT64_MIN, " missing=mask"),
+             "x str decode=json", "s str[-1]", "h str[-1]"}));
   EXPECT_EQ(TextsOf(FieldReader("jsonl", file.path(), {entries[0], entries[1], entries[2]}).get()),
             (Texts{"19753 | 1706702400000000 | 1 | true",
                    " | 1706659200000000 | -9223372036854775808 | false"}));
