@@ -38,9 +38,14 @@ std::vector<Problem> Problems::InOrder() const {
   return problems;
 }
 
-Error ProblemsOfProgram::ErrorOf(std::vector<Problem> problems) {
+std::string Join(const std::vector<Problem>& problems) {
   std::string text;
   for (const Problem& problem : problems) text += (text.empty() ? "" : "\n") + problem.text;
+  return text;
+}
+
+Error ProblemsOfProgram::ErrorOf(std::vector<Problem> problems) {
+  const std::string text = Join(problems);
   return Error(ErrorCode::kInvalidArgument, text)
       .WithCause(std::make_shared<ProblemsOfProgram>(std::move(problems)));
 }

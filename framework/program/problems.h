@@ -48,12 +48,15 @@ class Problems {
   size_t count_ = 0;
 };
 
+// The problems as one text, one a line.
+std::string Join(const std::vector<Problem>& problems);
+
 // The cause of the error that a program is wrong, for those who show its problems one by one.
 class ProblemsOfProgram final : public ErrorCause {
  public:
   explicit ProblemsOfProgram(std::vector<Problem> found) : problems(std::move(found)) {}
 
-  // The error kInvalidArgument, which has the problems as one text, one a line.
+  // The error kInvalidArgument, whose text is Join of the problems.
   static Error ErrorOf(std::vector<Problem> problems);
 
   const std::vector<Problem> problems;
