@@ -141,10 +141,8 @@ void ProgramInference::FollowOperator(int block, int op) {
     }
     // If two operators run one block, ProgramChecker reports it.
     if (followed_.count(attribute.block_idx()) > 0) continue;
-    std::set<int> before, behind;
-    ForgetWritten(attribute.block_idx(), &before);
-    Follow(attribute.block_idx());
-    ForgetWritten(attribute.block_idx(), &behind);
+    const bool is_loop = def == nullptr || IsLoop(def->schema, attribute.name());
+    FollowInner(attribute.block_idx(), is_loop);
   }
   const InferContext::RunBlock run_block = [this, block](BlockIndex inner, const auto& sources,
                                                          const auto& values, const auto& sinks) {
@@ -207,17 +205,41 @@ bool ProgramInference::HasOneWriter(const Key& key) {
   return writers_[key] == 1;
 }
 
-void ProgramInference::ForgetWritten(int block, std::set<int>* seen) {
+void ProgramInference::FollowInner(int block, bool is_loop) {
+  std::set<Key> written;
+  std::set<int> seen;
+  AddWritten(block, &seen, &written);
+  const auto forget = [&] {
+    for (const Key& key : written) known_.erase(key);
+  };
+  if (is_loop) {
+    forget();
+    Follow(block);
+    forget();
+    return;
+  }
+  const std::map<Key, VariableSpec> before = known_;
+  Follow(block);
+  for (const Key& key : written) {
+    const auto find = [&](const std::map<Key, VariableSpec>& known) {
+      const auto found = known.find(key);
+      return found == known.end() ? Declared(key) : found->second;
+    };
+    known_[key] = {Common(find(before).tensor, find(known_).tensor), std::nullopt};
+  }
+}
+
+void ProgramInference::AddWritten(int block, std::set<int>* seen, std::set<Key>* written) const {
   if (!seen->insert(block).second) return;
   for (const proto::OpDesc& desc : program_.desc().blocks(block).ops()) {
     for (const proto::OpDesc::Var& parameter : desc.outputs()) {
-      for (const std::string& name : parameter.arguments()) known_.erase(KeyOf(block, name));
+      for (const std::string& name : parameter.arguments()) written->insert(KeyOf(block, name));
     }
     for (const proto::OpDesc::Attr& attribute : desc.attrs()) {
       const int inner = attribute.block_idx();
       if (attribute.type() == proto::BLOCK && inner > 0 && inner < program_.desc().blocks_size() &&
           program_.desc().blocks(inner).parent_idx() == block) {
-        ForgetWritten(inner, seen);
+        AddWritten(inner, seen, written);
       }
     }
   }

@@ -58,9 +58,12 @@ class ProgramInference {
   // Whether a single operator writes the variable and nothing outside of the program does: before
   // that operator runs, the variable has no value, or one that this operator wrote.
   bool HasOneWriter(const Key& key);
-  // Forgets what is known of the variables that operators in a block and in blocks inside it write.
-  // `seen` collects these blocks.
-  void ForgetWritten(int block, std::set<int>* seen);
+  // Follows a block that its operator runs any number of times, or otherwise once at most: then the
+  // variables that it writes are what they were, or what it makes of them.
+  void FollowInner(int block, bool is_loop);
+  // Adds the variables that operators in a block and in blocks inside it write; `seen` collects
+  // these blocks.
+  void AddWritten(int block, std::set<int>* seen, std::set<Key>* written) const;
   std::vector<TensorSpec> Run(int outer, int block, const std::vector<std::string>& sources,
                               const std::vector<TensorSpec>& values,
                               const std::vector<std::string>& sinks);

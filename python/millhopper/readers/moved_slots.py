@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from millhopper.readers.steps import Step
+from millhopper.readers.steps import Choice, Step
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -53,7 +53,7 @@ class Moved:
         attributes: the notation of boxes and points.
     """
 
-    def __init__(self, slots: MovedSlots, specs: SlotSpecs, steps: Iterable[Step]) -> None:
+    def __init__(self, slots: MovedSlots, specs: SlotSpecs, steps: Iterable[Step | Choice]) -> None:
         """Sorts slots by what they are.
 
         Args:
@@ -92,7 +92,7 @@ class Moved:
             raise ValueError(f"slots: {kinds} has no image, whose size all others need")
 
 
-def _kinds(slots: MovedSlots, specs: SlotSpecs, steps: list[Step]) -> dict[str, str]:
+def _kinds(slots: MovedSlots, specs: SlotSpecs, steps: list[Step | Choice]) -> dict[str, str]:
     if isinstance(slots, str) or not isinstance(slots, (Mapping, Sequence)):
         raise TypeError(f"slots is {slots!r}; it is a list of names, or a dict of what each is")
     for text in [*slots, *(slots.values() if isinstance(slots, Mapping) else ())]:
@@ -105,11 +105,11 @@ def _kinds(slots: MovedSlots, specs: SlotSpecs, steps: list[Step]) -> dict[str, 
     return {slot: _kind(slot, specs.get(slot), steps) for slot in slots}
 
 
-def _kind(slot: str, spec: tuple[str, list[int], int] | None, steps: list[Step]) -> str:
+def _kind(slot: str, spec: tuple[str, list[int], int] | None, steps: list[Step | Choice]) -> str:
     """Whether a slot is an image or a mask."""
-    writers = (step for step in reversed(steps) if [slot] in step.outputs.values())
-    decoded = next((step for step in writers if step.operator == "decode_image"), None)
-    if decoded is not None:
+    decoders = (step for step in reversed(steps) if step.operator == "decode_image")
+    decoded = next((step for step in decoders if [slot] in step.outputs.values()), None)
+    if isinstance(decoded, Step):
         return "image" if decoded.attributes.get("mode") is None else "mask"
     if spec is None or len(spec[1]) != 4:
         raise ValueError(

@@ -11,6 +11,7 @@ from millhopper.programs.program import Program
 from millhopper.programs.var_type import convert_dtype
 from millhopper.readers.chain import Chain
 from millhopper.readers.steps import (
+    Choice,
     Slots,
     Step,
     append_steps,
@@ -27,7 +28,7 @@ class OperatorMethods(Chain):
     """What Reader can do with operators."""
 
     # What apply has made this reader of: the reader below, and what is done to its elements.
-    _applied: tuple[OperatorMethods, tuple[Step, ...]] | None = None
+    _applied: tuple[OperatorMethods, tuple[Step | Choice, ...]] | None = None
 
     def apply(
         self,
@@ -85,6 +86,12 @@ class OperatorMethods(Chain):
             step = make_step(operator, own, slot, output, attributes)
         except ValueError as error:
             raise Error(f"{self._name}: {error}") from None
+        return self._with_step(step, variable)
+
+    def _with_step(self, step: Step | Choice, variable: str) -> Self:
+        """The reader of this name that has one step more."""
+        below, steps = self._applied or (self, ())
+        program = Program.parse_from_string(below._program, below._settings)
         steps = (*steps, step)
         try:
             names, block = append_steps(program, below._variable, below._slot_names(), steps)

@@ -12,6 +12,7 @@ from millhopper import _core
 from millhopper.errors import Error
 from millhopper.programs.program import Program
 from millhopper.readers.box_methods import BoxMethods
+from millhopper.readers.choice_methods import ChoiceMethods
 from millhopper.readers.combine_methods import CombineMethods
 from millhopper.readers.decorate_methods import DecorateMethods
 from millhopper.readers.display import slots_html
@@ -42,6 +43,7 @@ class Reader(
     FunctionMethods,
     ImageMethods,
     BoxMethods,
+    ChoiceMethods,
     TextMethods,
     CombineMethods,
     LoopMethods,

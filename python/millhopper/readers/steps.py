@@ -41,6 +41,33 @@ class Step:
     attributes: Mapping[str, object]
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Steps of which a draw chooses some, for each element anew.
+
+    Attributes:
+        name: of the choice, which no other step of the chain has; the draw depends on it.
+        alternatives: the steps that are taken if the draw, in [0, 1), is below a number, and not
+            below that of the alternative before. Beyond the last one nothing is done.
+        seed: decides the draw, too.
+    """
+
+    operator = "uniform_random"
+
+    name: str
+    alternatives: Sequence[tuple[float, Sequence[Step | Choice]]]
+    seed: int
+
+    @property
+    def outputs(self) -> Mapping[str, Sequence[str]]:
+        """The slots that any alternative writes."""
+        written: dict[str, None] = {}
+        for _, steps in self.alternatives:
+            for step in steps:
+                written.update((slot, None) for slots in step.outputs.values() for slot in slots)
+        return {slot: [slot] for slot in reversed(written)}
+
+
 def make_step(
     operator: str,
     name: str,
@@ -84,11 +111,21 @@ def make_step(
     return Step(operator, name, inputs, outputs, attributes)
 
 
-def taken_names(program: Program, steps: Iterable[Step]) -> set[str]:
+def taken_names(program: Program, steps: Iterable[Step | Choice]) -> set[str]:
     """The names of the variables of a startup program, of its steps, and of steps that follow."""
-    readers = set(program.global_block().vars)
-    names = {variable.name.rpartition(":")[0] for variable in program.list_vars()}
-    return readers | names | {step.name for step in steps}
+    names = set(program.global_block().vars)
+    names.update(variable.name.rpartition(":")[0] for variable in program.list_vars())
+    return names | _names_of(steps)
+
+
+def _names_of(steps: Iterable[Step | Choice]) -> set[str]:
+    names = set()
+    for step in steps:
+        names.add(step.name)
+        if isinstance(step, Choice):
+            for _, inner in step.alternatives:
+                names |= _names_of(inner)
+    return names
 
 
 def default_name(program: Program, below: str, reader: str, operator: str, taken: set[str]) -> str:
@@ -140,7 +177,7 @@ def _by_argument(
 
 
 def append_steps(
-    program: Program, reader: str, slots: Sequence[str], steps: Iterable[Step]
+    program: Program, reader: str, slots: Sequence[str], steps: Iterable[Step | Choice]
 ) -> tuple[list[str], dict[str, Any]]:
     """Adds a block that runs the steps in order, one after another.
 
@@ -170,8 +207,7 @@ def append_steps(
             lod_level=below.lod_levels[i] if known and below.lod_levels else None,
         )
     held = dict(zip_strict(slots, sources))  # the variable that holds each slot
-    for step in steps:
-        _append(block, step, held)
+    _append_all(program, steps, held)
     program.rollback()
     if below.shapes is None:
         # Levels of offsets are not known either, and a declaration of dims says that there are
@@ -183,6 +219,53 @@ def append_steps(
         "source_var_names": sources,
         "sink_var_names": list(held.values()),
     }
+
+
+def _append_all(program: Program, steps: Iterable[Step | Choice], held: dict[str, str]) -> None:
+    for step in steps:
+        if isinstance(step, Choice):
+            _append_choice(program, step, held)
+        else:
+            _append(program.current_block(), step, held)
+
+
+def _append_choice(program: Program, choice: Choice, held: dict[str, str]) -> None:
+    """A block for each alternative, which is run if the draw asks for it."""
+    block = program.current_block()
+
+    def variable(name: str) -> str:
+        return block.create_var(f"{choice.name}:{name}").name
+
+    for slot in choice.outputs:
+        if slot not in held:
+            raise ValueError(f"{choice.name}: an alternative makes a new slot, {slot!r}")
+        kept = variable(slot)
+        block.append_op("assign", {"X": [held[slot]]}, {"Out": [kept]}, {})
+        held[slot] = kept
+    draw = variable("draw")
+    uniform = {"shape": [1], "min": 0.0, "max": 1.0, "seed": choice.seed}
+    block.append_op("uniform_random", {}, {"Out": [draw]}, uniform)
+    not_yet = None  # whether the draw is not below the numbers of the alternatives before
+    for i, (most, steps) in enumerate(choice.alternatives):
+        limit, below, chosen = (variable(f"{name}_{i}") for name in ("limit", "below", "chosen"))
+        block.append_op("fill_constant", {}, {"Out": [limit]}, {"shape": [1], "value": most})
+        block.append_op("less_than", {"X": [draw], "Y": [limit]}, {"Out": [below]}, {})
+        if not_yet is None:
+            chosen = below
+        else:
+            both = {"X": [not_yet], "Y": [below]}
+            block.append_op("logical_and", both, {"Out": [chosen]}, {})
+        not_yet = variable(f"not_below_{i}")
+        block.append_op("logical_not", {"X": [below]}, {"Out": [not_yet]}, {})
+        inner = program.create_block()
+        within = dict(held)
+        _append_all(program, steps, within)
+        for slot in choice.outputs:
+            if within[slot] != held[slot]:
+                inner.append_op("assign", {"X": [within[slot]]}, {"Out": [held[slot]]}, {})
+        program.rollback()
+        condition = {"sub_block": inner, "is_scalar_condition": True}
+        block.append_op("conditional_block", {"X": [chosen]}, {}, condition)
 
 
 def _append(block: Block, step: Step, held: dict[str, str]) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from millhopper.readers.reader import Reader
 
@@ -28,6 +28,11 @@ class _Method:
         given = [repr(argument) for argument in self._arguments]
         given += [f"{name}={value!r}" for name, value in self._options.items()]
         return f"{type(self).__name__}({', '.join(given)})"
+
+
+def _steps(transform: Transform, slot: str | None) -> Callable[[Reader], Reader]:
+    """A transform of a slot as a function of a reader."""
+    return lambda reader: transform(reader, slot=slot)
 
 
 class AutoAugment(_Method):
@@ -114,10 +119,62 @@ class RandomAffine(_Method):
     method = "random_affine"
 
 
+class RandomApply:
+    """``Reader.random_apply`` of transforms, one after another. Source: torchvision's RandomApply.
+
+    Args:
+        transforms: the transforms.
+        p: how likely they are applied, all or none.
+        seed: as for the method.
+    """
+
+    def __init__(
+        self, transforms: Iterable[Transform], p: float = 0.5, *, seed: int | None = None
+    ) -> None:
+        self.transforms = list(transforms)
+        self._p = p
+        self._seed = seed
+
+    def __call__(self, reader: Reader, slot: str | None = None) -> Reader:
+        steps = _steps(Compose(self.transforms), slot)
+        return reader.random_apply(steps, self._p, seed=self._seed)
+
+    def __repr__(self) -> str:
+        return f"RandomApply({self.transforms!r}, p={self._p})"
+
+
 class RandomAutocontrast(_Method):
     """``Reader.random_autocontrast``. Source: torchvision's RandomAutocontrast."""
 
     method = "random_autocontrast"
+
+
+class RandomChoice:
+    """``Reader.random_choice`` of transforms. Source: torchvision's RandomChoice.
+
+    Args:
+        transforms: the transforms, one of which is applied.
+        p: how likely each is; all equally by default.
+        seed: as for the method.
+    """
+
+    def __init__(
+        self,
+        transforms: Iterable[Transform],
+        p: Sequence[float] | None = None,
+        *,
+        seed: int | None = None,
+    ) -> None:
+        self.transforms = list(transforms)
+        self._p = p
+        self._seed = seed
+
+    def __call__(self, reader: Reader, slot: str | None = None) -> Reader:
+        steps = [_steps(transform, slot) for transform in self.transforms]
+        return reader.random_choice(steps, self._p, seed=self._seed)
+
+    def __repr__(self) -> str:
+        return f"RandomChoice({self.transforms!r}, p={self._p})"
 
 
 class RandomCrop(_Method):
@@ -148,6 +205,26 @@ class RandomInvert(_Method):
     """``Reader.random_invert``. Source: torchvision's RandomInvert."""
 
     method = "random_invert"
+
+
+class RandomOrder:
+    """``Reader.random_order`` of at most 4 transforms. Source: torchvision's RandomOrder.
+
+    Args:
+        transforms: the transforms.
+        seed: as for the method.
+    """
+
+    def __init__(self, transforms: Iterable[Transform], *, seed: int | None = None) -> None:
+        self.transforms = list(transforms)
+        self._seed = seed
+
+    def __call__(self, reader: Reader, slot: str | None = None) -> Reader:
+        steps = [_steps(transform, slot) for transform in self.transforms]
+        return reader.random_order(steps, seed=self._seed)
+
+    def __repr__(self) -> str:
+        return f"RandomOrder({self.transforms!r})"
 
 
 class RandomPosterize(_Method):

@@ -113,7 +113,7 @@ TEST(Inference, WhatALoopWritesIsUnknownWithinAndBehindIt) {
   EXPECT_EQ(Join(Program::FromString(text, "p")->Check({})), "");
 }
 
-TEST(Inference, WhatAConditionWritesIsUnknownBehindIt) {
+TEST(Inference, WhatAConditionWritesIsWhatBothWaysAgreeOn) {
   const std::string two =
       OpText("fill_constant", {}, {{"Out", {"x"}}}, {{"shape", "ints: 2"}, {"dtype", "i: 5"}});
   const std::string add = OpText("sum", {{"X", {"x", "y"}}}, {{"Out", {"z"}}});
@@ -128,6 +128,8 @@ TEST(Inference, WhatAConditionWritesIsUnknownBehindIt) {
   EXPECT_EQ(Join(Program::FromString(text(two), "p")->Check({})), "");
   EXPECT_NE(Join(Program::FromString(text(FillText("go", "BOOL", 0)), "p")->Check({})), "")
       << "x is as it was";
+  EXPECT_NE(Join(Program::FromString(text(FillText("x", "FP32", 1)), "p")->Check({})), "")
+      << "x has the dims that it had";
   EXPECT_EQ(Join(Program::FromString(text(two + add), "p")->Check({})), "");
   EXPECT_NE(Join(Program::FromString(
                      text(two + OpText("mul", {{"X", {"x"}}, {"Y", {"y"}}}, {{"Out", {"z"}}})), "p")

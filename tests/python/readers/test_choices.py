@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps that are applied by chance: random_apply, random_choice, random_order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import millhopper
+import numpy as np
+import pytest
+from millhopper import Error, Reader, vision
+from millhopper.base.zipped import zip_strict
+
+COUNT = 2000
+
+
+def values(reader: Reader) -> np.ndarray:
+    """The numbers of a pass."""
+    return np.concatenate([np.asarray(batch["image"]).reshape(-1) for batch in reader])
+
+
+def numbers(seed: int = 1) -> Reader:
+    """Zeros, whose changes can be told from what they are then."""
+    return Reader.from_arrays({"image": np.zeros((COUNT, 1), np.float32)}, seed=seed)
+
+
+def add(number: float) -> Any:
+    return lambda reader: reader.apply("scale", "image", scale=1.0, bias=float(number))
+
+
+def times(number: float) -> Any:
+    return lambda reader: reader.apply("scale", "image", scale=float(number), bias=0.0)
+
+
+def test_steps_are_applied_with_their_probability() -> None:
+    made = values(numbers().random_apply(add(1), p=0.3))
+    assert set(made) == {0.0, 1.0}
+    assert abs(made.mean() - 0.3) < 0.04
+    assert values(numbers().random_apply(add(1), p=0.0)).max() == 0
+    assert values(numbers().random_apply(add(1), p=1.0)).min() == 1
+
+
+def test_one_of_several_is_chosen() -> None:
+    made = values(numbers().random_choice([add(1), add(2), add(4)], p=[1, 2, 5]))
+    found, counts = np.unique(made, return_counts=True)
+    assert found.tolist() == [1, 2, 4]
+    np.testing.assert_allclose(counts / COUNT, [1 / 8, 2 / 8, 5 / 8], atol=0.04)
+
+
+def test_all_are_applied_in_any_order() -> None:
+    made = values(numbers().random_order([add(1), times(2), add(3)]))
+    orders = {}  # what each makes of 0
+    for order in ("123", "132", "213", "231", "312", "321"):
+        value = 0.0
+        for step in order:
+            value = value * 2 if step == "2" else value + float(step)
+        orders[order] = value
+    assert set(made) == set(orders.values())
+    expected = [list(orders.values()).count(value) / 6 for value in np.unique(made)]
+    counts = np.unique(made, return_counts=True)[1]
+    np.testing.assert_allclose(counts / COUNT, expected, atol=0.04)
+
+
+def test_choices_within_choices_are_the_same_for_any_threads(pool: None) -> None:
+    def passes(threads: int) -> list[list[float]]:
+        millhopper.set_threads(threads)
+        reader = numbers().random_apply(lambda r: r.random_choice([add(1), add(2)]))
+        reader = reader.random_apply(add(10), p=0.5)
+        return [values(reader).tolist() for _ in range(2)]
+
+    first = passes(0)
+    assert first[0] != first[1]
+    assert set(first[0]) == {0, 1, 2, 10, 11, 12}
+    assert passes(2) == first
+    assert passes(7) == first
+
+
+def test_images_keep_their_size_and_are_batched() -> None:
+    arrays = {"image": np.random.default_rng(2).integers(0, 256, (64, 8, 8, 3), dtype=np.uint8)}
+    reader = Reader.from_arrays(arrays, seed=3)
+    plain = reader.apply("reshape", "image", shape=[1, 8, 8, 3])
+    changed = plain.random_apply(lambda r: r.random_invert(1.0, slot="image"), p=0.5).normalize(
+        slot="image"
+    )
+    inverted = 0
+    for one, other in zip_strict(plain.batch(16), changed.batch(16)):
+        for before, after in zip_strict(np.asarray(one["image"]), np.asarray(other["image"])):
+            same = np.allclose(before / 255, after, atol=1e-6)
+            assert same or np.allclose(1 - before / 255, after, atol=1e-6)
+            inverted += not same
+    assert 15 < inverted < 49
+
+
+def test_draws_depend_on_seed_and_name() -> None:
+    first = values(numbers().random_apply(add(1)))
+    assert (values(numbers().random_apply(add(1))) == first).all()
+    assert (values(numbers(seed=2).random_apply(add(1))) != first).any()
+    assert (values(numbers().random_apply(add(1), seed=5)) != first).any()
+    assert (values(numbers().random_apply(add(1), name="other")) != first).any()
+    twice = values(numbers().random_apply(add(1)).random_apply(add(2)))
+    assert set(twice) == {0, 1, 2, 3}
+
+
+def test_wrong_functions_say_what_is_wanted() -> None:
+    with pytest.raises(TypeError, match="is no function of a reader"):
+        numbers().random_apply("flip")  # type: ignore[arg-type]
+    with pytest.raises(Error, match="a function returns Reader that is not its reader with more"):
+        numbers().random_apply(lambda reader: reader.batch(2))
+    with pytest.raises(Error, match="p is 1.5; it is from 0 to 1"):
+        numbers().random_apply(add(1), p=1.5)
+    with pytest.raises(Error, match="2 probabilities for 1 steps"):
+        numbers().random_choice([add(1)], p=[0.5, 0.5])
+    with pytest.raises(Error, match="it takes 1 to 4"):
+        numbers().random_order([add(1)] * 5)
+    with pytest.raises(Error, match="an alternative makes a new slot, 'new'"):
+        numbers().random_apply(lambda r: r.apply("scale", "image", "new", scale=2.0))
+
+
+def test_transforms_are_chosen() -> None:
+    arrays = {"image": np.zeros((400, 1, 4, 4, 1), np.uint8)}
+    reader = Reader.from_arrays(arrays, seed=3).apply("reshape", "image", shape=[1, 4, 4, 1])
+    invert, solarize = vision.RandomInvert(1.0), vision.RandomSolarize(200, 1.0)
+    order = vision.RandomOrder([vision.RandomVerticalFlip(), invert])
+    assert repr(order) == "RandomOrder([RandomVerticalFlip(), RandomInvert(1.0)])"
+    chain = vision.Compose(
+        [
+            vision.RandomApply([invert, solarize], p=0.5),
+            vision.RandomChoice([invert, vision.RandomPosterize(4, 1.0)]),
+            order,
+        ]
+    )
+    (batch,) = chain(reader, slot="image").batch(400)
+    pixels = np.asarray(batch["image"])
+    assert pixels.shape == (400, 4, 4, 1)
+    assert set(np.unique(pixels)) == {0, 255}
+    assert 0.3 < (pixels[:, 0, 0, 0] == 255).mean() < 0.7
