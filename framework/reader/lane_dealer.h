@@ -100,6 +100,7 @@ class LaneDealer : public LaneSource {
     return total_;
   }
   void BeginPass() override { source_->BeginPass(); }
+  bool BeginElement() override { return source_->BeginElement(); }
   void ExpectWindow() override { source_->ExpectWindow(); }
   // Readers below have locks of their own, which are taken after this one while it deals, too.
   void LockPlanning() override ACQUIRE(mutex_) { mutex_.Lock(); }

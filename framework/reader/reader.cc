@@ -126,10 +126,11 @@ bool ReaderBase::HasNext() {
   CheckProcess();
   if (!ahead_.tickets.empty()) return true;
   if (first_) MemoryLimit::ResetPeak();
-  if (!begun_ && error_ == nullptr) {
+  if ((!begun_ || begins_elements_) && error_ == nullptr) {
     try {
-      BeginPass();
+      if (!begun_) BeginPass();
       begun_ = true;
+      begins_elements_ = begins_elements_ && BeginElement();
     } catch (...) {
       KeepError("while beginning a pass of ");
     }
@@ -419,6 +420,12 @@ void ReaderBase::RestoreState(const ReaderState&) {
 // Of a source whose records have no other place than their number in a pass.
 void ReaderBase::RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const {
   for (size_t i = 0; i < n; ++i) keys[i] = MixBits(tickets[i].id.sample);
+}
+
+void ReaderBase::RefuseElementsAhead(bool below) const {
+  Require(!below, Name(),
+          " works ahead of the loop, so that threads would decide from which element on changed "
+          "weights hold; put it below create_mix_reader, or let weights be read at each pass");
 }
 
 void ReaderBase::RefuseRecordKeys() const {

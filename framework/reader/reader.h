@@ -184,6 +184,10 @@ class ReaderBase {
   // consumer's thread calls it before it asks for the first element of a pass, while no thread
   // works ahead. Does nothing if another consumer's pass has begun.
   virtual void BeginPass() {}
+  // The same before every element that the consumer asks for, if it returns true: that something
+  // below is to be asked again. Throws kInvalidArgument if a reader plans ahead of the consumer, so
+  // that threads would decide from which element on a change counts.
+  virtual bool BeginElement() { return false; }
   // Begins pass number `pass`; the caller counts the passes. Tickets planned before can still be
   // loaded. If Restart throws, every later Plan throws the same error.
   void Restart(uint64_t pass);
@@ -212,6 +216,9 @@ class ReaderBase {
   // Says that tickets of this reader will wait in a window among those of other chunks, so that
   // each should keep little else than its element. Called before the first Plan.
   virtual void ExpectWindow() {}
+  // Says that each of `ranks` processes gets `run` elements in turn, so that a reader that keeps
+  // shares can keep them for each. Called before the first Plan; the highest number of ranks holds.
+  virtual void ExpectRanks(size_t /*ranks*/, size_t /*run*/) {}
   // How many elements a whole pass has, if the sizes and headers of the files tell it; files may be
   // opened for this. A pass that ends with an error has fewer. Any thread at any time. Throws what
   // opening the files throws.
@@ -294,6 +301,8 @@ class ReaderBase {
   // Goes to where a reader with the same settings was when it wrote this. The readers below are
   // where they should be. Never called if SaveState throws.
   virtual void RestoreState(const ReaderState& state);
+  // For BeginElement of a reader that plans ahead: throws if something below is to be asked again.
+  void RefuseElementsAhead(bool below) const;
   // For RecordKeys of a reader whose elements consist of several records.
   [[noreturn]] void RefuseRecordKeys() const;
   // Whether RunInLane was called.
@@ -341,8 +350,9 @@ class ReaderBase {
   uint64_t read_ = 0;  // elements of the pass, by the consumer
   bool planned_ = false;
   bool end_ = false;
-  bool begun_ = false;  // whether the consumer has asked for an element of the pass
-  bool first_ = true;   // whether ReadNext has still to yield the first element of the pass
+  bool begun_ = false;           // whether the consumer has asked for an element of the pass
+  bool begins_elements_ = true;  // whether BeginElement is to be called
+  bool first_ = true;  // whether ReadNext has still to yield the first element of the pass
   bool expects_save_ = false;
   bool in_lane_ = false;
   bool dropped_ = false;  // whether an element was loaded and was too large to be delivered
@@ -365,7 +375,9 @@ class DecoratedReader : public ReaderBase {
   size_t ElementsReady() const override { return reader_->ElementsReady(); }
   bool HelpToPlan() override { return reader_->HelpToPlan(); }
   void ExpectWindow() override { reader_->ExpectWindow(); }
+  void ExpectRanks(size_t ranks, size_t run) override { reader_->ExpectRanks(ranks, run); }
   void BeginPass() override { reader_->BeginPass(); }
+  bool BeginElement() override { return reader_->BeginElement(); }
   std::vector<ReaderBase*> Below() const override { return {reader_.get()}; }
   std::vector<SlotSpec> FoundSlots() const override;
   // Elements are those of the reader below; a reader that makes others overrides these.

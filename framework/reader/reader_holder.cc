@@ -177,9 +177,17 @@ class ReaderHolder::Handle final : public ReaderBase {
     held_->reader->BeginPass();
     held_->begun = true;
   }
+  bool BeginElement() override {
+    const LockAtOnce lock(&held_->planning);
+    return held_->reader->BeginElement();
+  }
   void ExpectWindow() override {
     const LockAtOnce lock(&held_->planning);
     held_->reader->ExpectWindow();
+  }
+  void ExpectRanks(size_t ranks, size_t run) override {
+    const LockAtOnce lock(&held_->planning);
+    held_->reader->ExpectRanks(ranks, run);
   }
   LaneShape lane_shape() const override { return held_->reader->lane_shape(); }
   std::vector<ReaderBase*> Below() const override { return {held_->reader.get()}; }

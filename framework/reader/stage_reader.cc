@@ -465,6 +465,11 @@ void StageReader::PlanAgain(const ElementNames& names, const TakeElement& take) 
   });
 }
 
+bool StageReader::BeginElement() {
+  RefuseElementsAhead(DecoratedReader::BeginElement());
+  return false;
+}
+
 // Small elements for a device still go to a worker, so that their copy begins before the consumer
 // needs it.
 bool StageReader::IsForConsumer() const {

@@ -103,6 +103,11 @@ class StageReader : public DecoratedReader {
   size_t ElementsReady() const override;
   std::optional<uint64_t> PassLength() const override;
   void ExpectWindow() override {}  // its elements are loaded, and keep nothing else
+  // Which elements below become which is known only if the stage keeps the count.
+  void ExpectRanks(size_t ranks, size_t run) override {
+    if (stage_->keeps_count()) DecoratedReader::ExpectRanks(ranks, run);
+  }
+  bool BeginElement() override;
   void LockPlanning() override ACQUIRE(planning_) { planning_.LockAtOnce(); }
   void UnlockPlanning() override RELEASE(planning_);
   // Writes two numbers for each ticket. First, which element below it was made of: 0 is a new one,

@@ -67,6 +67,16 @@ void CombinedReader::ExpectWindow() {
   for (const auto& reader : readers_) reader->ExpectWindow();
 }
 
+void CombinedReader::ExpectRanks(size_t ranks, size_t run) {
+  for (const auto& reader : readers_) reader->ExpectRanks(ranks, run);
+}
+
+bool CombinedReader::BeginElement() {
+  bool again = false;
+  for (const auto& reader : readers_) again = reader->BeginElement() || again;
+  return again;
+}
+
 void CombinedReader::BeginPass() {
   for (const auto& reader : readers_) reader->BeginPass();
 }

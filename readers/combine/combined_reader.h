@@ -26,7 +26,9 @@ class CombinedReader : public ReaderBase {
   bool HelpToPlan() override;
   std::vector<ReaderBase*> Below() const override;
   void ExpectWindow() override;
+  void ExpectRanks(size_t ranks, size_t run) override;
   void BeginPass() override;
+  bool BeginElement() override;
 
  protected:
   // Throws kInvalidArgument if there is no reader, or if one yields elements on another device than

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "framework/base/error.h"
+#include "framework/memory/memory.h"
 #include "framework/reader/reader.h"
 
 namespace millhopper {
@@ -39,6 +40,9 @@ class BatchReader : public DecoratedReader {
   const std::vector<SlotSpec>& row_slots() const override;
   std::vector<SlotSpec> FoundSlots() const override;
   size_t ElementsReady() const override;
+  void ExpectRanks(size_t ranks, size_t run) override {
+    reader().ExpectRanks(ranks, CheckedProduct(run, batch_size_));
+  }
   std::optional<uint64_t> PassLength() const override;
   void RecordKeys(const Ticket*, size_t, uint64_t*) const override { RefuseRecordKeys(); }
   // The numbers are the sizes of the batches.

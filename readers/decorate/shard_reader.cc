@@ -26,7 +26,10 @@ ShardReader::ShardReader(std::unique_ptr<ReaderBase> reader, int64_t num_shards,
   Require(num_shards >= 1, "num_shards is ", num_shards, "; it must be at least 1");
   Require(index >= 0 && index < num_shards, "index is ", index, "; it must be 0 to ",
           num_shards - 1, " for ", num_shards, " shards");
-  if (by == ShardBy::kRecord) return;
+  if (by == ShardBy::kRecord) {
+    this->reader().ExpectRanks(num_shards_, 1);
+    return;
+  }
   Require(even == ShardEven::kNone,
           "shards by: \"chunk\" have as many records as their chunks, so they cannot be made even; "
           "use by: \"record\"");

@@ -48,6 +48,9 @@ class ShardReader final : public DecoratedReader {
               ShardBy by = ShardBy::kRecord, ShardEven even = ShardEven::kNone);
 
   size_t ElementsReady() const override;
+  // The elements of this process are divided again, such as among workers, of which others may have
+  // other numbers.
+  void ExpectRanks(size_t, size_t) override {}
   std::optional<uint64_t> PassLength() const override;
 
  private:

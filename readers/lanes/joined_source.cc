@@ -56,6 +56,12 @@ void JoinedSource::BeginPass() {
   for (const auto& source : sources_) source->BeginPass();
 }
 
+bool JoinedSource::BeginElement() {
+  bool below = false;
+  for (const auto& source : sources_) below = source->BeginElement() || below;
+  return below;
+}
+
 void JoinedSource::ExpectWindow() {
   for (const auto& source : sources_) source->ExpectWindow();
 }

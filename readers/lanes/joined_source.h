@@ -28,6 +28,7 @@ class JoinedSource final : public LaneSource {
   void MakeEqual() override;
   void AddStatsTo(ChainStats* lanes) const override;
   void BeginPass() override;
+  bool BeginElement() override;
   void ExpectWindow() override;
   std::vector<ReaderBase*> Below() const override;
   void JoinRanks(std::vector<SavedRank>* ranks, Position* own) const override;

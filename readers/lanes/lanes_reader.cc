@@ -133,6 +133,13 @@ void LanesReader::BeginPass() {
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) lane->BeginPass();
 }
 
+bool LanesReader::BeginElement() {
+  bool below = source_ && source_->BeginElement();
+  for (const std::unique_ptr<ReaderBase>& lane : lanes_) below = lane->BeginElement() || below;
+  RefuseElementsAhead(below);
+  return false;
+}
+
 void LanesReader::ExpectWindow() {
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) lane->ExpectWindow();
 }

@@ -55,6 +55,7 @@ class LanesReader final : public ReaderBase {
   Place place() const override;
   size_t ElementsReady() const override;
   void BeginPass() override;
+  bool BeginElement() override;
   void ExpectWindow() override;
   std::vector<ReaderBase*> Below() const override;
   std::vector<SlotSpec> FoundSlots() const override;

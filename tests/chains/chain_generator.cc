@@ -218,7 +218,6 @@ class ChainWriter {
     std::optional<Shards> fields;
     if (type != "create_zip_reader" && !images && dice_.OneIn(2)) fields = DrawFields();
     Strings names;
-    std::string weights;
     Top joined;
     // Readers with the same lanes are zipped and mixed lane by lane.
     const int64_t lanes = may_have_lanes_ && dice_.OneIn(3) ? dice_.Between(1, 5) : 0;
@@ -249,8 +248,6 @@ class ChainWriter {
       have_one_number = have_one_number && own == lanes_of_all.value_or(own);
       lanes_of_all = own;
       names.push_back(top_.name);
-      // The first weight is not 0, so that not all are.
-      weights += StrCat("float64s: ", dice_.Between(names.size() == 1 ? 1 : 0, 5), " ");
     }
     joined.uneven = AreUneven(joined.slots);
     top_ = joined;
@@ -261,13 +258,38 @@ class ChainWriter {
     } else if (type == "create_mix_reader") {
       const std::string end = dice_.OneOf({"stop", "continue", "repeat"});
       lane_wise = lane_wise && end != "repeat";
-      attributes = {
-          {"weights", weights}, {"when_exhausted", Text(end)}, {"seed", Int(dice_.Between(0, 3))}};
+      attributes = {{"when_exhausted", Text(end)}, {"seed", Int(dice_.Between(0, 3))}};
+      DrawWeights(names.size(), &attributes);
+      const std::string by = dice_.OneOf({"records", "records", "bytes", "slot"});
+      if (by != "records") attributes.emplace_back("by", Text(by));
+      if (by == "slot") {
+        const auto slots = static_cast<int64_t>(joined.slots.size());
+        attributes.emplace_back("slot", Int(dice_.Between(0, slots - 1)));
+      }
     } else {
       lane_wise = false;
     }
     Add(type, {{"UnderlyingReaders", names}}, attributes);
     if (lane_wise) std::tie(top_.lanes, top_.stripe) = *lanes_of_all;
+  }
+
+  // Weights of so many readers, which may change.
+  void DrawWeights(size_t readers, AttributeTexts* attributes) {
+    std::string weights;
+    std::string steps;
+    int64_t step = 0;
+    for (int64_t left = dice_.OneIn(3) ? dice_.Between(1, 3) : 0; left >= 0; --left) {
+      // The first weight is not 0, so that not all are; later that may be another one.
+      const int64_t positive =
+          steps.empty() ? 0 : dice_.Between(0, static_cast<int64_t>(readers) - 1);
+      for (int64_t k = 0; k < static_cast<int64_t>(readers); ++k) {
+        weights += StrCat("float64s: ", dice_.Between(k == positive ? 1 : 0, 5), " ");
+      }
+      steps += StrCat("longs: ", step, " ");
+      step += dice_.Between(1, 20);
+    }
+    attributes->emplace_back("weights", weights);
+    if (dice_.OneIn(2) || steps != "longs: 0 ") attributes->emplace_back("steps", steps);
   }
 
   // Images whose dims are declared, declared to be any, or what the file says.

@@ -408,6 +408,12 @@ int64_t NumbersIn(const SlotValue& slot) {
   return static_cast<int64_t>(slot.bytes.size() / SizeOf(slot.dtype));
 }
 
+// Readers that lanes run, each its own.
+const std::set<std::string> kLaneWise = {"create_shuffle_reader", "create_custom_reader",
+                                         "create_filter_reader",  "create_unbatch_reader",
+                                         "create_pack_reader",    "create_bucket_reader",
+                                         "create_window_reader",  "create_dedupe_reader"};
+
 }  // namespace
 
 const proto::OpDesc& ChainModel::Creator(const std::string& reader) const {
@@ -589,9 +595,72 @@ ExpectedStream ChainModel::Combined(const proto::OpDesc& op, uint64_t pass, cons
     return Zipped(ins.size(), pass_of, pass, Flag(op, "check_alignment", true));
   }
   Require(op.type() == "create_mix_reader", "no model of ", op.type());
+  return Mixed(RulesOf(op, pass, lane, lanes), pass_of);
+}
+
+MixRules ChainModel::RulesOf(const proto::OpDesc& op, uint64_t pass, size_t lane,
+                             size_t lanes) const {
+  const proto::OpDesc::Attr* const steps = Find(op, "steps");
+  MixRules rules = {{0},
+                    {},
+                    Texts(op, "when_exhausted")[0],
+                    Find(op, "by") == nullptr ? "records" : Texts(op, "by")[0],
+                    static_cast<size_t>(Number(op, "slot")),
+                    lanes > 1 ? KeyOf(op).OfPart(lane) : KeyOf(op),
+                    pass,
+                    lane,
+                    lanes};
+  if (steps != nullptr) rules.steps.assign(steps->longs().begin(), steps->longs().end());
   const auto& weights = Find(op, "weights")->float64s();
-  return Mixed({weights.begin(), weights.end()}, pass_of, pass,
-               lanes > 1 ? KeyOf(op).OfPart(lane) : KeyOf(op), Texts(op, "when_exhausted")[0]);
+  const size_t readers = Ins(op).size();
+  for (size_t i = 0; i < rules.steps.size(); ++i) {
+    const auto first = weights.begin() + static_cast<std::ptrdiff_t>(i * readers);
+    rules.weights.emplace_back(first, first + static_cast<std::ptrdiff_t>(readers));
+  }
+  for (const proto::OpDesc& above : program_.blocks(0).ops()) {
+    const auto shards = static_cast<size_t>(Number(above, "num_shards"));
+    if (above.type() != "create_shard_reader" || shards <= rules.ranks) continue;
+    if (const size_t run = RunIn(Out(op), In(above))) {
+      rules.ranks = shards;
+      rules.run = run;
+    }
+  }
+  return rules;
+}
+
+std::optional<std::pair<int64_t, int64_t>> ChainModel::LaneNumbers(
+    const std::string& reader) const {
+  const proto::OpDesc& op = Creator(reader);
+  const std::pair<int64_t, int64_t> own = {Number(op, "lanes", 1), Number(op, "stripe")};
+  if (op.type() == "create_lanes_reader") return own;
+  if (op.type() == "open_files" && own.first > 1) return own;
+  if (kLaneWise.count(op.type()) > 0) return LaneNumbers(In(op));
+  const bool repeats = Texts(op, "when_exhausted") == Strings{"repeat"};
+  if (repeats || (op.type() != "create_zip_reader" && op.type() != "create_mix_reader")) {
+    return std::nullopt;
+  }
+  const auto first = LaneNumbers(In(op));
+  for (const std::string& in : Ins(op)) {
+    if (LaneNumbers(in) != first) return std::nullopt;
+  }
+  return first;
+}
+
+size_t ChainModel::RunIn(const std::string& mix, const std::string& reader) const {
+  static const std::set<std::string> kKeepElements = {
+      "create_shuffle_reader",    "create_custom_reader", "create_double_buffer_reader",
+      "create_multi_pass_reader", "create_take_reader",   "create_skip_reader",
+      "create_fake_reader",       "create_concat_reader", "create_zip_reader"};
+  if (LaneNumbers(reader)) return 0;  // lanes are not divided by records
+  if (reader == mix) return 1;
+  const proto::OpDesc& op = Creator(reader);
+  const bool batches = op.type() == "create_batch_reader";
+  if (!batches && kKeepElements.count(op.type()) == 0) return 0;
+  for (const std::string& below : Ins(op)) {
+    const size_t run = RunIn(mix, below);
+    if (run > 0) return batches ? run * static_cast<size_t>(Number(op, "batch_size")) : run;
+  }
+  return 0;
 }
 
 ExpectedStream ChainModel::Filtered(const proto::OpDesc& op, const ExpectedStream& in) const {
@@ -649,10 +718,6 @@ std::optional<ChainModel::Lanes> ChainModel::LanesOf(const std::string& reader,
   if (op.type() == "create_zip_reader" || op.type() == "create_mix_reader") {
     return CombinedLanes(op, pass);
   }
-  static const std::set<std::string> kLaneWise = {"create_shuffle_reader", "create_custom_reader",
-                                                  "create_filter_reader",  "create_unbatch_reader",
-                                                  "create_pack_reader",    "create_bucket_reader",
-                                                  "create_window_reader",  "create_dedupe_reader"};
   if (kLaneWise.count(op.type()) == 0) return std::nullopt;
   std::optional<Lanes> lanes = LanesOf(In(op), pass);
   if (!lanes) return std::nullopt;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/program/program.h"
@@ -58,6 +59,11 @@ class ChainModel {
   // What combines the readers that yield these, in lane number `lane` of them.
   ExpectedStream Combined(const proto::OpDesc& op, uint64_t pass, const PassOf& pass_of,
                           size_t lane = 0, size_t lanes = 1) const;
+  MixRules RulesOf(const proto::OpDesc& op, uint64_t pass, size_t lane, size_t lanes) const;
+  // How many lanes a reader has, and their stripe, if it has any.
+  std::optional<std::pair<int64_t, int64_t>> LaneNumbers(const std::string& reader) const;
+  // How many elements of a mix at a time are one of a reader on it; 0 if nobody can tell.
+  size_t RunIn(const std::string& mix, const std::string& reader) const;
   // The lanes of readers that are combined lane by lane.
   std::optional<Lanes> CombinedLanes(const proto::OpDesc& op, uint64_t pass) const;
   ExpectedStream Filtered(const proto::OpDesc& op, const ExpectedStream& in) const;

@@ -21,9 +21,21 @@ using PassOf = std::function<ExpectedStream(size_t k, uint64_t pass)>;
 ExpectedStream Concatenated(size_t readers, const PassOf& pass_of, uint64_t pass);
 // The readers side by side.
 ExpectedStream Zipped(size_t readers, const PassOf& pass_of, uint64_t pass, bool check_alignment);
-// The readers by turns. `when_exhausted` is "stop", "continue" or "repeat".
-ExpectedStream Mixed(const std::vector<int64_t>& weights, const PassOf& pass_of, uint64_t pass,
-                     const RandomKey& key, const std::string& when_exhausted);
+// How readers take turns.
+struct MixRules {
+  // From element steps[i] on each reader k has weight weights[i][k].
+  std::vector<int64_t> steps;
+  std::vector<std::vector<int64_t>> weights;
+  std::string when_exhausted;  // "stop", "continue" or "repeat"
+  std::string by;              // "records", "bytes" or "slot"
+  size_t slot;
+  RandomKey key;
+  uint64_t pass;
+  size_t lane = 0, lanes = 1;
+  size_t ranks = 1, run = 1;  // `run` elements in turn go to each of the ranks
+};
+// The readers by turns.
+ExpectedStream Mixed(const MixRules& rules, const PassOf& pass_of);
 
 }  // namespace millhopper
 

@@ -29,6 +29,7 @@
 #include "readers/decorate/filter_reader.h"
 #include "readers/decorate/map_reader.h"
 #include "readers/decorate/multi_pass_reader.h"
+#include "readers/decorate/resample_reader.h"
 #include "readers/decorate/shard_reader.h"
 #include "readers/decorate/shuffle_reader.h"
 #include "readers/decorate/skip_reader.h"
@@ -98,6 +99,20 @@ Decorator Shard(int64_t shards, int64_t index, ShardEven even = ShardEven::kNone
   return [=](ReaderPtr reader) {
     return std::make_unique<ShardReader>(std::move(reader), shards, index, ShardBy::kRecord, even);
   };
+}
+
+// 3 is left out and 5 comes twice.
+Decorator Resample() {
+  return [](ReaderPtr reader) {
+    return std::make_unique<ResampleReader>(std::move(reader),
+                                            ElementWeights::OfClasses(0, {"3", "5"}, {0, 2}, 1),
+                                            RandomKey(1, 2, "resampled"));
+  };
+}
+std::vector<int64_t> ResampledNumbers() {
+  std::vector<int64_t> numbers = Numbers(kRecords);
+  numbers[3] = 5;
+  return numbers;
 }
 
 Decorator ShardByChunk(int64_t shards, int64_t index) {
@@ -367,14 +382,42 @@ ReaderPtr ZippedToTheShortest(Fault fault) {
 // Elements of a source by weight 1, and of a faulty one by weight 2: element k of this is in the
 // three from 3 * (k / 2) on, and where k is even the first of them. So an error of the faulty
 // element, 20, comes after 30, and the end after 75.
-ReaderPtr Mixed(Fault fault, int64_t records, MixEnd end) {
+ReaderPtr Mixed(Fault fault, int64_t records, MixOptions options) {
   return std::make_unique<MixReader>(Of(Take(records)(Jittering(Fault::kNone)), Planned(fault)),
-                                     MixReader::Weights{1, 2}, nullptr, end,
-                                     RandomKey(1, 2, "mixed"));
+                                     std::move(options), RandomKey(1, 2, "mixed"));
 }
-ReaderPtr MixedToTheFirstEnd(Fault fault) { return Mixed(fault, 40, MixEnd::kStop); }
-ReaderPtr MixedToTheLastEnd(Fault fault) { return Mixed(fault, 40, MixEnd::kContinue); }
-ReaderPtr MixedAgain(Fault fault) { return Mixed(fault, 24, MixEnd::kRepeat); }
+MixOptions OneToTwo(MixEnd end) {
+  MixOptions options;
+  options.steps = {{0, {1, 2}}};
+  options.end = end;
+  return options;
+}
+ReaderPtr MixedToTheFirstEnd(Fault fault) { return Mixed(fault, 40, OneToTwo(MixEnd::kStop)); }
+ReaderPtr MixedToTheLastEnd(Fault fault) { return Mixed(fault, 40, OneToTwo(MixEnd::kContinue)); }
+ReaderPtr MixedAgain(Fault fault) { return Mixed(fault, 24, OneToTwo(MixEnd::kRepeat)); }
+// All elements have 8 bytes, so that lengths are numbers of elements; but each three begin with one
+// of the first source.
+ReaderPtr MixedByBytes(Fault fault) {
+  MixOptions options = OneToTwo(MixEnd::kContinue);
+  options.measure.emplace();
+  return Mixed(fault, 40, options);
+}
+// As many of each, then the faulty source alone: its element 20 comes after 15, 15 and 5.
+ReaderPtr MixedInSteps(Fault fault) {
+  MixOptions options;
+  options.steps = {{0, {1, 1}}, {30, {0, 1}}, {45, {1, 3}}};
+  options.end = MixEnd::kContinue;
+  return Mixed(fault, 40, options);
+}
+// Turns of its own for each of three that get two elements each in turn.
+ReaderPtr MixedForRanks(Fault fault) {
+  MixOptions options;
+  options.steps = {{0, {1, 1}}};
+  options.end = MixEnd::kContinue;
+  ReaderPtr mixed = Mixed(fault, 40, options);
+  mixed->ExpectRanks(3, 2);
+  return mixed;
+}
 
 ReaderPtr RandomData(Fault) {
   SlotSpec image;
@@ -1055,6 +1098,10 @@ std::vector<ContractCase> Decorators() {
       Chain("filter_some", Jittering, {Filter(3, 1)}, EveryNth(numbers, 3, 1), {7, 7}),
       Chain("filter_ragged", Ragged, {Filter(1, 0)}, RaggedValues(), {20, 20}),
       Chain("filter_sequential", Sequential, {Filter(2, 0)}, EveryNth(numbers, 2, 0), {10}),
+      Chain("resample", Planned, {Resample()}, ResampledNumbers(), {20, 20}),
+      Chain("resample_sequential", Sequential, {Resample()}, ResampledNumbers(), {20}),
+      Chain("resample_shuffle_batch_double_buffer", Jittering,
+            {Resample(), Shuffle(9), Batch(4), DoubleBuffer(2)}, ResampledNumbers()),
       Chain("unbatch", Planned, {Batch(8), Unbatch()}, numbers, {16, 16}),
       Chain("unbatch_rows", Planned, {Unbatch()}, numbers, {20, 20}),
       Chain("unbatch_ragged", Ragged, {Batch(8), Unbatch()}, RaggedValues(), {16, 16}),
@@ -1135,6 +1182,14 @@ std::vector<ContractCase> Combined() {
       Chain("mix_continue_batch_to_device", MixedToTheLastEnd, {Batch(8), ToDevice(2)}, both,
             {3, 3}),
       Chain("mix_repeat", MixedAgain, {}, again, {30, 30}),
+      Chain("mix_by_bytes", MixedByBytes, {}, both, {31, 31}),
+      Chain("mix_by_bytes_shuffle_batch_double_buffer", MixedByBytes,
+            {Shuffle(9), Batch(4), DoubleBuffer(2)}, both),
+      Chain("mix_in_steps", MixedInSteps, {}, both, {35, 35}),
+      Chain("mix_in_steps_multi_pass_batch", MixedInSteps, {MultiPass(2), Batch(5)}, Twice(both),
+            {7, 7}),
+      Chain("mix_for_ranks", MixedForRanks, {}, both),
+      Chain("mix_for_ranks_shard", MixedForRanks, {Shard(3, 1)}, {}),
       Chain("mix_repeat_multi_pass_shuffle", MixedAgain, {MultiPass(2), Shuffle(7), Batch(5)},
             Twice(again), {6}),
   };

@@ -75,8 +75,9 @@ Readers Two() {
 TEST(ResumedReadersTest, NumbersThatDifferInTheLastDigitDiffer) {
   const auto mixed = [](double weight) -> Make {
     return [weight] {
-      return std::make_unique<MixReader>(Two(), MixReader::Weights{weight, 1}, nullptr,
-                                         MixEnd::kContinue, RandomKey(1, 2, "mixed"));
+      MixOptions options;
+      options.steps = {{0, {weight, 1}}};
+      return std::make_unique<MixReader>(Two(), options, RandomKey(1, 2, "mixed"));
     };
   };
   const Position position = SavedAfter(mixed(0.1), 3);
@@ -412,11 +413,12 @@ TEST(ResumedReadersTest, ACacheMayHaveLessMemoryThanBefore) {
 // ---- Passes that could not begin. ----
 
 TEST(ResumedReadersTest, APassThatCouldNotBeginBeginsAgain) {
-  MixReader::Weights weights = {0, 0};
+  MixWeights weights = {0, 0};
   const Make make = [&] {
-    return std::make_unique<MixReader>(
-        Two(), MixReader::Weights{1, 1}, [&] { return weights; }, MixEnd::kContinue,
-        RandomKey(1, 2, "mixed"));
+    MixOptions options;
+    options.steps = {{0, {1, 1}}};
+    options.changed_weights = [&] { return weights; };
+    return std::make_unique<MixReader>(Two(), options, RandomKey(1, 2, "mixed"));
   };
   const ReaderPtr reader = make();
   for (int again = 0; again < 2; ++again) {

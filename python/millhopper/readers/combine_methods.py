@@ -92,8 +92,9 @@ class CombineMethods(Chain):
     def mix(
         self,
         *others: Self,
-        weights: Sequence[float] | None = None,
+        weights: Sequence[float] | Mapping[int, Sequence[float]] | None = None,
         when_exhausted: str = "stop",
+        by: str | int = "records",
         seed: int = 0,
         name: str = "",
     ) -> Self:
@@ -104,34 +105,59 @@ class CombineMethods(Chain):
 
             web.mix(books, code, weights=[7, 2, 1], when_exhausted="repeat")
 
-        Weights that change between passes are a variable of a program:
-        ``millhopper.layers.create_mix_reader``. Readers with equally many lanes are mixed lane by
-        lane, each by turns of its own, unless they are repeated.
+        Weights that change within a pass are a dict of the elements from which on they hold,
+        counted over all lanes and processes::
+
+            easy.mix(hard, weights={0: [9, 1], 100_000: [1, 1], 200_000: [1, 9]})
+
+        Weights that a loop changes while it reads are a variable of a program:
+        ``millhopper.layers.create_mix_reader`` with ``weights_tensor``, which is read at each pass,
+        or, with ``weights_read="element"``, before each element.
+
+        Shares hold in each process, too: where ``shard`` or ``DataLoader`` divides the elements by
+        record, each process has turns of its own, which keep its part of each reader within 2 of
+        the share over any stretch. So the order depends on how many they are. Readers with equally
+        many lanes are mixed lane by lane, each by turns of its own, unless they are repeated. Of a
+        mix of mixes this holds for the outer one: mix all readers at once, by the products of the
+        weights.
 
         Args:
             others: the readers that are mixed with this one.
             weights: of this reader and the others, in order; only their ratios matter. All are
-                equal by default.
+                equal by default. Or a dict of such lists, of which one is for element 0.
             when_exhausted: what happens when it is the turn of a reader that has ended. ``"stop"``:
                 the pass ends; ``"continue"``: the others go on, and the pass ends with the last
                 one; ``"repeat"``: the reader begins anew, in another order, and the pass ends when
                 each has ended at least once.
+            by: what weights are shares of: ``"records"``, which are elements; ``"bytes"``, those of
+                their values in memory; or a slot, by name or number, whose lengths along the
+                leading axis count, such as ``"tokens"``. By bytes or a slot the next element is of
+                the reader whose share so far is farthest below its weight's; elements are loaded
+                for that, ahead of the loop.
             seed: decides between readers whose turn is equally due.
             name: of the new reader.
 
         Raises:
             TypeError: one of them is no reader.
-            ValueError: their slots have other names, or they were made with another ``seed``.
-            Error: there is not one weight for each reader, or their slots differ.
+            ValueError: their slots have other names, none of them is that of ``by``, or they were
+                made with another ``seed``.
+            Error: there is not one weight for each reader, no weights are for element 0, or their
+                slots differ.
 
         Source: grain.MapDataset.mix, tf.data.Dataset.sample_from_datasets, which draw at random.
         """
         readers = _readers(self, others)
-        attributes = {
-            "weights": None if weights is None else [float(weight) for weight in weights],
-            "when_exhausted": when_exhausted,
-            "seed": seed,
-        }
+        attributes: dict[str, object] = {"when_exhausted": when_exhausted, "seed": seed}
+        if isinstance(weights, Mapping):
+            steps = sorted(weights)
+            attributes["steps"] = steps
+            attributes["weights"] = [float(weight) for step in steps for weight in weights[step]]
+        elif weights is not None:
+            attributes["weights"] = [float(weight) for weight in weights]
+        if by == "bytes":
+            attributes["by"] = by
+        elif by != "records":
+            attributes.update(by="slot", slot=self._slot_number(by))
         return _combined("create_mix_reader", readers, _same_names(readers), attributes, name)
 
 

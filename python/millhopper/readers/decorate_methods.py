@@ -3,19 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from millhopper.base.ranks import shard_problem
 from millhopper.errors import Error
+from millhopper.ragged import Ragged, Texts
 from millhopper.readers.operator_readers import OperatorReaders
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+# Elements in a batch that is counted.
+_COUNTED_AT_ONCE = 1024
+
 
 class DecorateMethods(OperatorReaders):
-    """``repeat``, ``shard`` and ``split``. Each of them returns new readers."""
+    """``repeat``, ``shard``, ``split``, ``resample`` and ``balance``, which return new readers."""
 
     def repeat(self, count: int | None = None, *, name: str = "") -> Self:
         """``multi_pass`` by the name that other libraries give it.
@@ -148,3 +155,121 @@ class DecorateMethods(OperatorReaders):
         if problem := shard_problem(num_shards, index):
             raise Error(f"shard: {problem}")
         return reader
+
+    def resample(
+        self,
+        weights: Mapping[Any, float] | int | str,
+        *,
+        key: int | str | None = None,
+        others: float | None = None,
+        seed: int = 0,
+        name: str = "",
+    ) -> Self:
+        """Yields each element as often as its weight says, in each pass.
+
+        Weight 0 leaves an element out, 2 yields it twice, one after the other, 0.1 every tenth of
+        its class, 2.5 twice and three times by turns. So each class has its number of elements
+        times its weight, within one, whatever threads do; with lanes, within one in each. Where in
+        its turns a class begins is drawn for each pass, so that passes leave out others. What is
+        yielded again is another element to random methods above it. Put ``shuffle`` above it. ::
+
+            reader.resample({0: 0.1, 1: 1, 2: 2.5}, key="label").shuffle(10_000).batch(64)
+            reader.resample("weight")  # a slot of each element's own weight
+
+        Args:
+            weights: a dict from a class to its weight, up to 65536; a class is an integer, a bool
+                or a text. Or a slot that holds the weight, by name or number: one float or integer
+                an element.
+            key: the slot that holds the class: one integer or bool, or one text, an element.
+            others: the weight of all other classes; by default these are an error.
+            seed: draws where turns begin.
+            name: of the new reader.
+
+        Raises:
+            TypeError: ``weights`` is a dict without ``key``, or a class is none of these.
+            ValueError: no slot has such a name.
+            Error: a weight is out of range; at a read: an element has no weight, or no class.
+
+        Source: torch's WeightedRandomSampler, which draws with replacement;
+            tf.data.Dataset.rejection_resample.
+        """
+        if not isinstance(weights, Mapping):
+            if key is not None or others is not None:
+                raise TypeError(
+                    f"weights is {weights!r}, a slot of weights, which needs no key and no others"
+                )
+            slot = self._slot_number(weights)
+            return self.decorate("create_resample_reader", name=name, slot=slot, seed=seed)
+        if key is None:
+            raise TypeError("weights of classes need key, the slot that holds the class")
+        return self.decorate(
+            "create_resample_reader",
+            name=name,
+            slot=self._slot_number(key),
+            classes=[_class_text(value) for value in weights],
+            weights=[float(weight) for weight in weights.values()],
+            others=others,
+            seed=seed,
+        )
+
+    def balance(
+        self,
+        key: int | str,
+        *,
+        counts: Mapping[Any, int] | None = None,
+        seed: int = 0,
+        name: str = "",
+    ) -> Self:
+        """Yields equally many elements of each class in each pass, by ``resample``.
+
+        A pass has about as many elements as before: those of frequent classes are thinned out, of
+        other ones in each pass, and those of rare classes come several times. ::
+
+            train.balance("label").shuffle(10_000).batch(64)
+
+        Args:
+            key: the slot that holds the class: one integer or bool, or one text, an element.
+            counts: how many elements each class has. By default the reader is read once, now, to
+                count them.
+            seed: draws which elements come more often than others.
+            name: of the new reader.
+
+        Raises:
+            TypeError: a class is none of these.
+            ValueError: there is no element, or a class has none, or no slot has such a name.
+            Error: what reading throws.
+
+        Source: Millhopper's own.
+        """
+        found = self._count(key) if counts is None else dict(counts)
+        if not found or min(found.values()) < 1:
+            raise ValueError(f"counts is {found}; it must be at least one element for each class")
+        mean = sum(found.values()) / len(found)
+        weights = {value: mean / count for value, count in found.items()}
+        return self.resample(weights, key=key, seed=seed, name=name)
+
+    def _count(self, key: int | str) -> Counter[Any]:
+        """How many elements have each value of a slot."""
+        slot = key if isinstance(key, str) else self._slot_names()[key]
+        found: Counter[Any] = Counter()
+        batches: Any = self.batch(_COUNTED_AT_ONCE)
+        for batch in batches:
+            values = batch[slot]
+            if isinstance(values, Texts):
+                found.update(values)
+            elif isinstance(values, Ragged):
+                found.update(np.asarray(value).tobytes() for value in values)
+            else:
+                found.update(np.ravel(values).tolist())
+        return found
+
+
+def _class_text(value: object) -> str:
+    """How a program writes a class."""
+    if isinstance(value, (bool, np.bool_, int, np.integer)):
+        return str(int(value))
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"{value!r} is no class; a class is an integer, a bool or a text")

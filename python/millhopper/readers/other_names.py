@@ -27,6 +27,7 @@ _FLAT = "map(function).unbatch() yields the rows of what a function returns, one
 _BATCH_CALLS = "batch(batch_size).map(function) calls it with batches"
 _CONCAT = "first.concat(second) yields one reader after another"
 _MIX = "first.mix(second, weights=[...]) draws by weight"
+_RESAMPLE = 'balance("label") yields equally many of each class; resample(weights) by weights'
 _TURNS = "mix(others) takes elements by turns; open_files does so with its files"
 _PADDED = "padded_batch(batch_size) pads to the longest"
 _BUCKET = "bucket(boundaries, batch_sizes) makes batches of similar lengths"
@@ -92,7 +93,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "range": "Reader.from_dataset(range(n)) counts",
         "rebatch": "unbatch().batch(batch_size) makes other batches",
         "reduce": _REDUCE,
-        "rejection_resample": _MIX,
+        "rejection_resample": _RESAMPLE,
         "sample_from_datasets": _MIX,
         "save": _SAVE,
         "scan": _MAP,
@@ -209,7 +210,6 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "aggregate": _BATCH,
         "disaggregate": _UNBATCH,
         "pipe": _MAP,
-        "resample": _WINDOW,
     },
     "Ray Data": {
         "add_column": _MAP,

@@ -93,6 +93,71 @@ TEST(CreateMixReaderOp, ReadsAVariableAtTheBeginningOfEachPass) {
   ExpectError(ErrorCode::kInvalidArgument, "1 weights for 2 readers", [&] { reader->HasNext(); });
 }
 
+TEST(CreateMixReaderOp, ReadsAVariableBeforeEachElement) {
+  ProgramRunner runner;
+  runner.Reader("a").Reset(MakePlannedSource(8));
+  runner.Reader("b").Reset(MakePlannedSource(4));
+  auto* weights = runner.scope().Var("weights")->GetMutable<LoDTensor>();
+  *weights = MakeTensor<float>({2}, {1, 0});
+  runner.Startup(Make({"a", "b"}, {{"weights_read", "s: \"element\""}}, true));
+  const std::unique_ptr<ReaderBase> reader = runner.Reader("out").NewHandle();
+  EXPECT_EQ(NumbersOf(ReadSome(reader.get(), 3)), (std::vector<int64_t>{0, 1, 2}));
+  *weights = MakeTensor<float>({2}, {0, 1});
+  EXPECT_EQ(NumbersOf(ReadSome(reader.get(), 2)), (std::vector<int64_t>{0, 1}));
+  *weights = MakeTensor<float>({2}, {1, 0});
+  EXPECT_EQ(NumbersOf(ReadSome(reader.get(), 2)), (std::vector<int64_t>{3, 4}));
+}
+
+TEST(CreateMixReaderOp, ChangesWeightsAtSteps) {
+  const std::vector<int64_t> mixed =
+      Mixed(9, 9,
+            {{"weights", "float64s: 1 float64s: 0 float64s: 0 float64s: 1"},
+             {"steps", "longs: 0 longs: 3"}});
+  EXPECT_EQ(mixed, (std::vector<int64_t>{0, 1, 2, 0, 1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+// Element i of b is i % 4 long, and counts as 1 at least; all of a are 1 long.
+TEST(CreateMixReaderOp, WeighsByLengths) {
+  for (const AttributeTexts& by :
+       {AttributeTexts{{"by", "s: \"slot\""}}, AttributeTexts{{"by", "s: \"bytes\""}}}) {
+    ProgramRunner runner;
+    runner.Reader("a").Reset(MakePlannedSource(100, true));
+    runner.Reader("b").Reset(MakePlannedSource(100, true));
+    AttributeTexts attributes = {{"weights", "float64s: 3 float64s: 1"}};
+    attributes.insert(attributes.end(), by.begin(), by.end());
+    runner.Startup(Make({"a", "b"}, attributes));
+    size_t elements = 0;
+    size_t bytes = 0;
+    for (const ElementValue& element : runner.ReadAllOf("out")) {
+      bytes += element[0].bytes.size();
+      ++elements;
+    }
+    // a ends after its 150 numbers; b has had 50, nearly.
+    EXPECT_NEAR(static_cast<double>(bytes), 8 * 200, 8 * 4);
+    EXPECT_GE(elements, 130u);
+  }
+}
+
+TEST(CreateMixReaderOp, RefusesStepsThatMakeNoSense) {
+  ProgramRunner runner;
+  runner.Reader("a").Reset(MakePlannedSource(3));
+  runner.Reader("b").Reset(MakePlannedSource(3));
+  const auto refuses = [&](const std::string& words, const AttributeTexts& attributes,
+                           bool by_variable = false) {
+    runner.ExpectProblem(Make({"a", "b"}, attributes, by_variable), words);
+  };
+  const std::string two = "float64s: 1 float64s: 2 float64s: 2 float64s: 1";
+  refuses("attribute 'steps' begins with 3; the first weights hold from element 0 on",
+          {{"weights", two}, {"steps", "longs: 3 longs: 5"}});
+  refuses("attribute 'steps' has 0 after 0", {{"weights", two}, {"steps", "longs: 0 longs: 0"}});
+  refuses("attribute 'weights' has 4 values for 2 readers and 3 steps",
+          {{"weights", two}, {"steps", "longs: 0 longs: 1 longs: 2"}});
+  refuses("there is no attribute 'weights'", {{"steps", "longs: 0"}}, true);
+  refuses("no input 'WeightsTensor' is given that could be read",
+          {{"weights_read", "s: \"element\""}});
+  refuses("attribute 'by' is \"tokens\"; it must be one of", {{"by", "s: \"tokens\""}});
+}
+
 TEST(CreateMixReaderOp, RefusesWrongWeights) {
   ProgramRunner runner;
   runner.Reader("a").Reset(MakePlannedSource(3));

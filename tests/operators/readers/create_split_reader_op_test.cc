@@ -72,8 +72,10 @@ TEST(CreateSplitReaderOp, APartIsTheSameAboveAShuffleAndAMix) {
     std::vector<std::unique_ptr<ReaderBase>> readers;
     readers.push_back(MakePlannedSource(300));
     readers.push_back(MakePlannedSource(300));
-    return std::make_unique<MixReader>(std::move(readers), std::vector<double>{1, 1}, nullptr,
-                                       MixEnd::kContinue, RandomKey(1, 2, "mixed"));
+    MixOptions options;
+    options.steps = {{0, {1, 1}}};
+    options.end = MixEnd::kContinue;
+    return std::make_unique<MixReader>(std::move(readers), options, RandomKey(1, 2, "mixed"));
   });
   for (size_t part = 0; part < parts.size(); ++part) {
     EXPECT_EQ(Sorted(shuffled[part]), Sorted(parts[part]));

@@ -199,6 +199,44 @@ def test_weights_in_a_variable_are_read_at_each_pass(tmp_path: Path) -> None:
     assert lengths == [6, 9, 15]
 
 
+def test_weights_in_a_variable_are_read_before_each_element(tmp_path: Path) -> None:
+    layers = millhopper.layers
+    startup, main = millhopper.Program(), millhopper.Program()
+    with millhopper.program_guard(main, startup):
+        readers = [
+            layers.batch(
+                layers.open_files(
+                    [f"fixed:{write_numbers(tmp_path / name, records)}"],
+                    shapes=[[1, 4]],
+                    dtypes=["int64"],
+                    lod_levels=[0],
+                ),
+                3,
+            )
+            for name, records in (("a", 30), ("b", 300))
+        ]
+        weights = startup.global_block().create_var(
+            "weights", shape=[2], dtype="float64", persistable=True
+        )
+        startup.global_block().append_op(
+            "fill_constant",
+            outputs={"Out": weights},
+            attrs={"shape": [2], "value": 1.0, "dtype": VarType.FP64},
+        )
+        mixed = layers.create_mix_reader(readers, weights_tensor=weights, weights_read="element")
+        row = layers.read_file(mixed)
+    executor = millhopper.Executor(millhopper.CPUPlace())
+    executor.run(startup)
+    firsts = []
+    for share in ([1, 0], [0, 1], [0, 1], [1, 0]):
+        millhopper.global_scope().find_var("weights").get_tensor().set(np.array(share, np.float64))
+        firsts.append(int(np.asarray(executor.run(main, fetch_list=[row])[0])[0, 0]))
+    assert firsts == [0, 0, 12, 12]
+    with pytest.raises(millhopper.core.EOFException):  # which closes the files
+        for _ in range(9):
+            executor.run(main, fetch_list=[row])
+
+
 def test_columns_of_an_appended_program_keep_their_blocks(
     few: millhopper.Reader, many: millhopper.Reader
 ) -> None:
@@ -319,3 +357,126 @@ def test_a_part_that_changes_from_pass_to_pass_is_a_warning(
     recwarn.clear()
     training.batch(2).zip(training.batch(2), names=["a", "b"])
     assert not recwarn.list
+
+
+def parts_of(reader: millhopper.Reader) -> list[int]:
+    """The source of each element of a mix of ``numbered``."""
+    return [int(element["part"][0]) for element in reader]
+
+
+def numbered(readers: int, records: int, step: int = 1) -> list[millhopper.Reader]:
+    """Sources of many records, each of which tells its source; some have several."""
+    return [
+        millhopper.Reader.from_arrays(
+            {"part": np.full(records, k), "number": np.arange(records) * step}, name=f"part{k}"
+        )
+        for k in range(readers)
+    ]
+
+
+def worst_stretch(parts: list[int], weights: list[float]) -> float:
+    """How far numbers of elements are from their shares over any stretch."""
+    shares = np.array(weights) / np.sum(weights)
+    leads = np.cumsum(np.eye(len(weights))[parts] - shares, axis=0)
+    leads = np.vstack([np.zeros(len(weights)), leads])
+    worst: float = (leads.max(axis=0) - leads.min(axis=0)).max()
+    return worst
+
+
+@pytest.mark.parametrize("weights", [[0.5, 0.3, 0.15, 0.05], [0.9, 0.1], [1, 1, 1], [7, 2, 1]])
+def test_shares_hold_on_every_rank(weights: list[float], threads: int) -> None:
+    for ranks in (1, 2, 3, 4, 8):
+        first, *others = numbered(len(weights), 2000)
+        mixed = first.mix(*others, weights=weights)
+        whole = []
+        for rank in range(ranks):
+            parts = parts_of(mixed.shard(ranks, rank))
+            assert worst_stretch(parts, weights) < 2 + 1e-6
+            whole.append(parts)
+        assert sum(map(len, whole)) > 2000
+    # Batches that are divided.
+    for rank in range(2):
+        parts = [
+            int(part) for batch in mixed.batch(10).shard(2, rank) for part in batch["part"].ravel()
+        ]
+        assert worst_stretch(parts, weights) < 2 + 1e-6
+
+
+def test_weights_change_at_steps(threads: int) -> None:
+    first, second = numbered(2, 5000)
+    steps = {0: [1, 0], 100: [1, 3], 500: [0, 1]}
+    mixed = first.mix(second, weights=steps)
+    parts = parts_of(mixed)
+    assert sum(parts[:100]) == 0
+    assert abs(sum(parts[100:500]) - 300) <= 1
+    assert set(parts[500:]) == {1}
+    both = list(mixed.take(700).batch(7))
+    for cut in (0, 1, 13, 14, 15, 71, 72, 99):
+        reader = mixed.take(700).batch(7)
+        loop = iter(reader)
+        for _ in range(cut):
+            next(loop)
+        again = mixed.take(700).batch(7)
+        again.load_state_dict(reader.state_dict())
+        rest = list(again)
+        assert len(rest) == len(both) - cut
+        for left, right in zip(rest, both[cut:]):
+            assert np.array_equal(left["number"], right["number"])
+    with pytest.raises(millhopper.Error, match="'steps' begins with 3; the first weights hold"):
+        first.mix(second, weights={3: [1, 1]})
+
+
+def test_shares_of_lengths(threads: int) -> None:
+    rng = np.random.default_rng(1)
+    readers = []
+    for k, longest in enumerate((10, 100, 1000)):
+        rows = [np.full(rng.integers(1, longest), k) for _ in range(600)]
+        readers.append(
+            millhopper.Reader.from_dataset(
+                [{"tokens": row} for row in rows],
+                slots={"tokens": ("int64", [-1], 1)},
+                name=f"part{k}",
+            )
+        )
+    weights = np.array([0.2, 0.3, 0.5])
+    for by in ("tokens", "bytes", 0):
+        mixed = readers[0].mix(*readers[1:], weights=weights, by=by, when_exhausted="stop")
+        lengths = np.zeros(3)
+        for element in mixed:
+            values = element["tokens"].values
+            lengths[values[0]] += len(values)
+            assert np.abs(lengths - lengths.sum() * weights).max() < 1000
+        assert lengths.sum() > 10_000
+    with pytest.raises(ValueError, match="no slot is called 'words'"):
+        readers[0].mix(*readers[1:], by="words")
+
+
+def test_classes_are_balanced(threads: int) -> None:
+    labels = np.array([0] * 700 + [1] * 200 + [2] * 100)
+    reader = millhopper.Reader.from_arrays({"label": labels, "number": np.arange(1000)})
+    balanced = reader.balance("label").shuffle(500)
+    for _ in range(2):
+        seen = [int(element["label"][0]) for element in balanced]
+        assert np.abs(np.bincount(seen) - 1000 / 3).max() <= 1
+    given = reader.balance("label", counts={0: 700, 1: 200, 2: 100})
+    assert np.abs(np.bincount([int(e["label"][0]) for e in given]) - 1000 / 3).max() <= 1
+    weighed = reader.resample({0: 0, 1: 0.5}, key="label", others=3)
+    counts = np.bincount([int(element["label"][0]) for element in weighed])
+    assert abs(counts[1] - 100) <= 1
+    assert (counts[0], counts[2]) == (0, 300)
+    own = millhopper.Reader.from_arrays({"weight": np.arange(4.0)}).resample("weight")
+    assert [float(element["weight"][0]) for element in own] == [1, 2, 2, 3, 3, 3]
+    with pytest.raises(TypeError, match="weights of classes need key"):
+        reader.resample({0: 1})
+    with pytest.raises(TypeError, match="1.5 is no class"):
+        reader.resample({1.5: 1}, key="label")
+    with pytest.raises(ValueError, match="at least one element for each class"):
+        reader.balance("label", counts={0: 0})
+
+
+def test_classes_that_are_texts_are_balanced(tmp_path: Path) -> None:
+    path = tmp_path / "animals.csv"
+    path.write_text("name,number\n" + "cat,1\n" * 30 + "dog,2\n" * 10)
+    reader = millhopper.Reader.open_files(path)
+    seen = [element["name"][0] for element in reader.balance("name")]
+    assert (seen.count("cat"), seen.count("dog")) == (20, 20)

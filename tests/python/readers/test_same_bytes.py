@@ -57,11 +57,23 @@ METHODS: dict[str, tuple[str, Method]] = {
         "size i: 4; shift i: 3; stride i: 2; discard_leftover b: true",
         lambda r, _: r.window(4, shift=3, stride=2, drop_last=True),
     ),
+    "resample": (
+        'slot i: 0; classes strings: "7"; weights float64s: 3; others float64: 0.5; seed i: 2',
+        lambda r, _: r.resample({"7": 3}, key=0, others=0.5, seed=2, name="out"),
+    ),
     "concat": ("", lambda r, more: r.concat(more)),
     "zip": ("check_alignment b: true", lambda r, more: r.zip(more, names=["text", "more"])),
     "mix": (
-        'weights float64s: 3 float64s: 1; when_exhausted s: "repeat"; seed i: 5',
-        lambda r, more: r.mix(more, weights=[3, 1], when_exhausted="repeat", seed=5, name="out"),
+        'weights float64s: [3, 1, 1, 2]; steps longs: [0, 20]; by s: "slot"; seed i: 5; '
+        'when_exhausted s: "repeat"',
+        lambda r, more: r.mix(
+            more,
+            weights={0: [3, 1], 20: [1, 2]},
+            by=0,
+            when_exhausted="repeat",
+            seed=5,
+            name="out",
+        ),
     ),
 }
 # For each operator on text, sequences or numbers: its attributes in a block that is run for every

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -80,6 +81,51 @@ TEST(MixSchedule, IsAFunctionOfWeightsKeyAndPass) {
   EXPECT_EQ(Turns({2, 3, 5}, 1000, 4), Turns({2, 3, 5}, 1000, 4));
   EXPECT_EQ(Turns({2, 3, 5}, 1000), Turns({0.5, 0.75, 1.25}, 1000)) << "only ratios matter";
   EXPECT_NE(Turns({1, 1}, 100, 0), Turns({1, 1}, 100, 1)) << "equals are drawn anew";
+}
+
+// Each part is within 2 of its shares over any stretch, and what is left out at its beginning is
+// whole turns.
+TEST(MixSchedule, PartsKeepSharesFromAnyPlace) {
+  std::mt19937_64 bits(13);
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<double> weights(1 + bits() % 9);
+    for (double& weight : weights) weight = static_cast<double>(bits() % 100 + 1);
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    const MixPart part = {bits() % 16, 16};
+    MixSchedule schedule(weights, kKey, 0, part);
+    std::vector<double> lead(weights.size()), highest(weights.size()), lowest(weights.size());
+    for (int turn = 0; turn < 500; ++turn) {
+      ++lead[schedule.Next()];
+      for (size_t i = 0; i < weights.size(); ++i) {
+        lead[i] -= weights[i] / sum;
+        highest[i] = std::max(highest[i], lead[i]);
+        lowest[i] = std::min(lowest[i], lead[i]);
+        ASSERT_LT(highest[i] - lowest[i], 2 + 1e-6)
+            << i << " of " << weights.size() << ", part " << part.part;
+      }
+    }
+    MixSchedule again(weights, kKey, 0, part);
+    ASSERT_TRUE(again.SetNumbers(schedule.Numbers()));
+    for (int turn = 0; turn < 50; ++turn) ASSERT_EQ(again.Next(), schedule.Next());
+  }
+}
+
+TEST(MixLengths, GoOnFromTheirNumbers) {
+  std::mt19937_64 bits(17);
+  MixLengths lengths({5, 0, 3, 1}, kKey, 0);
+  for (int turn = 0; turn < 300; ++turn) {
+    MixLengths again({5, 0, 3, 1}, kKey, 0);
+    ASSERT_TRUE(again.SetNumbers(lengths.Numbers()));
+    const size_t next = lengths.Next();
+    ASSERT_EQ(again.Next(), next);
+    ASSERT_NE(next, 1u);
+    lengths.Add(next, bits() % 1000 + 1);
+  }
+  MixLengths other({5, 0, 3, 1}, kKey, 0);
+  EXPECT_FALSE(other.SetNumbers({1, 2, 3}));
+  EXPECT_FALSE(other.SetNumbers({1, 1, 1, 1})) << "the second has no weight";
+  EXPECT_FALSE(other.SetNumbers({UINT64_MAX, 0, 1, 1}));
+  EXPECT_THROW(other.Add(0, UINT64_MAX), Error);
 }
 
 }  // namespace

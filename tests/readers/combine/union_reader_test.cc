@@ -90,8 +90,10 @@ ReaderPtr Concat(ReaderPtr first, ReaderPtr second) {
 }
 
 ReaderPtr Mix(ReaderPtr first, ReaderPtr second) {
-  return std::make_unique<MixReader>(Both(std::move(first), std::move(second)),
-                                     MixReader::Weights{1, 1}, nullptr, MixEnd::kContinue,
+  MixOptions options;
+  options.steps = {{0, {1, 1}}};
+  options.end = MixEnd::kContinue;
+  return std::make_unique<MixReader>(Both(std::move(first), std::move(second)), options,
                                      RandomKey(1, 2, "mixed"));
 }
 

@@ -20,6 +20,7 @@
 #include "readers/decorate/double_buffer_reader.h"
 #include "readers/decorate/filter_reader.h"
 #include "readers/decorate/map_reader.h"
+#include "readers/decorate/resample_reader.h"
 #include "readers/decorate/shard_reader.h"
 #include "readers/decorate/shuffle_reader.h"
 #include "readers/decorate/take_reader.h"
@@ -82,6 +83,12 @@ ReaderPtr Mapped(ReaderPtr reader, size_t) {
 }
 
 // Without the records whose sample is a multiple of 7.
+// Each once.
+ReaderPtr Resampled(ReaderPtr reader, size_t) {
+  return std::make_unique<ResampleReader>(
+      std::move(reader), ElementWeights::OfClasses(0, {"4"}, {1}, 1), RandomKey(1, 2, "resampled"));
+}
+
 ReaderPtr Filtered(ReaderPtr reader, size_t) {
   return std::make_unique<FilterReader>(
       std::move(reader), [](const RecordId& id, const auto&) { return id.sample % 7 != 0; });
@@ -325,9 +332,12 @@ LaneSet Mixed(LaneSet set) {
   return Combined(
       std::move(set),
       [lanes](Readers below, size_t lane) {
-        return std::make_unique<MixReader>(std::move(below), MixReader::Weights{2, 1}, nullptr,
-                                           MixEnd::kContinue, RandomKey(1, 2, "m").OfPart(lane),
-                                           lanes);
+        MixOptions options;
+        options.steps = {{0, {2, 1}}, {30, {1, 1}}};
+        options.end = MixEnd::kContinue;
+        options.lane = {lane, lanes};
+        return std::make_unique<MixReader>(std::move(below), options,
+                                           RandomKey(1, 2, "m").OfPart(lane));
       },
       JoinedSource::Elements::kByTurns);
 }
@@ -357,6 +367,7 @@ std::vector<ContractCase> LaneWiseCases() {
       {"shuffle", each(Shuffled), Values()},
       {"custom", each(Mapped), Values()},
       {"filter", each(Filtered), Values(others)},
+      {"resample", each(Resampled), Values()},
       {"unbatch", each(Rebatched), Values()},
       {"pack", each(Packed), {}, true},
       {"bucket", each(Bucketed), RaggedValues(), true},
