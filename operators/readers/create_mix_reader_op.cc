@@ -102,7 +102,9 @@ OpSchema MixSchema() {
                 "the elements of each pass from which on the weights hold, counted over all lanes "
                 "and processes: [0, 10000] with weights for two readers [3, 1, 1, 1] takes 3 to 1 "
                 "of the first 10000 elements, then 1 to 1. The first is 0. If no reader that is "
-                "left has a weight, the next weights hold at once")
+                "left has a weight, the next weights hold at once. Steps that are still to come "
+                "may be "
+                "others in a program that restores a position")
                 .AtLeast(0))
       .Attr(AttributeSchema(
                 "weights_read", std::string("pass"),

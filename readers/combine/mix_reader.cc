@@ -18,6 +18,12 @@ constexpr int kRepeatShift = 32;
 // Of all ranks, times readers: beyond it, ranks share one schedule.
 constexpr size_t kMostSchedules = size_t{1} << 20;
 
+std::vector<uint64_t> BitsOf(const MixWeights& weights) {
+  std::vector<uint64_t> bits(weights.size());
+  std::memcpy(bits.data(), weights.data(), weights.size() * sizeof(double));
+  return bits;
+}
+
 Readers MeasuredIfNeeded(Readers readers, const std::optional<Measure>& measure) {
   if (!measure) return readers;
   for (auto& reader : readers) {
@@ -278,15 +284,11 @@ bool MixReader::AllHaveEnded() const {
 
 // Weights are a setting where they are fixed; else those that hold now are kept.
 void MixReader::SaveState(ReaderState* state) const {
-  std::vector<uint64_t> weights;
-  for (const double weight : weights_) {
-    uint64_t bits;
-    std::memcpy(&bits, &weight, sizeof(bits));
-    weights.push_back(bits);
-  }
   UnionReader::SaveState(state);
   SaveSettings(state);
-  state->SetList("weights", std::move(weights));
+  state->SetList("weights", BitsOf(weights_));
+  std::vector<uint64_t> steps = StepsSoFar(step_);
+  if (!steps.empty()) state->SetList("steps", std::move(steps));
   state->Set("pass", pass_);
   state->Set("yielded", yielded_);
   state->Set("step", step_);
@@ -312,16 +314,7 @@ void MixReader::SaveState(ReaderState* state) const {
 
 // Only what is not as it was before 0.3 has settings that positions did not have then.
 void MixReader::SaveSettings(ReaderState* state) const {
-  if (!options_.changed_weights) {
-    MixWeights all;
-    std::vector<uint64_t> steps;
-    for (const MixStep& step : options_.steps) {
-      all.insert(all.end(), step.weights.begin(), step.weights.end());
-      steps.push_back(step.first);
-    }
-    state->Setting("weights", all);
-    if (steps.size() > 1) state->Setting("steps", steps);
-  }
+  if (!options_.changed_weights) state->Setting("weights", options_.steps[0].weights);
   if (options_.each_element) state->Setting("weights_of", "element");
   state->Setting("end", options_.end == MixEnd::kStop       ? "stop"
                         : options_.end == MixEnd::kContinue ? "continue"
@@ -353,6 +346,17 @@ void MixReader::RestoreState(const ReaderState& state) {
     planned_[k].PlanAgain(&reader(k), state.Elements(StrCat("planned_", k)));
   }
   RestoreTurns(state);
+  CheckNextStep(state);
+}
+
+std::vector<uint64_t> MixReader::StepsSoFar(size_t last) const {
+  std::vector<uint64_t> steps;
+  for (size_t i = 1; i <= last; ++i) {
+    steps.push_back(options_.steps[i].first);
+    const std::vector<uint64_t> weights = BitsOf(options_.steps[i].weights);
+    steps.insert(steps.end(), weights.begin(), weights.end());
+  }
+  return steps;
 }
 
 // A position from before 0.3 lacks all of these; so do those of passes that began before it.
@@ -360,7 +364,10 @@ void MixReader::RestoreRanks(const ReaderState& state) {
   ranks_ = {};
   if (!state.Has("yielded")) return;
   yielded_ = state.Get("yielded", UINT64_MAX / 2 / options_.lane.parts);
-  step_ = state.Get("step", options_.steps.size() - 1);
+  step_ = state.Get("step");
+  if (step_ >= options_.steps.size() || state.List("steps") != StepsSoFar(step_)) {
+    state.Fail("it has had other steps of weights");
+  }
   ranks_.ranks = state.Get("ranks", kMostSchedules / size());
   ranks_.run = state.Get("run");
   if (ranks_.ranks == 0 || ranks_.run == 0) state.Fail("it is one of no rank");
@@ -383,6 +390,16 @@ void MixReader::RestoreTurns(const ReaderState& state) {
     if (turn >= size()) state.Fail("it is the turn of reader ", turn, " of ", size());
     turns_.push_back(turn);
   }
+}
+
+// Later steps may be others than when the position was saved, if they come late enough.
+void MixReader::CheckNextStep(const ReaderState& state) const {
+  if (step_ + 1 == options_.steps.size()) return;
+  const uint64_t next = yielded_ + turns_.size();
+  const uint64_t first = options_.steps[step_ + 1].first;
+  if (next == 0 || ElementOfAll(next - 1) < first) return;
+  state.Fail("weights are to hold from element ", first, " on, but those before element ",
+             ElementOfAll(next), " are planned");
 }
 
 void MixReader::Rewind(uint64_t pass) {

@@ -53,7 +53,8 @@ struct MixOptions {
 // Yields the elements of several readers in the turns of a MixSchedule: after any number of
 // elements, the number from each reader is within 1 of its weight's share. When the weights change,
 // and when a reader has ended and the others continue, a new schedule begins. If no reader that is
-// left has a weight, the next step's weights hold at once.
+// left has a weight, the next step's weights hold at once. Steps that are still to come may be
+// others when a position is restored, so that a loop can change its mind.
 //
 // Where the elements are divided among ranks (ExpectRanks), each rank has a schedule of its own, so
 // that its number from each reader is within 2 of the share; lanes have, too. A pass is dealt for
@@ -100,6 +101,9 @@ class MixReader final : public UnionReader {
   void SaveSettings(ReaderState* state) const;
   void RestoreRanks(const ReaderState& state);
   void RestoreTurns(const ReaderState& state);
+  void CheckNextStep(const ReaderState& state) const;
+  // The steps from the second to number `last`, as numbers of a position.
+  std::vector<uint64_t> StepsSoFar(size_t last) const;
   void NameParts(const std::string& origin, const std::string& kind,
                  const std::string& name) override;
   // Begins schedules for the readers that have not left.

@@ -110,6 +110,9 @@ class CombineMethods(Chain):
 
             easy.mix(hard, weights={0: [9, 1], 100_000: [1, 1], 200_000: [1, 9]})
 
+        Steps that a loop has not come to may be others when it resumes: up to where its state was
+        saved they must be the same.
+
         Weights that a loop changes while it reads are a variable of a program:
         ``millhopper.layers.create_mix_reader`` with ``weights_tensor``, which is read at each pass,
         or, with ``weights_read="element"``, before each element.

@@ -256,6 +256,33 @@ TEST(MixReader, ReadersWithAWeightLaterAreNotForgotten) {
   EXPECT_EQ(PartsOf(&repeated, 2, 100), again);
 }
 
+// What is still to come may change when a position is restored.
+TEST(MixReader, LaterStepsMayBeOthersAfterAResume) {
+  const auto make = [](const std::vector<MixStep>& steps) {
+    MixOptions options;
+    options.steps = steps;
+    return std::make_unique<MixReader>(Sources(2, 1000), options, kKey);
+  };
+  const ReaderPtr reader = make({{0, {3, 1}}, {40, {1, 1}}});
+  reader->ExpectSave();
+  std::vector<size_t> parts = PartsOf(reader.get(), 2, 60);
+  const Position position = Position::Parse(reader->Save().Serialize());
+  const ReaderPtr next = make({{0, {3, 1}}, {40, {1, 1}}, {90, {0, 1}}});
+  next->Restore(position);
+  const std::vector<size_t> rest = PartsOf(next.get(), 2, 100);
+  parts.insert(parts.end(), rest.begin(), rest.end());
+  EXPECT_EQ(parts, PartsOf(make({{0, {3, 1}}, {40, {1, 1}}, {90, {0, 1}}}).get(), 2, 160));
+  const auto refuses = [&](const std::string& words, const std::vector<MixStep>& steps) {
+    ExpectError(ErrorCode::kInvalidArgument, words, [&] { make(steps)->Restore(position); });
+  };
+  refuses("weights are to hold from element 50 on, but those before element 60 are planned",
+          {{0, {3, 1}}, {40, {1, 1}}, {50, {0, 1}}});
+  refuses("it has had other steps of weights", {{0, {3, 1}}, {41, {1, 1}}});
+  refuses("it has had other steps of weights", {{0, {3, 1}}, {40, {1, 2}}});
+  refuses("it has had other steps of weights", {{0, {3, 1}}});
+  refuses("weights was 3, 1, now it is 3, 2", {{0, {3, 2}}, {40, {1, 1}}});
+}
+
 TEST(MixReader, RefusesStepsOutOfOrder) {
   const auto refuses = [](const std::string& words, std::vector<MixStep> steps) {
     MixOptions options;

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <random>
 
+#include "framework/base/error.h"
+
 namespace millhopper {
 namespace {
 
