@@ -26,6 +26,11 @@ _OWN_ORDER = (
     "a reader decides its order: use shuffle=True; each process gets its own part, unless "
     "num_shards=1 is given. With one give a data set, which has __len__ and __getitem__"
 )
+_NO_SAMPLER = (
+    "its elements have no numbers, as those of Reader.from_arrays and from_dataset have, before "
+    "anything stands on them: reader.sampled(sampler).map(...); resample(weights) and "
+    "balance(slot) of a reader weigh the elements of any"
+)
 _NO_WORKERS = "there are no worker processes. Leave it out: "
 _NO_NUMBERS = (
     "it can only be iterated over, so that its samples have no numbers, which threads and ranks "
@@ -134,7 +139,8 @@ class DataLoader(StateInJson, NoArray):
                 ``from_dataset`` from all, in no memory, otherwise from a window of
                 ``shuffle_buffer`` elements.
             sampler: the numbers of the samples of a data set, in the order of each pass. It shards,
-                if anything does. A reader has no numbers, and takes none. With ``batch_size=None``
+                if anything does. Of a reader whose elements have numbers, as ``Reader.sampled``
+                takes it. With ``batch_size=None``
                 the data set gets what the sampler yields, such as a list from a ``BatchSampler``.
             batch_sampler: lists of them instead, one for each batch.
             num_workers: how many threads call ``__getitem__`` and ``collate_fn`` of a data set
@@ -218,7 +224,8 @@ class DataLoader(StateInJson, NoArray):
                 instead = _NO_NUMBERS + _ITERATED[name]
                 _refuse(f"{name} for {type(dataset).__name__!r}", given, instead)
         if is_reader:
-            _refuse("sampler for a reader", sampler, _OWN_ORDER)
+            if getattr(dataset, "_numbered", None) is None:
+                _refuse("sampler for this reader", sampler, _NO_SAMPLER)
             _refuse("batch_sampler for a reader", batch_sampler, _OWN_ORDER)
         _refuse(
             "worker_init_fn",
@@ -351,7 +358,7 @@ class DataLoader(StateInJson, NoArray):
         seed = self._order_seed(ranks)
         dataset = self.dataset
         if isinstance(dataset, Reader):
-            reader = dataset
+            reader = dataset if self.sampler is None else dataset.sampled(self.sampler)
             if self._shuffle:
                 whole = dataset.shuffled_whole(seed)
                 reader = (
@@ -542,7 +549,7 @@ class DataLoader(StateInJson, NoArray):
             order = self.dataset if self._iterated else self._order()
         elements = len(order)
         if self.batch_size is None or (
-            isinstance(self.dataset, Reader) and self.collate_fn is None
+            isinstance(self.dataset, Reader) and self.collate_fn is None and self.sampler is None
         ):
             return elements
         whole, rest = divmod(elements, self.batch_size)

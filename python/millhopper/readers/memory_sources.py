@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -46,6 +46,8 @@ class MemorySources(Chain):
 
     # Makes the same reader with all elements in a random order, if it can be made so.
     _shuffled: Callable[[int], Self] | None = None
+    # Makes a reader of the elements with the numbers that a reader yields, if they have numbers.
+    _numbered: Callable[[Any], Any] | None = None
 
     def shuffled_whole(self, seed: int) -> Self | None:
         """This reader with all elements in a random order, in no memory; another one in each pass.
@@ -57,6 +59,50 @@ class MemorySources(Chain):
             None unless it is one that ``from_arrays`` or ``from_dataset`` has made.
         """
         return None if self._shuffled is None else self._shuffled(seed)
+
+    def sampled(self, sampler: Iterable[int]) -> Self:
+        """The elements whose numbers a sampler yields, in its order, as often as it yields them.
+
+        For readers whose elements have numbers, those that ``from_arrays`` and ``from_dataset``
+        have made; nothing stands on them yet. ::
+
+            sampler = torch.utils.data.WeightedRandomSampler(weights, num_samples=100_000)
+            millhopper.Reader.from_dataset(dataset).sampled(sampler).batch(64)
+
+        Args:
+            sampler: numbers from 0 on: a list, an array, or anything that can be iterated over
+                anew for each pass, such as a sampler of torch. One that has ``set_epoch`` is told
+                the number of the pass before it begins. A loop that resumes asks for the numbers
+                of its pass again, up to where it was: a sampler that draws must draw the same
+                ones, as with the seed of torch.
+
+        Returns:
+            A reader of one process: a sampler decides which samples it gets.
+
+        Raises:
+            TypeError: the sampler cannot be iterated over.
+            ValueError: elements of this reader have no numbers; the message says what to do.
+            Error: at an element: there is no such number.
+
+        Source: torch.utils.data.Sampler.
+        """
+        if self._numbered is None:
+            raise ValueError(
+                "elements of this reader have no numbers, which a sampler could name: it must be "
+                "one that from_arrays or from_dataset has made, before anything stands on it. "
+                "resample(weights) and balance(slot) weigh the elements of any reader"
+            )
+        if not isinstance(sampler, Iterable):
+            raise TypeError(f"sampler is {sampler!r}, which cannot be iterated over")
+        cls, name = type(self), f"{self._variable}.numbers"
+        if isinstance(sampler, (Sequence, np.ndarray)):
+            array = np.asarray(sampler, dtype=np.int64)
+            numbers = cls.from_arrays({"index": array}, name=name, seed=self._seed)
+        else:
+            slots: dict[str, Slot] = {"index": ("int64", [1])}
+            numbers = cls.from_iterable(sampler, slots, name=name, seed=self._seed)
+        made: Self = self._numbered(numbers)
+        return made
 
     @classmethod
     def from_arrays(
@@ -107,16 +153,15 @@ class MemorySources(Chain):
         lengths = {slot: len(column) for slot, column in zip_strict(arrays, columns)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"from_arrays: the arrays differ in length: {lengths}")
-        count = len(columns[0])
         return cls._of_arrays(
-            _core.Arrays(columns), count, list(arrays), name, shuffle, seed, reshuffle
+            columns, _core.Arrays(columns), list(arrays), name, shuffle, seed, reshuffle
         )
 
     @classmethod
     def _of_arrays(
         cls,
+        columns: list[npt.NDArray[Any]],
         held: _core.Arrays,
-        count: int,
         names: list[str],
         name: str,
         shuffle: bool,
@@ -125,14 +170,15 @@ class MemorySources(Chain):
     ) -> Self:
         attributes = {
             "arrays": held.number,
-            "count": count,
+            "count": len(columns[0]),
             "shuffle_records": shuffle,
             "reshuffle": reshuffle,
         }
         reader = cls._source(
             "create_python_array_reader", name, attributes, names, seed=seed, functions=[held]
         )
-        reader._shuffled = partial(cls._of_arrays, held, count, names, name, True)
+        reader._shuffled = partial(cls._of_arrays, columns, held, names, name, True)
+        reader._numbered = partial(_rows_of, columns, names, reader.slots(), name)
         return reader
 
     @classmethod
@@ -281,10 +327,9 @@ class MemorySources(Chain):
         numbers = indices(
             cls, count, shuffle=shuffle, seed=seed, name=f"{name}.numbers", reshuffle=reshuffle
         )
-        reader = numbers._decorate(
-            "create_python_map_reader", name, slots, attributes, list(slots) or held, [held]
-        )
+        reader = _samples_of(held, attributes, slots, name, numbers)
         reader._shuffled = partial(cls._of_dataset, held, attributes, slots, count, name, True)
+        reader._numbered = partial(_samples_of, held, attributes, slots, name)
         return reader
 
     @classmethod
@@ -335,6 +380,41 @@ class MemorySources(Chain):
         return cls._source(
             "create_python_arrow_reader", name, attributes, names, seed=seed, functions=[held]
         )
+
+
+def _samples_of(
+    held: _core.Function,
+    attributes: Mapping[str, object],
+    slots: Mapping[str, Slot],
+    name: str,
+    numbers: AnyReader,
+) -> AnyReader:
+    """The samples of a data set whose numbers a reader yields."""
+    names = list(slots) or held
+    functions = [*numbers._functions, held]
+    return numbers._decorate("create_python_map_reader", name, slots, attributes, names, functions)
+
+
+def _rows_of(
+    columns: list[npt.NDArray[Any]],
+    names: list[str],
+    slots: list[tuple[str, list[int], int] | None],
+    name: str,
+    numbers: AnyReader,
+) -> AnyReader:
+    """The rows of arrays whose numbers a reader yields."""
+    count = len(columns[0])
+
+    def row(number: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+        index = int(number["index"][0])
+        if not 0 <= index < count:
+            raise IndexError(f"row {index} of {count}")
+        pairs = zip_strict(names, columns)
+        return {slot: column[index : index + 1] for slot, column in pairs}
+
+    given = declared({slot: known for slot, known in zip_strict(names, slots) if known is not None})
+    held, attributes = keep_function(row, ["index"], None, given)
+    return _samples_of(held, attributes, given, name, numbers)
 
 
 def indices(

@@ -120,7 +120,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "pin_memory": "millhopper.DataLoader(reader, pin_memory=True) pins them",
         "random_split": _PARTS,
         "sample_multiplexer": _MIX,
-        "sampler": "millhopper.DataLoader(dataset, sampler=sampler) takes it",
+        "sampler": "millhopper.DataLoader(dataset, sampler=sampler) takes it, and sampled(sampler)",
         "sharding_filter": _SHARD,
         "to": "jax(device=...) yields arrays on a device; the tensors of torch() have to()",
         "to_device": "jax(device=...) yields arrays on a device; the tensors of torch() have to()",

@@ -169,8 +169,8 @@ def test_it_is_a_type_in_annotations(dataset: millhopper.Reader) -> None:
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"sampler": [3, 1]}, "takes no sampler for a reader: .*unless num_shards=1 is given"),
-        ({"batch_sampler": [[3], [1]]}, "takes no batch_sampler for a reader: "),
+        ({"sampler": [3, 1]}, "takes no sampler for this reader: its elements have no numbers"),
+        ({"batch_sampler": [[3]]}, "no batch_sampler for a reader: .*unless num_shards=1 is given"),
         ({"worker_init_fn": print}, "takes no worker_init_fn: there are no worker processes"),
         ({"timeout": 30}, "takes no timeout: "),
         ({"num_workers": -1}, "num_workers is -1"),
@@ -513,3 +513,23 @@ def test_the_state_of_one_rank_is_for_any_number_only_with_lanes(
     other = millhopper.DataLoader(dataset, 10, num_shards=2, index=0)
     with pytest.raises(millhopper.Error, match="rank 0 of 1; this is rank 0 of 2.*merge_states"):
         other.load_state_dict(alone.state_dict())
+
+
+def test_a_sampler_for_a_reader_whose_elements_have_numbers() -> None:
+    values = np.arange(100)
+    weights = torch.where(torch.from_numpy(values) < 50, 0.0, 1.0)
+    sampler = torch.utils.data.WeightedRandomSampler(
+        weights.tolist(), 64, generator=torch.Generator().manual_seed(1)
+    )
+    readers = [
+        millhopper.Reader.from_arrays({"value": values}),
+        millhopper.Reader.from_dataset([{"value": value} for value in values]),
+    ]
+    for reader in readers:
+        loader = millhopper.DataLoader(reader, batch_size=10, sampler=sampler)
+        assert len(loader) == 7
+        passes = [torch.cat([batch["value"] for batch in loader]) for _ in range(2)]
+        assert all(len(one) == 64 and int(one.min()) >= 50 for one in passes)
+        assert not torch.equal(*passes)
+    with pytest.raises(ValueError, match="its elements have no numbers"):
+        millhopper.DataLoader(readers[0].batch(2), sampler=sampler)

@@ -302,3 +302,51 @@ def test_what_is_no_data_set() -> None:
     with pytest.raises(millhopper.Error, match="Failing.__getitem__.*KeyError: 0") as caught:
         list(millhopper.Reader.from_dataset(Failing(5)))
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize("source", ["arrays", "dataset"])
+def test_a_sampler_names_the_elements(source: str, threads: int) -> None:
+    values = np.arange(50) * 3
+    if source == "arrays":
+        reader = millhopper.Reader.from_arrays({"value": values, "more": values.reshape(50, 1)})
+    else:
+        samples = [{"value": value, "more": np.array([value])} for value in values]
+        reader = millhopper.Reader.from_dataset(samples)
+    numbers = [7, 7, 0, 49, 3, 7]
+    for sampler in (numbers, np.array(numbers), tuple(numbers)):
+        batches = list(reader.sampled(sampler).batch(4))
+        assert [batch["value"].tolist() for batch in batches] == [[21, 21, 0, 147], [9, 21]]
+        assert batches[0]["more"].shape == (4, 1)
+
+    class Passes:
+        """Draws other numbers in each pass, as a sampler of torch does."""
+
+        def __init__(self) -> None:
+            self.passes = 0
+
+        def __iter__(self) -> Iterator[int]:
+            self.passes += 1
+            return iter([self.passes] * 5)
+
+    drawn = reader.sampled(Passes()).batch(5)
+    firsts = [[int(batch["value"][0]) for batch in drawn] for _ in range(3)]
+    assert [len(values) for values in firsts] == [1, 1, 1]
+    assert len({values[0] for values in firsts}) == 3
+    # It goes on in the middle of a pass.
+    order = [int(number) for number in np.random.default_rng(1).integers(0, 50, 40)]
+    whole = [int(element["value"][0]) for element in reader.sampled(order)]
+    assert whole == [3 * number for number in order]
+    for cut in (0, 1, 17, 39):
+        loop = reader.sampled(order)
+        elements = iter(loop)
+        for _ in range(cut):
+            next(elements)
+        again = reader.sampled(order)
+        again.load_state_dict(loop.state_dict())
+        assert [int(element["value"][0]) for element in again] == whole[cut:]
+    with pytest.raises(millhopper.Error, match="(?i)index|range|row 50 of 50"):
+        list(reader.sampled([50]))
+    with pytest.raises(ValueError, match="elements of this reader have no numbers"):
+        reader.map(lambda element: element).sampled([1])
+    with pytest.raises(TypeError, match="sampler is 3, which cannot be iterated over"):
+        reader.sampled(3)  # type: ignore[arg-type]
