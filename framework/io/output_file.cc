@@ -255,6 +255,23 @@ void OutputFile::Write(const char* bytes, size_t size) {
   });
 }
 
+void OutputFile::ReplaceBeginning(const std::string& bytes) {
+  OrFailForGood([&] {
+    if (is_stream_ || upload_ != nullptr) {
+      Throw(ErrorCode::kInvalidArgument, Escaped(path_),
+            ": its first bytes are known last, so it is written to a local disk and then copied");
+    }
+    size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t written =
+          ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) FailWith("cannot write", errno);
+      done += static_cast<size_t>(written);
+    }
+  });
+}
+
 void OutputFile::Finish() {
   OrFailForGood([&] {
     if (finished_) return;

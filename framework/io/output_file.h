@@ -63,6 +63,9 @@ class OutputFile {
   // an error every later call of Write, Finish and Publish throws it again: the file is not whole.
   void Write(const char* bytes, size_t size);
   void Write(const std::string& bytes) { Write(bytes.data(), bytes.size()); }
+  // Replaces the first bytes by others, as many. Throws kInvalidArgument for a stream and for a
+  // file on a server, whose first bytes are gone by then. Before Finish.
+  void ReplaceBeginning(const std::string& bytes);
   // Ends the writing. When this returns, the bytes are on the disk. A second call does nothing.
   // Throws kIo.
   void Finish();

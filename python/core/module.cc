@@ -86,6 +86,24 @@ void SetThreads(const py::int_& number) {
   ThreadPool::Get().SetSize(static_cast<int>(threads));
 }
 
+// Returns the names and the records of the files, and the attributes with which they are read.
+py::tuple WriteFiles(PythonReader& reader, uint64_t pass, const std::string& name,
+                     const std::vector<std::string>& names, uint64_t shard_records,
+                     uint64_t shard_bytes, bool overwrite) {
+  OutputRules rules;
+  rules.overwrite = overwrite;
+  rules.stream = true;
+  const Written written = reader.Write(pass, name, names, {shard_records, shard_bytes}, rules);
+  py::list files;
+  for (const std::string& file : written.inputs) files.append(py::bytes(file));
+  py::dict attributes;
+  if (!written.fields.empty()) attributes["fields"] = written.fields;
+  for (const auto& [key, value] : written.attributes.values()) {
+    attributes[key.c_str()] = AttributeToPython(value);
+  }
+  return py::make_tuple(files, written.records(), attributes);
+}
+
 std::shared_ptr<PythonReader> MakeReader(const std::string& program, const std::string& name,
                                          const std::string& variable, uint64_t seed,
                                          const Settings& settings) {
@@ -154,6 +172,8 @@ void Define(py::module_ module) {
              return py::bytes(*position);
            })
       .def("read_through", &PythonReader::ReadThrough, py::arg("pass_number"))
+      .def("write", &WriteFiles, py::arg("pass_number"), py::arg("name"), py::arg("names"),
+           py::arg("shard_records"), py::arg("shard_bytes"), py::arg("overwrite"))
       .def("set_names", &PythonReader::SetNames, py::arg("names"))
       .def("length", &PythonReader::Length)
       .def("stats", [](PythonReader& reader) { return ToDict(reader.Stats()); })

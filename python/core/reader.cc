@@ -334,15 +334,14 @@ void PythonReader::Release(Pass* pass) {
   });
 }
 
-uint64_t PythonReader::ReadThrough(uint64_t pass) {
+template <typename Function>
+void PythonReader::WholePass(uint64_t pass, const Function& function) {
   const std::shared_ptr<Pass> begun = Begin(pass);
-  uint64_t elements = 0;
   try {
     Work(begun->chain().get(), [&] {
       ReaderBase& reader = *begun->chain()->reader;
       const WaitTimer timer(reader.counters());
-      std::vector<LoDTensor> element;
-      for (; reader.HasNext(); ++elements) reader.ReadNext(&element);
+      function(&reader);
     });
     begun->set_was_read();
   } catch (...) {
@@ -350,7 +349,29 @@ uint64_t PythonReader::ReadThrough(uint64_t pass) {
     throw;
   }
   Release(begun.get());
+}
+
+uint64_t PythonReader::ReadThrough(uint64_t pass) {
+  uint64_t elements = 0;
+  WholePass(pass, [&](ReaderBase* reader) {
+    std::vector<LoDTensor> element;
+    for (; reader->HasNext(); ++elements) reader->ReadNext(&element);
+  });
   return elements;
+}
+
+Written PythonReader::Write(uint64_t pass, const std::string& name,
+                            const std::vector<std::string>& names, const ShardSize& size,
+                            const OutputRules& rules) {
+  Written written;
+  WholePass(pass, [&](ReaderBase* reader) {
+    std::vector<LoDTensor> first;
+    const NamedSlots slots = SlotsToWrite(reader, names, &first);
+    WrittenFiles files(name, slots, size, rules);
+    WriteElements(reader, first, &files);
+    written = files.Publish();
+  });
+  return written;
 }
 
 std::optional<std::string> PythonReader::Save() {

@@ -15,6 +15,7 @@
 #include "framework/program/program.h"
 #include "framework/program/scope.h"
 #include "framework/reader/reader.h"
+#include "readers/output/written_files.h"
 
 namespace millhopper {
 
@@ -50,6 +51,10 @@ class PythonReader {
   // same loop costs in C++.
   uint64_t ReadThrough(uint64_t pass);
 
+  // The same, but writes the elements, of slots of these names, to files.
+  Written Write(uint64_t pass, const std::string& name, const std::vector<std::string>& names,
+                const ShardSize& size, const OutputRules& rules);
+
   void SetNames(const std::vector<std::string>& names);
   // The number of elements of a pass, if it is known without reading one.
   std::optional<uint64_t> Length();
@@ -80,6 +85,9 @@ class PythonReader {
   // KeyboardInterrupt.
   template <typename Function>
   void Work(Chain* chain, Function function);
+  // Begins a pass and calls function(reader), which reads all of it, as Work does.
+  template <typename Function>
+  void WholePass(uint64_t pass, const Function& function);
   // To be called without the interpreter, with the mutex held.
   void Open(Chain* chain);
   pybind11::dict ToDict(const std::vector<SlotSpec>& slots, std::vector<LoDTensor>* element);

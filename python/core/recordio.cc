@@ -21,6 +21,8 @@
 #include "framework/tensor/tensor_stream.h"
 #include "python/core/interpreter/interpreter_release.h"
 #include "python/core/interpreter/interrupt.h"
+#include "python/core/schemas.h"
+#include "python/core/values/values.h"
 #include "readers/fields/chosen_fields.h"
 #include "readers/fields/fields.h"
 #include "readers/fields/named_slots.h"
@@ -102,6 +104,20 @@ class TensorWriter {
     ++tensors_;
   }
 
+  // A record of all slots of an element. Without names, a dict as the first one tells them.
+  void AppendElement(py::object item) {
+    if (names_.empty() && !has_records_ && PyDict_Check(item.ptr())) {
+      names_ = py::list(item).cast<std::vector<std::string>>();
+    }
+    const std::vector<LoDTensor> element = ToElement(std::move(item), {{}, names_});
+    Locked([&] {
+      RequireOpen();
+      RequireNoTensors();
+    });
+    for (const LoDTensor& tensor : element) Append(tensor);
+    CompleteRecord();
+  }
+
   void CompleteRecord() {
     Locked([&] {
       RequireOpen();
@@ -110,6 +126,7 @@ class TensorWriter {
               tensors_, " tensors, but ", names_.size(), " names of slots");
       std::memcpy(record_.data(), &tensors_, sizeof(tensors_));
       writer_->Write(record_);
+      has_records_ = true;
       common_.Add(slots_);
       record_.resize(sizeof(tensors_));
       slots_.clear();
@@ -170,8 +187,9 @@ class TensorWriter {
   }
 
   const std::string path_;
-  const std::vector<std::string> names_;  // of the slots, or none
-  Mutex mutex_;                           // taken without the interpreter
+  std::vector<std::string> names_;  // of the slots, or none; guarded by the interpreter
+  bool has_records_ = false;        // the same
+  Mutex mutex_;                     // taken without the interpreter
   std::unique_ptr<RecordIOWriter> writer_;
   bool finished_ = false;
   uint32_t tensors_ = 0;                                      // in the record that is being made
@@ -294,15 +312,7 @@ std::vector<std::string> FieldsInferredFor(const std::vector<std::string>& files
     WithoutInterpreter([&] { fields = InferredFields(files, std::move(arguments)); });
     if (looks_at_all && !fields.entries.empty()) given.attr("pop")(kInfer);  // it is done
     for (const auto& [name, value] : fields.attributes.values()) {
-      std::visit(
-          [&, key = name](const auto& held) {
-            using Held = std::decay_t<decltype(held)>;
-            if constexpr (!std::is_same_v<Held, BlockIndex> &&
-                          !std::is_same_v<Held, std::vector<BlockIndex>>) {
-              given[key.c_str()] = py::cast(held);
-            }
-          },
-          value);
+      given[name.c_str()] = AttributeToPython(value);
     }
   } catch (const Error& error) {
     if (error.interrupts()) throw;
@@ -364,6 +374,8 @@ Source: PaddlePaddle's fluid.core, 2018.)");
            "Adds a ``LoDTensor`` to the record that is being made: its next slot.\n\n"
            "Raises:\n    Error: it has no values, its levels of detail do not fit its rows, or "
            "the file is closed.")
+      .def("append_element", &TensorWriter::AppendElement, py::arg("element"),
+           "Adds a record: an element as readers yield it.")
       .def("complete_append_tensor", &TensorWriter::CompleteRecord,
            "Ends the record that the appended tensors make.\n\n"
            "Raises:\n    Error: there are none, or not as many as names, the record is too large, "

@@ -16,9 +16,8 @@
 namespace py = pybind11;
 
 namespace millhopper {
-namespace {
 
-py::object ToPython(const Attribute& attribute) {
+py::object AttributeToPython(const Attribute& attribute) {
   return std::visit(
       [](const auto& value) -> py::object {
         using Value = std::decay_t<decltype(value)>;
@@ -32,6 +31,8 @@ py::object ToPython(const Attribute& attribute) {
       },
       attribute);
 }
+
+namespace {
 
 py::dict Describe(const ParameterSchema& parameter) {
   const char* kinds[] = {"tensor", "reader", "any"};
@@ -48,7 +49,7 @@ py::dict Describe(const AttributeSchema& attribute) {
   py::dict result;
   result["name"] = attribute.name;
   result["type"] = AttributeTypeName(attribute.default_value);
-  result["default"] = attribute.optional ? py::none() : ToPython(attribute.default_value);
+  result["default"] = attribute.optional ? py::none() : AttributeToPython(attribute.default_value);
   result["required"] = attribute.required;
   result["optional"] = attribute.optional;
   result["doc"] = attribute.doc;

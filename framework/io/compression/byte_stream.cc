@@ -248,6 +248,7 @@ const std::string& ByteStream::path() const {
 }
 
 void ByteStream::Decompress(const Compression& compression, uint64_t begin) {
+  compression_ = &compression;
   decompressor_ = std::make_unique<Decompressor>(
       path(),
       [this](uint64_t offset, char* out, size_t size) { return ReadStored(offset, out, size); },

@@ -63,6 +63,8 @@ class ByteStream {
     return decompressor_ == nullptr && text_decoder_ == nullptr && file_ != nullptr;
   }
   bool compressed() const { return decompressor_ != nullptr; }
+  // How; null if it is plain.
+  const Compression* compression() const { return compression_; }
   bool can_be_read_once_only() const { return file_ == nullptr; }
   // There is none if it can be read once only.
   const File& file() const { return *file_; }
@@ -86,6 +88,7 @@ class ByteStream {
   const std::shared_ptr<OnePassStream> once_;  // one of these two is null
   const std::unique_ptr<const File> file_;
   std::unique_ptr<Decompressor> decompressor_;
+  const Compression* compression_ = nullptr;  // of the decompressor
   std::unique_ptr<TextDecoder> text_decoder_;
   uint64_t position_ = 0;
   uint64_t bytes_read_ = 0;  // of a text before it is decoded; of anything else it is position_

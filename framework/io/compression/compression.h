@@ -33,6 +33,16 @@ class FrameDecoder {
   virtual bool Decode(Buffers* buffers) = 0;
 };
 
+// Compresses the content of one frame. One thread at a time.
+class FrameEncoder {
+ public:
+  virtual ~FrameEncoder() = default;
+  // Takes more content and appends what is compressed of it by now; with `last` all of it, and the
+  // end of the frame. Equal contents, cut in any way, give equal bytes if they are compressed by
+  // the same library.
+  virtual void Encode(const char* bytes, size_t size, bool last, std::string* out) = 0;
+};
+
 // A compression. Each has its own source file in this folder and a line in compression.cc.
 struct Compression {
   const char* name;       // "gzip", as error texts call it
@@ -50,6 +60,7 @@ struct Compression {
   // blocks, such as tar, leave them.
   bool ends_in_zeros;
   std::unique_ptr<FrameDecoder> (*make)();
+  std::unique_ptr<FrameEncoder> (*make_encoder)() = nullptr;  // null if it is only read
 };
 
 extern const Compression kGzip;

@@ -57,6 +57,45 @@ class InflateDecoder final : public FrameDecoder {
   z_stream zlib_ = {};
 };
 
+// Writes no time and no name, so that equal contents give equal bytes.
+class GzipEncoder final : public FrameEncoder {
+ public:
+  GzipEncoder() {
+    constexpr int kMemory = 8;  // zlib's default
+    if (deflateInit2(&zlib_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipForm, kMemory,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+      throw std::bad_alloc();
+    }
+  }
+  ~GzipEncoder() override { deflateEnd(&zlib_); }
+  GzipEncoder(const GzipEncoder&) = delete;
+  GzipEncoder& operator=(const GzipEncoder&) = delete;
+
+  void Encode(const char* bytes, size_t size, bool last, std::string* out) override {
+    char room[kEncodedAtOnce];
+    do {
+      const size_t now = std::min<size_t>(size, std::numeric_limits<uInt>::max());
+      zlib_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes));
+      zlib_.avail_in = static_cast<uInt>(now);
+      bytes += now;
+      size -= now;
+      do {
+        zlib_.next_out = reinterpret_cast<Bytef*>(room);
+        zlib_.avail_out = sizeof(room);
+        deflate(&zlib_, last && size == 0 ? Z_FINISH : Z_NO_FLUSH);
+        out->append(room, sizeof(room) - zlib_.avail_out);
+      } while (zlib_.avail_out == 0);
+    } while (size > 0);
+  }
+
+ private:
+  static constexpr size_t kEncodedAtOnce = size_t{32} << 10;
+
+  z_stream zlib_ = {};
+};
+
+std::unique_ptr<FrameEncoder> MakeGzipEncoder() { return std::make_unique<GzipEncoder>(); }
+
 bool BeginsGzip(const char* head, size_t size) {
   return std::memcmp(head, kMagic, std::min(size, sizeof(kMagic))) == 0;
 }
@@ -75,8 +114,8 @@ std::unique_ptr<FrameDecoder> MakeZlib() { return std::make_unique<InflateDecode
 }  // namespace
 
 // Two bits of deflate give at most 258 bytes, so a byte gives 1032; zlib holds some back.
-const Compression kGzip = {"gzip", ".gz",    sizeof(kMagic), BeginsGzip,
-                           1032,   64 << 10, true,           MakeGzip};
+const Compression kGzip = {"gzip",   ".gz", sizeof(kMagic), BeginsGzip,     1032,
+                           64 << 10, true,  MakeGzip,       MakeGzipEncoder};
 const Compression kZlib = {"zlib", "", 2, BeginsZlib, 1032, 64 << 10, false, MakeZlib};
 
 }  // namespace millhopper

@@ -53,6 +53,37 @@ class ZstdDecoder final : public FrameDecoder {
   ZSTD_DCtx* const context_;
 };
 
+// Each frame ends with a checksum.
+class ZstdEncoder final : public FrameEncoder {
+ public:
+  ZstdEncoder() : context_(ZSTD_createCCtx()) {
+    if (context_ == nullptr) throw std::bad_alloc();
+    ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);
+  }
+  ~ZstdEncoder() override { ZSTD_freeCCtx(context_); }
+  ZstdEncoder(const ZstdEncoder&) = delete;
+  ZstdEncoder& operator=(const ZstdEncoder&) = delete;
+
+  void Encode(const char* bytes, size_t size, bool last, std::string* out) override {
+    char room[kEncodedAtOnce];
+    ZSTD_inBuffer in = {bytes, size, 0};
+    for (size_t left = 1; left > 0;) {
+      ZSTD_outBuffer encoded = {room, sizeof(room), 0};
+      left = ZSTD_compressStream2(context_, &encoded, &in, last ? ZSTD_e_end : ZSTD_e_continue);
+      if (ZSTD_isError(left) != 0) throw std::bad_alloc();  // nothing else can fail here
+      out->append(room, encoded.pos);
+      if (!last) left = in.size - in.pos;
+    }
+  }
+
+ private:
+  static constexpr size_t kEncodedAtOnce = size_t{32} << 10;
+
+  ZSTD_CCtx* const context_;
+};
+
+std::unique_ptr<FrameEncoder> MakeEncoder() { return std::make_unique<ZstdEncoder>(); }
+
 bool Begins(const char* head, size_t size) {
   return HasMagic(head, size, ZSTD_MAGICNUMBER) || IsSkippableFrame(head, size);
 }
@@ -63,7 +94,7 @@ std::unique_ptr<FrameDecoder> Make() { return std::make_unique<ZstdDecoder>(); }
 
 // The densest block repeats one byte and takes four bytes. The decoder holds back at most one
 // block; the larger number here gives all small files room of one size.
-const Compression kZstd = {"zstd",          ".zst",          kMagicBytes, Begins,
-                           kBlockBytes / 4, kReadBlockBytes, false,       Make};
+const Compression kZstd = {"zstd",          ".zst", kMagicBytes, Begins,     kBlockBytes / 4,
+                           kReadBlockBytes, false,  Make,        MakeEncoder};
 
 }  // namespace millhopper

@@ -60,6 +60,25 @@ class RecordIOWriter(_core.RecordIOWriter):
             tensor.set(array)
         super().append_tensor(tensor)
 
+    def append(self, element: dict[str, Any] | Sequence[Any]) -> None:
+        """Adds a record: an element as readers yield it, all slots at once. ::
+
+            with create_recordio_writer("rows.recordio", names=["title", "tokens"]) as writer:
+                for element in reader:  # {"title": Texts, "tokens": Ragged}
+                    writer.append(element)
+
+        Args:
+            element: a dict by name, or a tuple or list of values. Of a writer without names the
+                first dict tells them. A value is an array, a ``Ragged``, ``Texts``, a ``LoDTensor``,
+                a number, a str, or a list of such.
+
+        Raises:
+            TypeError, ValueError: a value is none of these.
+            Error: there is no value for a name, or another number of values; or as for
+                ``append_tensor`` and ``complete_append_tensor``.
+        """
+        super().append_element(element)
+
 
 @contextmanager
 def create_recordio_writer(

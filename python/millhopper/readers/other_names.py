@@ -51,7 +51,10 @@ _WINDOW = (
 )
 _MAP = "map(function) calls it; millhopper.current_record() tells pass and sample"
 _DECODE = 'decode_image("slot") decodes images'
-_SAVE = "millhopper.recordio_writer writes RecordIO files, and cache(directory=...) keeps a pass"
+_SAVE = (
+    'write("rows-{shard:05}.tfrecord", shard_size="256MB") writes files of many formats, and '
+    "cache(directory=...) keeps a pass"
+)
 _REDUCE = "a loop over the reader reduces it, and stats() counts"
 _SORT = "streams are not sorted: polars, DuckDB or pyarrow sort what from_arrow(table) reads"
 _DROP = 'open_files(exclude=["column"]) leaves columns out, select("slot", ...) slots'
@@ -154,7 +157,10 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "set_transform": _MAP,
         "sort": _SORT,
         "split_dataset_by_node": _SHARD,
+        "to_csv": _SAVE,
         "to_iterable_dataset": _LOOP,
+        "to_json": _SAVE,
+        "to_parquet": _SAVE,
         "to_tf_dataset": _BATCHES,
         "train_test_split": _PARTS,
         "with_format": _TENSORS,
@@ -230,6 +236,12 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "streaming_split": _SHARD,
         "take_batch": "next(iter(reader.batch(n))) is the first batch",
         "union": _CONCAT,
+        "write_csv": _SAVE,
+        "write_json": _SAVE,
+        "write_numpy": _SAVE,
+        "write_parquet": _SAVE,
+        "write_tfrecords": _SAVE,
+        "write_webdataset": _SAVE,
     },
     "pandas and polars": {
         "astype": _CAST,
@@ -249,6 +261,8 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "sample": "shuffle(n).take(count) takes some at random",
         "scan_csv": _FILES,
         "scan_parquet": _FILES,
+        "sink_csv": _SAVE,
+        "sink_ndjson": _SAVE,
         "sink_parquet": _SAVE,
         "sort_values": _SORT,
         "to_numpy": "a loop over the reader yields numpy arrays",

@@ -19,13 +19,13 @@ from millhopper.readers.display import slots_html
 from millhopper.readers.file_sources import FileSources
 from millhopper.readers.function_methods import FunctionMethods
 from millhopper.readers.image_methods import ImageMethods
-from millhopper.readers.loop_methods import LoopMethods
 from millhopper.readers.memory_sources import MemorySources
 from millhopper.readers.no_array import NoArray
 from millhopper.readers.operator_readers import OperatorReaders
 from millhopper.readers.other_names import OtherNames, no_attribute, other_keywords
 from millhopper.readers.reader_stats import ReaderStats
 from millhopper.readers.text_methods import TextMethods
+from millhopper.readers.write_methods import WriteMethods
 
 # Attributes of formats that may be inferred together with the fields.
 FOUND_WITH_FIELDS = ("delimiter", "quote", "header", "encoding", "numbers", "others")
@@ -46,7 +46,7 @@ class Reader(
     ChoiceMethods,
     TextMethods,
     CombineMethods,
-    LoopMethods,
+    WriteMethods,
     OperatorReaders,
     NoArray,
     metaclass=OtherNames,

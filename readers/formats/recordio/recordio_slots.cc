@@ -33,6 +33,12 @@ bool VisitTensorsOfRecord(const char* bytes, size_t size,
   return position == size;
 }
 
+void AppendRecordOfTensors(const std::vector<LoDTensor>& element, std::string* record) {
+  const auto count = static_cast<uint32_t>(element.size());
+  record->append(reinterpret_cast<const char*>(&count), sizeof(count));
+  for (const LoDTensor& tensor : element) AppendTensor(tensor, record);
+}
+
 std::optional<std::vector<SlotSpec>> SlotsOfRecord(const char* bytes, size_t size) {
   std::vector<SlotSpec> slots;
   bool has_axes = true;

@@ -21,6 +21,10 @@ namespace millhopper {
 bool VisitTensorsOfRecord(const char* bytes, size_t size,
                           const std::function<void(const TensorView& tensor)>& visit);
 
+// Appends the record of an element: the number of its tensors, and each serialised. Throws what
+// AppendTensor throws.
+void AppendRecordOfTensors(const std::vector<LoDTensor>& element, std::string* record);
+
 // The slots of one record, a sequence's with any length; nothing if the record is not exactly a
 // list of serialised tensors.
 std::optional<std::vector<SlotSpec>> SlotsOfRecord(const char* bytes, size_t size);

@@ -28,7 +28,6 @@
 #include "tools/commands/help/shared_flags.h"
 #include "tools/commands/peek/peek_images.h"
 #include "tools/commands/peek/peek_passes.h"
-#include "tools/commands/peek/peek_program.h"
 #include "tools/commands/peek/peek_slot_names.h"
 #include "tools/commands/peek/peek_state.h"
 #include "tools/commands/peek/peek_statistics.h"
@@ -36,6 +35,7 @@
 #include "tools/commands/shared/amounts.h"
 #include "tools/commands/shared/command.h"
 #include "tools/commands/shared/digest.h"
+#include "tools/commands/shared/files_program.h"
 #include "tools/commands/shared/hosts.h"
 #include "tools/commands/shared/json_line.h"
 #include "tools/commands/shared/missing_slots.h"
@@ -107,16 +107,16 @@ CommandHelp Help() {
   help.text =
       "Shows what files hold, or what a reader of a startup program yields: slots with the names\n"
       "that the files or the program tell, types, dims, levels of detail, ranges and first values\n"
-      "of some elements; or statistics over all of one pass. For files of a format that needs\n"
-      "fields or slots it prints some that fit, ready to be pasted into a program. A file named "
-      "-,\n"
+      "of some elements; or statistics over all of one pass. Of files it says the format and how\n"
+      "they are compressed; for those of a format that needs fields or slots it prints some that\n"
+      "fit, ready to be pasted into a program. A file named -,\n"
       "or FORMAT:-, is standard input, which is read once; with --allow_exec, 'pipe:COMMAND' or\n"
       "'FORMAT:pipe:COMMAND' is what a command writes. Files may also be https://host/name and\n"
       "s3://bucket/name, with the credentials and settings of the AWS tools (AWS_PROFILE ...).\n"
       "\n"
       "With --json it prints one line for each element: {\"slots\": [...]} with name, if it has\n"
-      "one, dtype, dims, lod and data of each; with --digest, index and SHA-256; with --all, one\n"
-      "line of statistics.\n";
+      "one, dtype, dims, lod and data of each, and text of what is text: the text, or a list of\n"
+      "several; with --digest, index and SHA-256; with --all, one line of statistics.\n";
   help.groups = {
       {"What to look at",
        {"field", "attribute", "slots", "startup", "reader", "state", "count", "set", "plugin",
@@ -370,13 +370,14 @@ int RunPeek(const Arguments& arguments) {
   // Where standard output is for other programs, people read standard error.
   std::ostream& hints = FLAGS_digest || FLAGS_json || png ? std::cerr : std::cout;
   OnePassLook look;
-  PeekProgram peeked =
+  FilesProgram peeked =
       FLAGS_startup.empty()
           ? ProgramForFiles(arguments.words, arguments.all("field"), SlotsOfFlag(FLAGS_slots),
-                            arguments.all("attribute"), look.files(), &hints)
-          : PeekProgram{
+                            arguments.all("attribute"), look.files(), &hints, "peek")
+          : FilesProgram{
                 Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set"))),
-                {}};
+                {},
+                ""};
   const std::shared_ptr<const Program>& program = peeked.program;
   RunState run;
   run.seed = FLAGS_seed;

@@ -19,18 +19,21 @@ namespace {
 CommandHelp Help() {
   CommandHelp help;
   help.name = "recordio";
-  help.actions = {"write", "inspect", "verify", "head", "index"};
+  help.actions = {"write", "convert", "inspect", "verify", "head", "index"};
   help.choices = {{"compressor", {"none", "snappy", "gzip"}},
                   {"dialect", {"fluid", "go", "crc32c"}},
                   {"content", {"tensors", "bytes"}}};
+  help.alone = {{"shuffle", "0"}};
   help.usage =
       "recordio write --output=FILE INPUT... [flags]\n"
+      "recordio convert --output=FILE INPUT... [flags]\n"
       "recordio inspect FILE...\n"
-      "recordio verify FILE...\n"
+      "recordio verify FILE... [--field='NAME TYPE']\n"
       "recordio head FILE... [--count=N] [--bytes=N]\n"
       "recordio index FILE... [--field='NAME TYPE']\n";
   help.text =
-      "Writes RecordIO files, shows what they hold, and indexes files of many formats.\n"
+      "Writes RecordIO files and shows what they hold; converts, checks and indexes files of many\n"
+      "formats.\n"
       "\n"
       "  write    stores the records of the inputs, one input after another. Inputs may\n"
       "           have any format of executor --list_formats, told by a prefix (idx:FILE),\n"
@@ -42,13 +45,26 @@ CommandHelp Help() {
       "           they hold (FILE.manifest.json; for shards OUTPUT.recordio.manifest.json).\n"
       "           Keep it with them: by it readers notice a file that is missing or has\n"
       "           lost chunks, and know the slots and their names without a declaration\n"
+      "  convert  writes the records of the inputs to files of another format, told by the\n"
+      "           extension of --output or a prefix (jsonl:out.txt): recordio, csv, tsv,\n"
+      "           jsonl, npy, tar, tfrecord, mds and, with --plugin, parquet, arrow and\n"
+      "           feather; all but recordio, npy, mds and those of the plugin may end in .gz\n"
+      "           and .zst. Inputs of formats with fields are read as a whole, or as --field\n"
+      "           says. Readers with the fields that are printed in the end yield the same\n"
+      "           records. What a format cannot hold, such as sequences in csv, is refused\n"
+      "           before anything is written, by the name of the slot. --shard_size writes\n"
+      "           several files, --split parts such as train and val. The same inputs and\n"
+      "           flags make the same bytes\n"
       "  inspect  prints a line for each chunk: number, first byte, records, bytes as\n"
       "           stored and expanded, compressor, checksum; then totals\n"
-      "  verify   reads everything and checks that all checksums are right and that each\n"
-      "           chunk holds exactly the records that its header says; exits with 3 if\n"
-      "           not. Reports every damaged chunk that it can find, and missing files. A\n"
-      "           file that was cut off between two chunks looks whole unless it has a\n"
-      "           manifest: compare the totals\n"
+      "  verify   reads everything and checks, of RecordIO files, that all checksums are right\n"
+      "           and that each chunk holds exactly the records that its header says; of\n"
+      "           files of any other format, that each record can be read, with the fields\n"
+      "           that fit the first ones or that --field says; exits with 3 if not. Reports\n"
+      "           every bad record and damaged chunk that it can find, and missing files:\n"
+      "           after a record whose end is not known, the next one is that of the next\n"
+      "           chunk, if there is one that can be found. A RecordIO file that was cut off\n"
+      "           between two chunks looks whole unless it has a manifest: compare the totals\n"
       "  head     prints the first records: their bytes, and their tensors, if any\n"
       "  index    writes FILE.mhi beside each file: where its chunks begin, and how many\n"
       "           records they have. Readers find it there: then the length of a pass is\n"
@@ -66,13 +82,16 @@ CommandHelp Help() {
       "and settings of the AWS tools (AWS_PROFILE ...). An input named -, or FORMAT:-,\n"
       "or a file of labels named - is standard input; with --allow_exec, 'pipe:COMMAND' or\n"
       "'FORMAT:pipe:COMMAND' is what a command writes; --output=- is standard output, for one\n"
-      "file, and --output=s3://bucket/name an object. With --json, write prints a line for\n"
-      "each file, inspect one for each chunk and file, verify and index for each file, head for\n"
+      "file (of convert csv:-), and --output=s3://bucket/name an object, but of npy. With --json,\n"
+      "write and convert print a line for each file, inspect one for each chunk and file, verify "
+      "and index for each file, head for\n"
       "each record.\n";
   help.groups = {
-      {"Input of write and index", {"slots", "field", "attribute", "label_filename", "plugin"}},
-      {"Output of write and index",
+      {"Input of write, convert, verify and index",
+       {"slots", "field", "attribute", "label_filename", "plugin"}},
+      {"Output of write, convert and index",
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
+      {"convert", {"shuffle", "shuffle_buffer", "split", "sample", "shard_size", "seed"}},
       {"head", {"count", "bytes"}},
       {"Running", {"threads", "timeout", "json", "allow_exec", "allow_local_entries"}},
       {"Servers",
@@ -88,25 +107,52 @@ CommandHelp Help() {
       "      rows.csv.gz\n"
       "  recordio write --output=points.recordio --slots='float32[1,2] int64[1,1]' fixed:points\n"
       "  recordio write --output=again.recordio --dialect=go --chunk_bytes=32MiB old.recordio\n"
+      "  recordio convert --output='train-{shard:05}.tfrecord' --shard_size=256MB rows.csv.gz\n"
+      "  recordio convert --output='{split}.jsonl.zst' --split=0.9,0.1 --shuffle=7 'rows-*.csv'\n"
       "  recordio verify 'train-*.recordio'\n"
       "  recordio index 'train-*.tfrecord'\n"
       "  recordio index --attribute='delimiter=;' prices.csv\n";
   return help;
 }
 
+// "write, convert and index".
+std::string ListOf(const std::vector<std::string>& words) {
+  std::string text = words.front();
+  for (size_t i = 1; i < words.size(); ++i) {
+    text += StrCat(i + 1 == words.size() ? " and " : ", ", words[i]);
+  }
+  return text;
+}
+
 // Throws if a flag was given that another action has.
 void CheckFlagsOf(const std::string& action, const Arguments& arguments) {
-  const std::vector<std::string> write = {"write"}, head = {"head"};
-  const std::vector<std::string> both = {"write", "index"};
+  const std::vector<std::string> write = {"write"}, head = {"head"}, convert = {"convert"};
+  const std::vector<std::string> outputs = {"write", "convert"};
+  const std::vector<std::string> inputs = {"write", "convert", "verify", "index"};
   const std::map<std::string, std::vector<std::string>> actions = {
-      {"slots", write},       {"attribute", both}, {"label_filename", write}, {"output", write},
-      {"shards", write},      {"content", write},  {"dialect", write},        {"compressor", write},
-      {"chunk_bytes", write}, {"field", both},     {"force", both},           {"count", head},
+      {"slots", {"write", "convert", "verify"}},
+      {"attribute", inputs},
+      {"field", inputs},
+      {"label_filename", outputs},
+      {"output", outputs},
+      {"force", {"write", "convert", "index"}},
+      {"shards", write},
+      {"content", write},
+      {"dialect", write},
+      {"compressor", write},
+      {"chunk_bytes", write},
+      {"shuffle", convert},
+      {"shuffle_buffer", convert},
+      {"split", convert},
+      {"sample", convert},
+      {"shard_size", convert},
+      {"seed", convert},
+      {"count", head},
       {"bytes", head}};
   for (const auto& [flag, of] : actions) {
     if (!IsGiven(flag) && arguments.all(flag).empty()) continue;
     Require(std::count(of.begin(), of.end(), action) > 0, action, ": --", flag, " is a flag of ",
-            of.front(), of.size() > 1 ? " and " + of.back() : "", " (--help tells more)");
+            ListOf(of), " (--help tells more)");
   }
 }
 
@@ -117,20 +163,26 @@ int RunRecordIO(const Arguments& arguments) {
        [&](const auto& files) {
          return WriteRecordIO(files, arguments.all("field"), arguments.all("attribute"));
        }},
+      {"convert",
+       [&](const auto& files) {
+         return ConvertFiles(files, arguments.all("field"), arguments.all("attribute"));
+       }},
       {"inspect", &InspectRecordIO},
-      {"verify", &VerifyRecordIO},
+      {"verify",
+       [&](const auto& files) {
+         return VerifyFiles(files, arguments.all("field"), arguments.all("attribute"));
+       }},
       {"head", &HeadOfRecordIO},
       {"index", [&](const auto& files) {
          return IndexFiles(files, arguments.all("field"), arguments.all("attribute"));
        }}};
   Require(!arguments.words.empty(),
-          "say what to do: write, inspect, verify, head or index "
+          "say what to do: write, convert, inspect, verify, head or index "
           "(--help tells more)");
   const std::string& name = arguments.words[0];
   const auto action = actions.find(name);
-  Require(action != actions.end(), "'", Escaped(name),
-          "' is none of write, inspect, verify, head and index",
-          DidYouMean(name, {"write", "inspect", "verify", "head", "index"}));
+  Require(action != actions.end(), "'", Escaped(name), "' is none of ", ListOf(Help().actions),
+          DidYouMean(name, Help().actions));
   std::vector<std::string> files(arguments.words.begin() + 1, arguments.words.end());
   for (std::string& file : files) file = DataName(file);
   Require(!files.empty(), name, ": no file is named (--help tells more)");

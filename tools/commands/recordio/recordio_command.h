@@ -14,6 +14,11 @@ int WriteRecordIO(const std::vector<std::string>& patterns, const std::vector<st
                   const std::vector<std::string>& attributes);
 int IndexFiles(const std::vector<std::string>& patterns, const std::vector<std::string>& fields,
                const std::vector<std::string>& attributes);
+int ConvertFiles(const std::vector<std::string>& patterns, const std::vector<std::string>& fields,
+                 const std::vector<std::string>& attributes);
+// Of files of any format; VerifyRecordIO of RecordIO alone.
+int VerifyFiles(const std::vector<std::string>& patterns, const std::vector<std::string>& fields,
+                const std::vector<std::string>& attributes);
 int InspectRecordIO(const std::vector<std::string>& patterns);
 int VerifyRecordIO(const std::vector<std::string>& patterns);
 int HeadOfRecordIO(const std::vector<std::string>& patterns);

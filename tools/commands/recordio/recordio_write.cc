@@ -25,7 +25,6 @@
 #include "framework/io/status_line.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/file_reader.h"
-#include "framework/tensor/tensor_stream.h"
 #include "readers/fields/fields.h"
 #include "readers/fields/named_slots.h"
 #include "readers/formats/recordio/recordio_commit.h"
@@ -48,7 +47,8 @@
 
 DEFINE_string(
     output, "",
-    "write: the file to write; with several --shards, OUTPUT-00000.recordio and so on. "
+    "write: the file to write; with several --shards, OUTPUT-00000.recordio and so on; convert: "
+    "the file, of which {shard:05} is the number and {split} the part. "
     "Existing files are replaced only with --force, all together. A single output may also "
     "be a pipe or a device, such as /dev/stdout; it has no manifest then");
 DEFINE_int32(shards, 1,
@@ -69,20 +69,23 @@ DEFINE_string(content, "tensors",
               "of the slots, one slot after another");
 DEFINE_string(
     label_filename, "",
-    "write: files with the labels of idx images, one for each input, separated by commas");
+    "write, convert: files with the labels of idx images, one for each input, separated by commas");
 DEFINE_string(
     slots, "",
-    "write: the slots of an element of the inputs, if their format does not tell them, such "
+    "write, convert, verify: the slots of an element of the inputs, if their format does not tell "
+    "them, such "
     "as 'image uint8[1,28,28] label int64[1,1]'; names may be left out. -1 means any length, and "
     ":1 "
     "after a slot means one level of detail: 'uint8[-1]:1'. The format fixed needs this flag");
 
-DEFINE_string(attribute, "",
-              "write, index: NAME=VALUE: an attribute of the format of the files, such as "
-              "'delimiter=;' (executor --list_formats tells them), may be repeated. The index is "
-              "for readers with the same");
+DEFINE_string(
+    attribute, "",
+    "write, convert, verify, index: NAME=VALUE: an attribute of the format of the files, such as "
+    "'delimiter=;' (executor --list_formats tells them), may be repeated. The index is "
+    "for readers with the same");
 DEFINE_string(field, "",
-              "write: for inputs of a format with fields: \"name dtype[dims] option=value ...\", "
+              "write, convert, verify: for inputs of a format with fields: \"name dtype[dims] "
+              "option=value ...\", "
               "may be repeated; peek prints some that fit a file. index: only whether they name "
               "columns of a table by its header matters; those that peek prints if none are given");
 
@@ -204,9 +207,7 @@ class Encoder {
     record_.clear();
     AddSlots(element, verbatim, common);
     if (tensors_ && !verbatim) {
-      const auto count = static_cast<uint32_t>(element.size());
-      record_.append(reinterpret_cast<const char*>(&count), sizeof(count));
-      for (const LoDTensor& tensor : element) AppendTensor(tensor, &record_);
+      AppendRecordOfTensors(element, &record_);
     } else {
       for (const LoDTensor& tensor : element) {
         record_.append(static_cast<const char*>(tensor.raw_data()), tensor.bytes());

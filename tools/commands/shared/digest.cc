@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "framework/base/error.h"
+#include "tools/commands/shared/tensor_text.h"
 
 namespace millhopper {
 namespace {
@@ -150,6 +151,27 @@ Digest DigestOf(const std::vector<LoDTensor>& element) {
   return sha.Value();
 }
 
+namespace {
+
+// ,"text":"to be" of one text, a list of them of several; "" of what is no text.
+std::string TextField(const LoDTensor& tensor) {
+  if (!IsText(tensor)) return "";
+  const auto* const bytes = static_cast<const char*>(tensor.raw_data());
+  const LodLevel& ends = tensor.lod().back();
+  std::vector<std::string> texts;
+  for (size_t i = 0; i + 1 < ends.size(); ++i) {
+    texts.emplace_back(bytes + ends[i], ends[i + 1] - ends[i]);
+  }
+  try {
+    const bool is_one = texts.size() == 1 && tensor.lod().size() == 1;
+    return ",\"text\":" + (is_one ? nlohmann::json(texts[0]) : nlohmann::json(texts)).dump();
+  } catch (const nlohmann::json::type_error&) {  // only its beginning was UTF-8
+    return "";
+  }
+}
+
+}  // namespace
+
 std::string JsonFields(const LoDTensor& tensor) {
   const LoDTensor host = tensor.OnHost();
   const std::vector<int64_t> dims(host.dims().begin(), host.dims().end());
@@ -160,7 +182,7 @@ std::string JsonFields(const LoDTensor& tensor) {
     if (i > 0) json.push_back(',');
     AppendValue(host, i, /*quote=*/true, &json);
   }
-  return json + "]";
+  return json + "]" + TextField(host);
 }
 
 std::string ToJson(const std::vector<LoDTensor>& element, const std::vector<std::string>& names) {

@@ -49,7 +49,8 @@ Digest DigestOf(const std::vector<LoDTensor>& element);
 std::string ToJson(const std::vector<LoDTensor>& element,
                    const std::vector<std::string>& names = {});
 // "dtype":"uint8","dims":[1,2],"lod":[[0,1]],"data":[7,8]: the fields of one tensor. Floats have
-// the fewest digits that tell them apart; "nan", "inf" and "-inf" are strings.
+// the fewest digits that tell them apart; "nan", "inf" and "-inf" are strings. What is text
+// (IsText) has "text" last: the text, or a list where there are several.
 std::string JsonFields(const LoDTensor& tensor);
 
 // Value i as a number; bool is 0 or 1. Exact except for integers above 2^53.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/commands/peek/peek_program.h"
+#include "tools/commands/shared/files_program.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/io/compression/byte_stream.h"
+#include "framework/io/compression/compression.h"
 #include "framework/reader/file_format.h"
 #include "operators/readers/support/slot_declaration.h"
 #include "proto/framework.pb.h"
@@ -23,23 +25,6 @@ namespace millhopper {
 namespace {
 
 using Strings = std::vector<std::string>;
-
-// The entries as a list that can be pasted into a program ("strings: [...]") and into Python, the
-// attributes that they go with, and what they leave out.
-void PrintFields(const FittingFields& fields, std::ostream* out) {
-  const Strings& entries = fields.entries;
-  if (!entries.empty()) *out << "fields that fit the first records:\n";
-  for (size_t i = 0; i < entries.size(); ++i) {
-    *out << (i == 0 ? "  [" : "   ") << QuotedEntry(entries[i])
-         << (i + 1 == entries.size() ? "]\n" : ",\n");
-  }
-  if (!fields.attributes.values().empty()) *out << "with the attributes:\n";
-  for (const auto& [name, value] : fields.attributes.values()) {
-    *out << "  " << name << ": " << WholeText(value) << "\n";
-  }
-  for (const std::string& note : fields.notes) *out << "note: " << note << "\n";
-  for (const std::string& problem : fields.left_out) *out << "cannot be read: " << problem << "\n";
-}
 
 // What names alone, and the attribute `exclude`, choose of the fields that fit a file, and the
 // attributes that are not given.
@@ -78,9 +63,42 @@ void PrintSlots(const NamedSlots& found, bool are_stored, std::ostream* out) {
 
 }  // namespace
 
-PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
-                            const NamedSlots& given_slots, const Strings& given_attributes,
-                            OnePassFiles* once, std::ostream* hints) {
+void PrintFields(const std::string& title, const FittingFields& fields, std::ostream* out) {
+  const Strings& entries = fields.entries;
+  if (!entries.empty()) *out << title << ":\n";
+  for (size_t i = 0; i < entries.size(); ++i) {
+    *out << (i == 0 ? "  [" : "   ") << QuotedEntry(entries[i])
+         << (i + 1 == entries.size() ? "]\n" : ",\n");
+  }
+  if (!fields.attributes.values().empty()) *out << "with the attributes:\n";
+  for (const auto& [name, value] : fields.attributes.values()) {
+    *out << "  " << name << ": " << WholeText(value) << "\n";
+  }
+  for (const std::string& note : fields.notes) *out << "note: " << note << "\n";
+  for (const std::string& problem : fields.left_out) *out << "cannot be read: " << problem << "\n";
+}
+
+namespace {
+
+// "rows.csv.gz: csv, compressed by gzip".
+void PrintFormat(const FormatChoice& choice, const FormatSchema& format, std::ostream* out) {
+  std::string text = StrCat(Escaped(choice.path), ": ", format.tag);
+  try {
+    const Compression* const compression =
+        format.reads_folders ? nullptr : ByteStream(choice.path).compression();
+    if (compression != nullptr) text += StrCat(", compressed by ", compression->name);
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    return;  // what is wrong with the file is an error of reading it
+  }
+  *out << text << "\n";
+}
+
+}  // namespace
+
+FilesProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
+                             const NamedSlots& given_slots, const Strings& given_attributes,
+                             OnePassFiles* once, std::ostream* hints, const std::string& command) {
   const OnePassScope scope(once);
   Strings given;
   for (const std::string& name : names) given.push_back(DataName(name));
@@ -93,6 +111,7 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   }
   const FormatSchema& format =
       choice.schema != nullptr ? *choice.schema : FormatByContent(choice.path);
+  PrintFormat(choice, format, hints);
   const auto has_attribute = [&](const char* name) {
     return std::any_of(format.attributes.begin(), format.attributes.end(),
                        [&](const AttributeSchema& schema) { return schema.name == name; });
@@ -115,7 +134,7 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
       attributes.Set("exclude", Strings());  // they are left out now
     }
     if (attributes.Has("infer")) attributes.Set("infer", std::string("sample"));
-    if (given_fields.empty()) PrintFields(fitting, hints);
+    if (given_fields.empty()) PrintFields("fields that fit the first records", fitting, hints);
     fields = fitting.entries;
     for (const auto& [name, value] : fitting.attributes.values()) attributes.Set(name, value);
   }
@@ -169,7 +188,8 @@ PeekProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
     attribute->set_type(proto::STRING);
     attribute->set_s("bytes");
   }
-  return {Program::FromString(program.SerializeAsString(), "peek"), std::move(slot_names)};
+  return {Program::FromString(program.SerializeAsString(), command), std::move(slot_names),
+          format.tag};
 }
 
 }  // namespace millhopper

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reader.write: what is written in every format reads back equal, or is refused by the slot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import millhopper
+import numpy as np
+import pytest
+from millhopper import Error, Reader, Ragged, Texts
+from millhopper.recordio_writer import create_recordio_writer
+
+FORMATS = ["recordio", "jsonl", "csv", "tsv", "npy", "tar", "tfrecord", "mds"]
+COLUMNS = ["parquet", "arrow", "feather"]
+
+DATA = Path(os.environ.get("MILLHOPPER_TEST_DATA", ""))
+needs_data = pytest.mark.skipif(
+    "MILLHOPPER_TEST_DATA" not in os.environ, reason="no folder of sample files"
+)
+# A few files of every format, with what opening them needs.
+SAMPLES: dict[str, dict[str, Any]] = {
+    "idx_mnist/t10k-images-idx3-ubyte.gz": {},
+    "csv/duckdb/titanic.csv": {},
+    "digits/digits.csv.gz": {"header": "no"},
+    "ctr/criteo_sample.txt": {"format": "csv"},
+    "ctr/pytorch_data/day_11_first_3k_rows_original.tsv": {"header": "no"},
+    "tfrecord/pytorch_data/example.tfrecord": {},
+    "tfrecord/tfx/mnist.tfrecord": {},
+    "libsvm/heart_scale": {"format": "libsvm", "fields": ["label float32[]", "index int64[-1]"]},
+    "text/input.txt": {},
+    "webdataset/tendata.tar": {},
+    "jpeg_photos/dali/100/swan-3584559_640.jpg": {},
+}
+
+
+def name_of(folder: Path, format: str) -> str:
+    return str(folder / ("part.mds" if format == "mds" else f"out.{format}"))
+
+
+def parts(value: Any) -> tuple[Any, ...]:
+    """What must be equal: dtype, shape, bytes, offsets."""
+    if isinstance(value, Ragged):
+        return (*parts(value.values), *(tuple(level.tolist()) for level in value.offsets))
+    array = np.asarray(value)
+    return str(array.dtype), array.shape, array.tobytes()
+
+
+def elements(reader: Reader) -> list[dict[str, tuple[Any, ...]]]:
+    return [{slot: parts(value) for slot, value in element.items()} for element in reader]
+
+
+def unnamed(
+    found: list[dict[str, tuple[Any, ...]]], names: list[str]
+) -> list[dict[str, tuple[Any, ...]]]:
+    """Npy has no names."""
+    return [dict(zip(names, element.values())) for element in found]
+
+
+def check(reader: Reader, format: str, folder: Path) -> bool:
+    """Whether it is written and read back equal; otherwise it is refused and nothing is left."""
+    expected = elements(reader)
+    names = list(expected[0])
+    try:
+        written = reader.write(name_of(folder, format))
+    except Error as error:
+        assert any(f"slot '{name}'" in error.message for name in names), error
+        assert list(folder.iterdir()) == []
+        return False
+    assert written.records == len(expected)
+    found = elements(Reader.open_files(written.files, **written.attributes))
+    assert unnamed(found, names) == expected
+    return True
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    for i in range(7):
+        yield {
+            "id": np.array([i], np.int64),
+            "x": np.array([i / 3], np.float32),
+            "image": np.full((1, 2, 3), i, np.uint8),
+            "title": f"title, \"{i}\"\n",
+        }
+
+
+def table() -> Reader:
+    return Reader.from_iterable(
+        rows,
+        slots={
+            "id": ("int64", [1]),
+            "x": ("float32", [1]),
+            "image": ("uint8", [1, 2, 3]),
+            "title": ("str", [-1], 1),
+        },
+    )
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_rows_read_back_equal(format: str, tmp_path: Path) -> None:
+    assert check(table(), format, tmp_path) is (format not in ("tsv", "npy"))
+
+
+@pytest.mark.parametrize("format", COLUMNS)
+def test_rows_of_columns_read_back_equal(
+    format: str, tmp_path: Path, parquet_plugin: Path
+) -> None:
+    millhopper.load_plugin(parquet_plugin)
+    assert check(table(), format, tmp_path)
+
+
+@needs_data
+@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("format", FORMATS)
+def test_samples_read_back_equal(sample: str, format: str, tmp_path: Path) -> None:
+    options = dict(SAMPLES[sample])
+    prefix = options.pop("format", "")
+    name = f"{prefix}:{DATA / sample}" if prefix else DATA / sample
+    reader = Reader.open_files(name, **options).take(50)
+    written = check(reader, format, tmp_path)
+    assert written or format != "recordio"
+
+
+def test_shards(tmp_path: Path) -> None:
+    written = table().write(tmp_path / "x-{shard:02}.jsonl.gz", shard_size=3)
+    assert [Path(file).name for file in written.files] == [
+        f"x-{i:02}.jsonl.gz" for i in range(3)
+    ]
+    assert written.records == 7
+    again = Reader.open_files(written.files, cycle_length=1, **written.attributes)
+    assert elements(again) == elements(table())
+    by_bytes = table().write(str(tmp_path / "{shard}.csv"), shard_size="64B")
+    assert len(by_bytes.files) > 1
+    for wrong in ("", "3", "3XB", "MB", "-3MB"):
+        with pytest.raises(ValueError, match="shard_size is"):
+            table().write(tmp_path / "{shard}.csv", shard_size=wrong)
+    with pytest.raises(ValueError, match="shard_size 0"):
+        table().write(tmp_path / "{shard}.csv", shard_size=0)
+
+
+def test_files_stay_unless_overwrite(tmp_path: Path) -> None:
+    reader = table()
+    reader.write(tmp_path / "x.jsonl")
+    before = (tmp_path / "x.jsonl").read_bytes()
+    with pytest.raises(Error, match="exists"):
+        reader.take(1).write(tmp_path / "x.jsonl")
+    assert (tmp_path / "x.jsonl").read_bytes() == before
+    reader.take(1).write(tmp_path / "x.jsonl", overwrite=True)
+    assert (tmp_path / "x.jsonl").read_bytes().count(b"\n") == 1
+
+
+def test_each_write_is_the_next_pass(tmp_path: Path) -> None:
+    reader = table().shuffle(100, seed=3)
+    orders = []
+    for i in range(2):
+        written = reader.write(tmp_path / f"{i}.jsonl")
+        again = Reader.open_files(written.files, **written.attributes)
+        orders.append([int(element["id"][0]) for element in again])
+    same = table().shuffle(100, seed=3)
+    assert orders == [[int(element["id"][0]) for element in same] for _ in range(2)]
+
+
+def test_functions_tell_names(tmp_path: Path) -> None:
+    reader = table().map(lambda element: {"double": element["x"] * 2})
+    written = reader.write(tmp_path / "x.jsonl")
+    assert written.attributes["fields"] == ["double float32[]"]
+
+
+def test_batches_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(Error, match="unbatch makes records of it"):
+        table().batch(2).write(tmp_path / "x.csv")
+    written = table().batch(2).unbatch().write(tmp_path / "x.csv")
+    assert elements(Reader.open_files(written.files, **written.attributes)) == elements(table())
+
+
+def test_append_takes_what_readers_yield(tmp_path: Path) -> None:
+    path = tmp_path / "x.recordio"
+    with create_recordio_writer(path) as writer:
+        for element in table():
+            assert isinstance(element["title"], Texts)
+            writer.append(element)
+    assert elements(Reader.open_files(path)) == elements(table())
+    batches = tmp_path / "batches.recordio"
+    with create_recordio_writer(batches, names=["id", "title"]) as writer:
+        for batch in table().select(["id", "title"]).batch(3):
+            writer.append((batch["id"], batch["title"]))
+        writer.append({"title": "one", "id": 7})
+        with pytest.raises(millhopper.Error, match="no value for slot 'title'"):
+            writer.append({"id": np.array([1], np.int64), "titel": "x"})
+    assert len(list(Reader.open_files(batches))) == 4
