@@ -11,6 +11,7 @@
 #include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
+#include <arrow/table_builder.h>
 #include <arrow/type.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/properties.h>

@@ -94,7 +94,7 @@ class OutputFormat {
   // beside them. Throws what OutputFile throws.
   virtual void Publish(const std::vector<FileWriter*>& files, const OutputRules& rules) const;
   // The fields with which a reader of the files yields these elements; none if the files tell it
-  // themselves. Those of the slots' names and types, unless a format says otherwise.
+  // themselves, or one a slot. Those of the slots' names and types, unless a format says otherwise.
   virtual std::vector<std::string> Fields() const;
   // Other attributes of the format that they go with.
   virtual AttributeMap Attributes() const { return {}; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -14,6 +15,24 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kMostWidth = 20;
+
+// Whether only the length of a sequence is open.
+bool IsDefinite(const SlotSpec& slot) {
+  const auto* const first = slot.dims.begin() + (slot.lod_level > 0 ? 1 : 0);
+  return slot.known && !slot.dims.empty() &&
+         std::all_of(first, slot.dims.end(), [](int64_t length) { return length >= 0; });
+}
+
+// The slot with the lengths of an element for those that are open, but for those of sequences.
+SlotSpec Definite(SlotSpec slot, const LoDTensor& tensor) {
+  if (IsDefinite(slot)) return slot;
+  slot.known = true;
+  slot.dtype = tensor.dtype();
+  slot.dims = tensor.dims();
+  slot.lod_level = static_cast<int>(tensor.lod().size());
+  if (slot.lod_level > 0) slot.dims[0] = -1;
+  return slot;
+}
 
 }  // namespace
 
@@ -57,7 +76,8 @@ WrittenFiles::WrittenFiles(const std::string& name, const NamedSlots& slots, con
       names_(choice_.path),
       size_(size),
       rules_(rules),
-      format_(choice_.schema->make(slots)) {
+      format_(choice_.schema->make(slots)),
+      defaults_(format_->slots().size()) {
   Require(names_.are_many() || !size_.is_limit(), Escaped(name),
           ": files of a limited size are several, so their name needs their number: "
           "out-{shard:05}.csv");
@@ -71,6 +91,17 @@ WrittenFiles::WrittenFiles(const std::string& name, const NamedSlots& slots, con
 void WrittenFiles::Open() {
   files_.push_back(format_->Open(names_[files_.size()], rules_, records_));
   counts_.push_back(0);
+}
+
+void WrittenFiles::NoteDefaults(const std::vector<LoDTensor>& element) {
+  const std::vector<OutputSlot>& slots = format_->slots();
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const OutputSlot& slot = slots[i];
+    if (!defaults_[i].empty() || slot.text_depth() > 0 || slot.HasValue(element)) continue;
+    const std::string_view bytes = TextOf(element[slot.number]);
+    if (bytes.find_first_not_of('\0') == std::string_view::npos) continue;
+    AppendNumberText(slot.spec.dtype, bytes.data(), {"nan", "inf"}, &defaults_[i]);
+  }
 }
 
 void WrittenFiles::Write(const std::vector<LoDTensor>& element) {
@@ -89,6 +120,7 @@ void WrittenFiles::Write(const std::vector<LoDTensor>& element) {
   }
   try {
     files_.back()->Write(on_host ? element : on_host_);
+    NoteDefaults(on_host ? element : on_host_);
   } catch (const Error& error) {
     throw error.WithContext(
         StrCat("while writing record ", records_, " to ", Escaped(files_.back()->output().path())));
@@ -120,6 +152,9 @@ Written WrittenFiles::Publish() {
   }
   if (!beside().empty()) written.inputs = {StrCat(choice_.schema->tag, ":", beside())};
   written.fields = format_->Fields();
+  for (size_t i = 0; i < written.fields.size(); ++i) {
+    if (!defaults_[i].empty()) written.fields[i] += " default=" + defaults_[i];
+  }
   written.attributes = format_->Attributes();
   return written;
 }
@@ -128,20 +163,11 @@ NamedSlots SlotsToWrite(ReaderBase* reader, std::vector<std::string> names,
                         std::vector<LoDTensor>* first) {
   reader->LearnSlots();
   std::vector<SlotSpec> slots = reader->FoundSlots();
-  const bool known = !slots.empty() && std::all_of(slots.begin(), slots.end(),
-                                                   [](const SlotSpec& slot) { return slot.known; });
+  const bool known = !slots.empty() && std::all_of(slots.begin(), slots.end(), IsDefinite);
   if (!known && reader->HasNext()) {
     reader->ReadNext(first);
     slots.resize(first->size());
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].known && !slots[i].dims.empty()) continue;
-      const LoDTensor& tensor = (*first)[i];
-      slots[i].dtype = tensor.dtype();
-      slots[i].dims = tensor.dims();
-      slots[i].lod_level = static_cast<int>(tensor.lod().size());
-      if (slots[i].lod_level > 0) slots[i].dims[0] = -1;
-      slots[i].known = true;
-    }
+    for (size_t i = 0; i < slots.size(); ++i) slots[i] = Definite(slots[i], (*first)[i]);
   }
   for (size_t i = names.size(); i < slots.size(); ++i) names.push_back(StrCat("slot", i));
   return {std::move(slots), std::move(names)};

@@ -87,6 +87,8 @@ class WrittenFiles {
 
  private:
   void Open();
+  // Notes what stands in the place of a null, which is not written: the default of a field.
+  void NoteDefaults(const std::vector<LoDTensor>& element);
 
   const WriterChoice choice_;
   const ShardNames names_;
@@ -95,14 +97,16 @@ class WrittenFiles {
   std::unique_ptr<const OutputFormat> format_;
   std::vector<std::unique_ptr<FileWriter>> files_;
   std::vector<uint64_t> counts_;  // of records, by file
+  // By slot of the format, as text; "" where it is 0 or nothing, or there was no null.
+  std::vector<std::string> defaults_;
   uint64_t records_ = 0;
   uint64_t bytes_ = 0;  // of the files before the last one
   std::vector<LoDTensor> on_host_;
 };
 
 // The slots of the elements that a reader will yield, for WrittenFiles: those that it tells, or the
-// file that it opens, or else those of its first element, which is read for that and left in
-// *first.
+// file that it opens. Where these do not tell types and lengths, they are those of the first
+// element, which is read for that and left in *first.
 NamedSlots SlotsToWrite(ReaderBase* reader, std::vector<std::string> names,
                         std::vector<LoDTensor>* first);
 

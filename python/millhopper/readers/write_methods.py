@@ -80,7 +80,8 @@ class WriteMethods(LoopMethods):
         load_extras(path)
         if self._names_from is not None and not self._names_from.names():
             # Only a call of the function tells the names.
-            next(iter(self._append("create_take_reader", "", {"count": 1})), None)
+            for _ in self._append("create_take_reader", "", {"count": 1}):
+                pass
         files, written, attributes = self._core.write(
             self._epoch, path, self._slot_names(), records, size, bool(overwrite)
         )

@@ -132,9 +132,11 @@ class TableOutput final : public OutputFormat {
   std::vector<std::string> Fields() const override { return fields_; }
   AttributeMap Attributes() const override {
     AttributeMap attributes;
-    const bool by_numbers = std::all_of(slots().begin(), slots().end(),
-                                        [](const OutputSlot& slot) { return ColumnsOf(slot) > 1; });
-    if (by_numbers) attributes.Set("header", std::string("yes"));
+    // Fields that are numbers of columns do not say that there is a header.
+    const bool named = std::any_of(slots().begin(), slots().end(), [](const OutputSlot& slot) {
+      return ColumnsOf(slot) == 1 && slot.name[0] != '#';
+    });
+    if (!named) attributes.Set("header", std::string("yes"));
     return attributes;
   }
 

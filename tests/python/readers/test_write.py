@@ -79,23 +79,15 @@ def check(reader: Reader, format: str, folder: Path) -> bool:
 def rows() -> Iterator[dict[str, Any]]:
     for i in range(7):
         yield {
-            "id": np.array([i], np.int64),
-            "x": np.array([i / 3], np.float32),
-            "image": np.full((1, 2, 3), i, np.uint8),
+            "id": np.int64(i),
+            "x": np.float32(i / 3),
+            "image": np.full((2, 3), i, np.uint8),
             "title": f"title, \"{i}\"\n",
         }
 
 
 def table() -> Reader:
-    return Reader.from_iterable(
-        rows,
-        slots={
-            "id": ("int64", [1]),
-            "x": ("float32", [1]),
-            "image": ("uint8", [1, 2, 3]),
-            "title": ("str", [-1], 1),
-        },
-    )
+    return Reader.from_iterable(rows)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -179,12 +171,18 @@ def test_append_takes_what_readers_yield(tmp_path: Path) -> None:
     path = tmp_path / "x.recordio"
     with create_recordio_writer(path) as writer:
         for element in table():
-            assert isinstance(element["title"], Texts)
             writer.append(element)
     assert elements(Reader.open_files(path)) == elements(table())
+    table().write(tmp_path / "x.jsonl")
+    with create_recordio_writer(path) as writer:
+        for element in Reader.open_files(tmp_path / "x.jsonl", fields=["title"]):
+            assert isinstance(element["title"], Texts)
+            writer.append(element)
+    titles = [{"title": element["title"]} for element in elements(table())]
+    assert elements(Reader.open_files(path)) == titles
     batches = tmp_path / "batches.recordio"
     with create_recordio_writer(batches, names=["id", "title"]) as writer:
-        for batch in table().select(["id", "title"]).batch(3):
+        for batch in table().select("id", "title").batch(3):
             writer.append((batch["id"], batch["title"]))
         writer.append({"title": "one", "id": 7})
         with pytest.raises(millhopper.Error, match="no value for slot 'title'"):

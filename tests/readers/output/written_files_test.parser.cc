@@ -277,6 +277,10 @@ TEST(WrittenFiles, MasksAreNulls) {
              {{MakeTensor<int64_t>({1}, {7}), Text(""), MakeTensor<bool>({1}, {true}),
                MakeTensor<bool>({1}, {true})}});
   });
+  const std::vector<Element> minus = {{MakeTensor<int64_t>({1}, {-1}), Text(""),
+                                       MakeTensor<bool>({1}, {false}),
+                                       MakeTensor<bool>({1}, {false})}};
+  for (const char* format : {"jsonl", "csv", "tfrecord"}) ExpectSame(format, slots, minus);
   // A mask that is not behind the slots of all fields would come back in another place.
   const NamedSlots other = {{slots.slots[0], slots.slots[2], slots.slots[1]},
                             {"age", "age.valid", "title"}};
