@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes elements as RecordIO: a record is the tensors of an element, and the manifest beside the
 // files has the slots with their names. It holds whatever there is, batches too.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "framework/base/error.h"
 #include "readers/fields/named_slots.h"
 #include "readers/formats/recordio/recordio_commit.h"
+#include "readers/formats/recordio/recordio_manifest.h"
 #include "readers/formats/recordio/recordio_slots.h"
 #include "readers/formats/recordio/recordio_writer.h"
 #include "readers/output/file_writer.h"
@@ -68,7 +70,16 @@ class RecordIOOutputs final : public OutputFormat {
     for (FileWriter* file : files) {
       writers.push_back(static_cast<RecordIOOutput*>(file)->writer());
     }
-    CommitRecordIO(writers, writers.size() > 1);
+    const auto manifest = [](const RecordIOWriter* writer) {
+      return RecordIOManifest::PathOf(writer->output().path());
+    };
+    const bool together = std::all_of(writers.begin(), writers.end(), [&](const auto* writer) {
+      return manifest(writer) == manifest(writers[0]);
+    });
+    if (together) return CommitRecordIO(writers, writers.size() > 1);
+    // Only shards of five digits share a manifest.
+    for (RecordIOWriter* writer : writers) writer->Finish();
+    for (RecordIOWriter* writer : writers) CommitRecordIO({writer}, false);
   }
 
  private:

@@ -377,6 +377,7 @@ int RunPeek(const Arguments& arguments) {
           : FilesProgram{
                 Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set"))),
                 {},
+                "",
                 ""};
   const std::shared_ptr<const Program>& program = peeked.program;
   RunState run;
@@ -414,6 +415,7 @@ int RunPeek(const Arguments& arguments) {
   } else if (png) {
     FLAGS_all ? WriteHistograms(reader) : WriteSheet(reader, open_again);
   } else {
+    if (!peeked.first_file.empty()) std::cout << peeked.first_file << "\n";
     std::cout << reader->origin() << "\n";
     for (size_t i = 0; i < reader->slots().size(); ++i) {
       std::cout << "  " << SlotTitle(i, peeked.slot_names) << " is declared "

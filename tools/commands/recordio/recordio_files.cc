@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/recordio/recordio_files.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 
 #include "framework/base/error.h"
 #include "framework/io/file.h"
+#include "readers/formats/recordio/recordio_chunk.h"
 #include "tools/commands/shared/command.h"
 
 namespace millhopper {
@@ -24,6 +26,14 @@ int VisitFiles(const std::vector<std::string>& names,
     }
   }
   return code;
+}
+
+bool BeginsAsRecordIO(const std::string& path) {
+  const auto file = File::Open(path);
+  char head[kRecordIOHeaderBytes];
+  const size_t size = std::min<uint64_t>(sizeof(head), file->size());
+  file->Read(0, head, size);
+  return HasRecordIOMagic(head, size);
 }
 
 double BytesOf(const std::vector<std::string>& names) {

@@ -16,6 +16,9 @@ namespace millhopper {
 int VisitFiles(const std::vector<std::string>& names,
                const std::function<void(const FormatChoice& file)>& visit);
 
+// Whether a file begins as RecordIO files do. Throws what opening it throws.
+bool BeginsAsRecordIO(const std::string& path);
+
 // How many bytes the files have that can be opened.
 double BytesOf(const std::vector<std::string>& names);
 

@@ -21,7 +21,6 @@
 #include "framework/base/secrets.h"
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
-#include "framework/io/file.h"
 #include "framework/io/status_line.h"
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor_stream.h"
@@ -139,11 +138,7 @@ void PrintChunk(const RecordIOFile& file, const std::string& name, const Chunk& 
 // Throws that a file is none of RecordIO if its name and its first bytes say so: it is no damage.
 void CheckIsRecordIO(const FormatChoice& choice) {
   if (choice.schema == nullptr || choice.schema->tag == "recordio") return;
-  const auto file = File::Open(choice.path);
-  char head[kRecordIOHeaderBytes];
-  const size_t size = std::min<uint64_t>(sizeof(head), file->size());
-  file->Read(0, head, size);
-  Require(HasRecordIOMagic(head, size), Escaped(choice.path), ": is a file of the format ",
+  Require(BeginsAsRecordIO(choice.path), Escaped(choice.path), ": is a file of the format ",
           choice.schema->tag, ", not RecordIO; millhopper-peek shows what it holds");
 }
 

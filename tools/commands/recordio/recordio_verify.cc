@@ -91,10 +91,15 @@ int VerifyFiles(const Strings& patterns, const Strings& fields, const Strings& a
   Strings of_recordio;
   std::vector<std::pair<std::string, const FormatSchema*>> others;
   int code = VisitFiles(ExpandFileNames(patterns), [&](const FormatChoice& choice) {
-    if (choice.schema == nullptr) RefuseFolder(choice.path);
-    const FormatSchema* const schema =
-        choice.schema != nullptr ? choice.schema : &FormatByContent(choice.path);
-    if (schema->tag == "recordio") {
+    // What can be read once only is not looked at: it is RecordIO unless its name says otherwise.
+    const bool once = CanBeReadOnceOnly(choice.path);
+    const FormatSchema* schema = choice.schema;
+    if (schema == nullptr && once) schema = FindFileFormat("recordio");
+    if (schema == nullptr) RefuseFolder(choice.path);
+    if (schema == nullptr) schema = &FormatByContent(choice.path);
+    // The bytes of a file are what counts, whatever its name says.
+    if (schema->tag == "recordio" ||
+        (!once && !schema->reads_folders && BeginsAsRecordIO(choice.path))) {
       of_recordio.push_back("recordio:" + choice.path);
     } else {
       others.emplace_back(choice.path, schema);

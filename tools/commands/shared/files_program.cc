@@ -81,7 +81,7 @@ void PrintFields(const std::string& title, const FittingFields& fields, std::ost
 namespace {
 
 // "rows.csv.gz: csv, compressed by gzip".
-void PrintFormat(const FormatChoice& choice, const FormatSchema& format, std::ostream* out) {
+std::string FormatText(const FormatChoice& choice, const FormatSchema& format) {
   std::string text = StrCat(Escaped(choice.path), ": ", format.tag);
   try {
     const Compression* const compression =
@@ -89,9 +89,8 @@ void PrintFormat(const FormatChoice& choice, const FormatSchema& format, std::os
     if (compression != nullptr) text += StrCat(", compressed by ", compression->name);
   } catch (const Error& error) {
     if (error.interrupts()) throw;
-    return;  // what is wrong with the file is an error of reading it
-  }
-  *out << text << "\n";
+  }  // what is wrong with the file is an error of reading it
+  return text;
 }
 
 }  // namespace
@@ -111,7 +110,6 @@ FilesProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   }
   const FormatSchema& format =
       choice.schema != nullptr ? *choice.schema : FormatByContent(choice.path);
-  PrintFormat(choice, format, hints);
   const auto has_attribute = [&](const char* name) {
     return std::any_of(format.attributes.begin(), format.attributes.end(),
                        [&](const AttributeSchema& schema) { return schema.name == name; });
@@ -189,7 +187,7 @@ FilesProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
     attribute->set_s("bytes");
   }
   return {Program::FromString(program.SerializeAsString(), command), std::move(slot_names),
-          format.tag};
+          format.tag, FormatText(choice, format)};
 }
 
 }  // namespace millhopper

@@ -19,6 +19,7 @@ struct FilesProgram {
   std::shared_ptr<const Program> program;
   std::vector<std::string> slot_names;  // empty if nothing tells them
   std::string format;                   // the tag
+  std::string first_file;  // what the first one is: "rows.csv.gz: csv, compressed by gzip"
 };
 
 // A program that reads the files by open_files, as the reader "files". Where neither fields nor

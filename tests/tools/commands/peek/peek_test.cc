@@ -94,35 +94,45 @@ TEST(PeekAtFiles, ProposesFieldsAndShowsWhatTheyGive) {
             "   '\"user name\" str missing=mask']\n"
             "with the attributes:\n"
             "  encoding: \"utf-8\"\n"
-            "  numbers: \"exact\"\n"
-            "reader 'files' (open_files, peek: operator 0 of block 0)\n"
-            "  slot 0 (id) is declared int64 [1]\n"
-            "  slot 1 (user name) is declared uint8 [-1] with 1 level of detail\n"
-            "  slot 2 (user name.valid) is declared bool [1]\n"
-            "element 0\n"
-            "  slot 0 (id): int64 [1]\n"
-            "    7\n"
-            "  slot 1 (user name): uint8 [2], lod [[0, 2]]\n"
-            "    \"ab\"\n"
-            "  slot 2 (user name.valid): bool [1]\n"
-            "    true\n"
-            "and more elements\n");
+            "  numbers: \"exact\"\n" +
+                file.path() +
+                ": csv\n"
+                "reader 'files' (open_files, peek: operator 0 of block 0)\n"
+                "  slot 0 (id) is declared int64 [1]\n"
+                "  slot 1 (user name) is declared uint8 [-1] with 1 level of detail\n"
+                "  slot 2 (user name.valid) is declared bool [1]\n"
+                "element 0\n"
+                "  slot 0 (id): int64 [1]\n"
+                "    7\n"
+                "  slot 1 (user name): uint8 [2], lod [[0, 2]]\n"
+                "    \"ab\"\n"
+                "  slot 2 (user name.valid): bool [1]\n"
+                "    true\n"
+                "and more elements\n");
   result = RunChild({"tools/peek", file.path(), "--field=name = user name", "--count=0"});
-  EXPECT_EQ(result.output,
-            "reader 'files' (open_files, peek: operator 0 of block 0)\n"
-            "  slot 0 (name) is declared uint8 [-1] with 1 level of detail\n"
-            "  slot 1 (name.valid) is declared bool [1]\n"
-            "and more elements\n");
+  EXPECT_EQ(result.output, file.path() +
+                               ": csv\n"
+                               "reader 'files' (open_files, peek: operator 0 of block 0)\n"
+                               "  slot 0 (name) is declared uint8 [-1] with 1 level of detail\n"
+                               "  slot 1 (name.valid) is declared bool [1]\n"
+                               "and more elements\n");
   result = RunChild({"tools/peek", file.path(), "--attribute=exclude=user name", "--count=0"});
   EXPECT_EQ(result.output,
             "fields that fit the first records:\n"
             "  [\"id int64[]\"]\n"
             "with the attributes:\n"
             "  encoding: \"utf-8\"\n"
-            "  numbers: \"exact\"\n"
-            "reader 'files' (open_files, peek: operator 0 of block 0)\n"
-            "  slot 0 (id) is declared int64 [1]\n"
-            "and more elements\n");
+            "  numbers: \"exact\"\n" +
+                file.path() +
+                ": csv\n"
+                "reader 'files' (open_files, peek: operator 0 of block 0)\n"
+                "  slot 0 (id) is declared int64 [1]\n"
+                "and more elements\n");
+  result = RunChild({"tools/peek", file.path(), "--field=user name", "--json", "--count=1"});
+  EXPECT_EQ(result.output,
+            "{\"slots\":[{\"name\":\"user name\",\"dtype\":\"uint8\",\"dims\":[2],\"lod\":[[0,2]],"
+            "\"data\":[97,98],\"text\":\"ab\"},{\"name\":\"user name.valid\",\"dtype\":\"bool\","
+            "\"dims\":[1],\"lod\":[],\"data\":[true]}]}\n");
   result = RunChild({"tools/peek", file.path(), "--field=ids"});
   EXPECT_EQ(result.errors,
             StrCat("error: ", file.path(), ": there is no 'ids'; did you mean 'id'?; ",
@@ -523,9 +533,10 @@ TEST_F(Peek, PrintsAnElementALineAsJson) {
   const ChildResult result = PeekAtLines({"--json"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(result.output,
-            "{\"slots\":[{\"dtype\":\"uint8\",\"dims\":[2],\"lod\":[[0,2,2]],\"data\":[97,98]}]}\n"
+            "{\"slots\":[{\"dtype\":\"uint8\",\"dims\":[2],\"lod\":[[0,2,2]],\"data\":[97,98],"
+            "\"text\":[\"ab\",\"\"]}]}\n"
             "{\"slots\":[{\"dtype\":\"uint8\",\"dims\":[3],\"lod\":[[0,1,3]],"
-            "\"data\":[99,100,101]}]}\n");
+            "\"data\":[99,100,101],\"text\":[\"c\",\"de\"]}]}\n");
 }
 
 TEST_F(Peek, PrintsDigestsForAnyNumberOfThreads) {

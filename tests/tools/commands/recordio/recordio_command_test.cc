@@ -255,13 +255,13 @@ TEST(RecordIOCommand, RefusesFlagsOfOtherActions) {
   ExpectFailure({"write", output, lines.path(), "--count=1"}, 2,
                 "write: --count is a flag of head (");
   ExpectFailure({"head", lines.path(), "--shards=1"}, 2, "head: --shards is a flag of write (");
-  ExpectFailure({"verify", lines.path(), "--field=x bytes"}, 2,
-                "verify: --field is a flag of write and index (");
+  ExpectFailure({"inspect", lines.path(), "--field=x bytes"}, 2,
+                "inspect: --field is a flag of write, convert, verify and index (");
 }
 
 TEST(RecordIOCommand, SaysThatAFileOfAnotherFormatIsNotDamaged) {
   const TempFile lines("lines.csv", "a,b\n1,2\n");
-  for (const char* action : {"head", "inspect", "verify"}) {
+  for (const char* action : {"head", "inspect"}) {
     const ChildResult result = RunRecordIO({action, lines.path()});
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(result.output, "");
@@ -774,14 +774,14 @@ TEST(RecordIOCommand, WritesIndexesByAttributes) {
   EXPECT_EQ(length(";"), 2u);
   EXPECT_EQ(length(","), std::nullopt);
   ExpectFailure({"index", "--attribute=delimeter=;", path}, 2, "did you mean 'delimiter'?");
-  ExpectFailure({"inspect", "--attribute=delimiter=;", path}, 2, "is a flag of write and index");
+  ExpectFailure({"inspect", "--attribute=delimiter=;", path}, 2, "verify and index");
 }
 
 TEST(RecordIOCommand, SaysWhatIsWrongWithItsArguments) {
   const std::string folder = NewFolder();
   const std::string input = folder + "/a.recordio";
   WriteRecords(input, {"a"}, 1);
-  ExpectFailure({}, 2, "write, inspect, verify, head or index");
+  ExpectFailure({}, 2, "write, convert, inspect, verify, head or index");
   ExpectFailure({"inspekt", input}, 2, "did you mean 'inspect'?");
   ExpectFailure({"inspect"}, 2, "no file is named");
   ExpectFailure({"write", input}, 2, "--output is missing");
