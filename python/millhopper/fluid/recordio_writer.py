@@ -69,8 +69,8 @@ class RecordIOWriter(_core.RecordIOWriter):
 
         Args:
             element: a dict by name, or a tuple or list of values. Of a writer without names the
-                first dict tells them. A value is an array, a ``Ragged``, ``Texts``, a ``LoDTensor``,
-                a number, a str, or a list of such.
+                first dict tells them. A value is an array, a ``Ragged``, ``Texts``, a
+                ``LoDTensor``, a number, a str, or a list of such.
 
         Raises:
             TypeError, ValueError: a value is none of these.

@@ -53,11 +53,12 @@ class WriteMethods(LoopMethods):
             train.write("train-{shard:05}.jsonl.zst", shard_size=100_000)
 
         The format is told by the extension or a prefix (``jsonl:out.txt``): recordio, csv, tsv,
-        jsonl, npy, tar, tfrecord, mds (whose files are called ``folder/shard.{shard:05}.mds``), and,
-        with ``millhopper[parquet]``, parquet, arrow and feather. Csv, tsv, jsonl, tar and tfrecord
-        may end in ``.gz`` and ``.zst``. A field's mask (``missing=mask``) becomes nulls where the
-        format has them. The files get their names together, when all is written; after an error
-        nothing is left of them. ``millhopper-recordio convert`` does the same from a shell.
+        jsonl, npy, tar, tfrecord, mds (whose files are called ``folder/shard.{shard:05}.mds``)
+        and, with ``millhopper[parquet]``, parquet, arrow and feather. Csv, tsv, jsonl, tar and
+        tfrecord may end in ``.gz`` and ``.zst``. A field's mask (``missing=mask``) becomes nulls
+        where the format has them. The files get their names together, when all is written; after
+        an error nothing is left of them. ``millhopper-recordio convert`` does the same from a
+        shell.
 
         Args:
             name: of the files. ``{shard}``, or ``{shard:05}`` for five digits, is their number.
@@ -88,7 +89,6 @@ class WriteMethods(LoopMethods):
         self._epoch += 1
         self._position, self._loaded = None, False
         return Written([os.fsdecode(file) for file in files], written, attributes)
-
 
 
 def _shard_size(given: int | str | None) -> tuple[int, int]:

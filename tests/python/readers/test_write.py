@@ -11,7 +11,7 @@ from typing import Any
 import millhopper
 import numpy as np
 import pytest
-from millhopper import Error, Reader, Ragged, Texts
+from millhopper import Error, Ragged, Reader, Texts
 from millhopper.recordio_writer import create_recordio_writer
 
 FORMATS = ["recordio", "jsonl", "csv", "tsv", "npy", "tar", "tfrecord", "mds"]
@@ -82,7 +82,7 @@ def rows() -> Iterator[dict[str, Any]]:
             "id": np.int64(i),
             "x": np.float32(i / 3),
             "image": np.full((2, 3), i, np.uint8),
-            "title": f"title, \"{i}\"\n",
+            "title": f'title, "{i}"\n',
         }
 
 
@@ -96,9 +96,7 @@ def test_rows_read_back_equal(format: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", COLUMNS)
-def test_rows_of_columns_read_back_equal(
-    format: str, tmp_path: Path, parquet_plugin: Path
-) -> None:
+def test_rows_of_columns_read_back_equal(format: str, tmp_path: Path, parquet_plugin: Path) -> None:
     millhopper.load_plugin(parquet_plugin)
     assert check(table(), format, tmp_path)
 
@@ -117,9 +115,7 @@ def test_samples_read_back_equal(sample: str, format: str, tmp_path: Path) -> No
 
 def test_shards(tmp_path: Path) -> None:
     written = table().write(tmp_path / "x-{shard:02}.jsonl.gz", shard_size=3)
-    assert [Path(file).name for file in written.files] == [
-        f"x-{i:02}.jsonl.gz" for i in range(3)
-    ]
+    assert [Path(file).name for file in written.files] == [f"x-{i:02}.jsonl.gz" for i in range(3)]
     assert written.records == 7
     again = Reader.open_files(written.files, cycle_length=1, **written.attributes)
     assert elements(again) == elements(table())

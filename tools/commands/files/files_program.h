@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program with which commands read files.
-#ifndef MILLHOPPER_TOOLS_COMMANDS_SHARED_FILES_PROGRAM_H_
-#define MILLHOPPER_TOOLS_COMMANDS_SHARED_FILES_PROGRAM_H_
+#ifndef MILLHOPPER_TOOLS_COMMANDS_FILES_FILES_PROGRAM_H_
+#define MILLHOPPER_TOOLS_COMMANDS_FILES_FILES_PROGRAM_H_
 
 #include <memory>
 #include <ostream>
@@ -40,4 +40,4 @@ void PrintFields(const std::string& title, const FittingFields& fields, std::ost
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_TOOLS_COMMANDS_SHARED_FILES_PROGRAM_H_
+#endif  // MILLHOPPER_TOOLS_COMMANDS_FILES_FILES_PROGRAM_H_

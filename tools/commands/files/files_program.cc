@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/commands/shared/files_program.h"
+#include "tools/commands/files/files_program.h"
 
 #include <algorithm>
 #include <optional>
