@@ -33,6 +33,10 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "libsvm/heart_scale": {"format": "libsvm", "fields": ["label float32[]", "index int64[-1]"]},
     "text/input.txt": {},
     "webdataset/tendata.tar": {},
+    "webdataset/testgz.tar": {},
+    "recordio_mxnet/dmlc_core/sample.rec": {},
+    "npy/npyz/f-order.npy": {},
+    "png/pngsuite/basn0g08.png": {},
     "jpeg_photos/dali/100/swan-3584559_640.jpg": {},
 }
 
@@ -95,10 +99,29 @@ def test_rows_read_back_equal(format: str, tmp_path: Path) -> None:
     assert check(table(), format, tmp_path) is (format not in ("tsv", "npy"))
 
 
+@pytest.mark.parametrize("source", FORMATS)
+def test_every_format_to_every_format(source: str, tmp_path: Path) -> None:
+    reader = table().select("image") if source == "npy" else table()
+    if source == "tsv":
+        reader = reader.select("id", "x", "image")
+    written = reader.write(name_of(tmp_path, source))
+    for target in FORMATS:
+        (folder := tmp_path / f"to_{target}").mkdir()
+        again = Reader.open_files(written.files, **written.attributes)
+        is_one = source == "npy"
+        holds = target not in ("tsv", "npy") or is_one or (source, target) == ("tsv", "tsv")
+        assert check(again, target, folder) is holds
+
+
 @pytest.mark.parametrize("format", COLUMNS)
 def test_rows_of_columns_read_back_equal(format: str, tmp_path: Path, parquet_plugin: Path) -> None:
     millhopper.load_plugin(parquet_plugin)
     assert check(table(), format, tmp_path)
+    written = table().write(tmp_path / f"again.{format}")
+    for target in FORMATS + COLUMNS:
+        (folder := tmp_path / f"to_{target}").mkdir()
+        again = Reader.open_files(written.files, **written.attributes)
+        assert check(again, target, folder) is (target not in ("tsv", "npy"))
 
 
 @needs_data
