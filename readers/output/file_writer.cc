@@ -75,6 +75,7 @@ void BufferedWriter::Finish() {
 
 void OutputFormat::Publish(const std::vector<FileWriter*>& files, const OutputRules&) const {
   std::vector<OutputFile*> outputs;
+  outputs.reserve(files.size());
   for (FileWriter* file : files) outputs.push_back(&file->output());
   PublishInOrder(outputs);
 }

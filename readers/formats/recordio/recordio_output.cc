@@ -67,6 +67,7 @@ class RecordIOOutputs final : public OutputFormat {
   std::vector<std::string> Fields() const override { return {}; }
   void Publish(const std::vector<FileWriter*>& files, const OutputRules&) const override {
     std::vector<RecordIOWriter*> writers;
+    writers.reserve(files.size());
     for (FileWriter* file : files) {
       writers.push_back(static_cast<RecordIOOutput*>(file)->writer());
     }

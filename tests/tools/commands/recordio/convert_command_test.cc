@@ -17,7 +17,6 @@ namespace millhopper {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 using Words = std::vector<std::string>;
 
