@@ -102,8 +102,12 @@ std::string OutputOf(const std::string& part) {
       FLAGS_output.substr(0, FLAGS_output.size() - SplitFormatPrefix(FLAGS_output).path.size());
   std::string path = FLAGS_output.substr(prefix.size());
   if (path == "-") path = OutputName(path);
-  if (part.empty()) return prefix + path;
   constexpr char kSplit[] = "{split}";
+  if (part.empty()) {
+    Require(path.find(kSplit) == std::string::npos, "--output=", Escaped(FLAGS_output),
+            ": {split} is the name of a part of --split=0.9,0.1");
+    return prefix + path;
+  }
   bool named = false;
   for (size_t at = 0; (at = path.find(kSplit, at)) != std::string::npos; named = true) {
     path.replace(at, sizeof(kSplit) - 1, part);

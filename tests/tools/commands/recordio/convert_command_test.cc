@@ -130,6 +130,8 @@ TEST(ConvertCommand, RefusesBeforeAnythingIsWritten) {
   ExpectFailure({"convert", "--output=" + folder + "/x.webp", rows.path()}, 2,
                 "files of the format webp cannot be written; ");
   ExpectFailure({"convert", rows.path()}, 2, "--output is missing");
+  ExpectFailure({"convert", "--output=" + folder + "/{split}.jsonl", rows.path()}, 2,
+                "{split} is the name of a part");
   ExpectFailure({"convert", "--output=" + folder + "/x.jsonl", "--shard_size=0", rows.path()}, 2,
                 "--shard_size=0");
   ExpectFailure({"convert", "--output=" + folder + "/x.jsonl", "--split=1", rows.path()}, 2,
