@@ -12,8 +12,10 @@ namespace {
 
 void Infer(InferContext& context) {
   const int32_t length = context.Attr<int32_t>("length");
-  InferSlotsFrom(
-      context, [length](const std::vector<SlotSpec>& below) { return PackedSlots(below, length); });
+  const bool labels = !context.Attr<std::vector<double>>("labels").empty();
+  InferSlotsFrom(context, [=](const std::vector<SlotSpec>& below) {
+    return PackedSlots(below, length, labels);
+  });
 }
 
 OpSchema PackSchema() {
@@ -47,8 +49,21 @@ OpSchema PackSchema() {
                 .OneOf({"error", "truncate", "split"}))
       .Attr({"pad_values", std::vector<double>{0},
              "the value that fills up rows: one for each slot, or one for all"})
-      .AddsSlots([](const AttributeMap&) -> std::vector<std::string> {
-        return {"document_ids", "positions"};
+      .Attr(
+          {"labels", std::vector<double>{},
+           "one value, such as -100: adds a slot before these two, which Python calls labels, for "
+           "models that learn to tell the next token: what follows each step of the first slot "
+           "in its document, also where the document goes on in another row; the value where the "
+           "document ends, and in the padding"})
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        const size_t values = attributes.Get<std::vector<double>>("labels").size();
+        Require(values <= 1, "attribute 'labels' has ", values, " values; it may have one");
+      })
+      .AddsSlots([](const AttributeMap& attributes) -> std::vector<std::string> {
+        if (attributes.Get<std::vector<double>>("labels").empty()) {
+          return {"document_ids", "positions"};
+        }
+        return {"labels", "document_ids", "positions"};
       })
       .LaneWise()
       .Infer(Infer)
@@ -61,6 +76,8 @@ void CreatePackReader(OpContext& context) {
   options.method = PackMethodOf(context.Attr<std::string>("method"));
   options.bins = context.Attr<int32_t>("bins");
   options.overlong = OverlongOf(context.Attr<std::string>("overlong"));
+  const auto& labels = context.Attr<std::vector<double>>("labels");
+  if (!labels.empty()) options.labels = labels.front();
   options.pad_values = context.Attr<std::vector<double>>("pad_values");
   StoreLaneWise(context, [&options](std::unique_ptr<ReaderBase> below, LaneNumber) {
     return std::make_unique<PackReader>(std::move(below), options);

@@ -21,7 +21,8 @@ Overlong OverlongOf(const std::string& overlong) {
   return overlong == "split" ? Overlong::kSplit : Overlong::kError;
 }
 
-std::vector<SlotSpec> PackedSlots(const std::vector<SlotSpec>& slots, int64_t length) {
+std::vector<SlotSpec> PackedSlots(const std::vector<SlotSpec>& slots, int64_t length,
+                                  bool with_labels) {
   std::vector<SlotSpec> packed = slots;
   for (size_t i = 0; i < packed.size(); ++i) {
     SlotSpec& slot = packed[i];
@@ -33,6 +34,7 @@ std::vector<SlotSpec> PackedSlots(const std::vector<SlotSpec>& slots, int64_t le
     for (size_t axis = 1; axis < slot.dims.size(); ++axis) dims.push_back(slot.dims[axis]);
     slot.dims = dims;
   }
+  if (with_labels) packed.push_back(packed.front());
   SlotSpec documents;
   documents.dtype = DataType::kInt32;
   documents.dims = {1, length};
@@ -41,11 +43,13 @@ std::vector<SlotSpec> PackedSlots(const std::vector<SlotSpec>& slots, int64_t le
 }
 
 PackReader::PackReader(std::unique_ptr<ReaderBase> reader, const PackOptions& options)
-    : GatherReader(std::move(reader), PackedSlots(reader->slots(), options.length)),
+    : GatherReader(std::move(reader),
+                   PackedSlots(reader->slots(), options.length, options.labels.has_value())),
       options_(options),
       length_(static_cast<size_t>(options.length)),
       pads_(PadNumbers(options.pad_values, this->reader().slots())) {
   Require(options.length >= 1, "length is ", options.length, "; it must be at least 1");
+  if (options.labels.has_value()) PadNumbers({*options.labels}, {this->reader().slots().front()});
   Require(options.bins >= 1, "bins is ", options.bins, "; it must be at least 1");
 }
 
@@ -157,6 +161,7 @@ void PackReader::SaveState(ReaderState* state) const {
                              : options_.overlong == Overlong::kTruncate ? "truncate"
                                                                         : "split");
   state->Setting("pad_values", pads_);
+  if (options_.labels.has_value()) state->Setting("labels", std::vector<double>{*options_.labels});
   std::vector<const Gathered*> open;
   open.reserve(open_.size());
   for (const Ref<Gathered>& row : open_) open.push_back(row.get());
@@ -177,12 +182,16 @@ void PackReader::RestoreState(const ReaderState& state) {
 }
 
 void PackReader::LoadGathered(const Gathered& row, Rows* rows) const {
-  for (size_t slot = 0; slot < pads_.size(); ++slot) LoadSlot(row, slot, rows);
-  LoadDocuments(row, rows);
+  for (size_t slot = 0; slot < pads_.size(); ++slot)
+    LoadSteps(row, slot, 0, pads_[slot], slot, rows);
+  size_t next = pads_.size();
+  if (options_.labels.has_value()) LoadSteps(row, 0, 1, *options_.labels, next++, rows);
+  LoadDocuments(row, next, rows);
 }
 
-void PackReader::LoadSlot(const Gathered& row, size_t slot, Rows* rows) const {
-  const LoDTensor& like = row.pieces().front().part->tensors[slot];
+void PackReader::LoadSteps(const Gathered& row, size_t from, size_t shift, double pad, size_t slot,
+                           Rows* rows) const {
+  const LoDTensor& like = row.pieces().front().part->tensors[from];
   Dims dims{1, options_.length};
   Dims inner;
   for (size_t axis = 1; axis < like.dims().size(); ++axis) {
@@ -191,26 +200,30 @@ void PackReader::LoadSlot(const Gathered& row, size_t slot, Rows* rows) const {
   }
   const auto step_values = static_cast<size_t>(Product(inner));
   const size_t step_bytes = step_values * SizeOf(like.dtype());
+  const PadValue value(pad, like.dtype());
   char* place = rows->Append(slot, like.dtype(), dims);
   size_t filled = 0;
   for (const Gathered::Piece& piece : row.pieces()) {
-    const LoDTensor& tensor = piece.part->tensors[slot];
-    CheckSameSteps(like, tensor, slot);
-    const size_t bytes = piece.steps * step_bytes;
-    if (bytes == 0) continue;
-    std::memcpy(place, static_cast<const char*>(tensor.raw_data()) + piece.first * step_bytes,
-                bytes);
-    place += bytes;
+    const LoDTensor& tensor = piece.part->tensors[from];
+    CheckSameSteps(like, tensor, from);
+    const size_t copied = std::min(piece.steps, LengthOf(*piece.part, from) - piece.first - shift);
+    const size_t bytes = copied * step_bytes;
+    if (bytes > 0) {
+      std::memcpy(place,
+                  static_cast<const char*>(tensor.raw_data()) + (piece.first + shift) * step_bytes,
+                  bytes);
+    }
+    value.Fill(place + bytes, (piece.steps - copied) * step_values);
+    place += piece.steps * step_bytes;
     filled += piece.steps;
   }
-  PadValue(pads_[slot], like.dtype()).Fill(place, (length_ - filled) * step_values);
+  value.Fill(place, (length_ - filled) * step_values);
 }
 
-void PackReader::LoadDocuments(const Gathered& row, Rows* rows) const {
+void PackReader::LoadDocuments(const Gathered& row, size_t slot, Rows* rows) const {
   const Dims dims{1, options_.length};
-  auto* id = reinterpret_cast<int32_t*>(rows->Append(pads_.size(), DataType::kInt32, dims));
-  auto* position =
-      reinterpret_cast<int32_t*>(rows->Append(pads_.size() + 1, DataType::kInt32, dims));
+  auto* id = reinterpret_cast<int32_t*>(rows->Append(slot, DataType::kInt32, dims));
+  auto* position = reinterpret_cast<int32_t*>(rows->Append(slot + 1, DataType::kInt32, dims));
   int32_t document = 0;
   size_t room = length_;
   for (const Gathered::Piece& piece : row.pieces()) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,11 +39,13 @@ struct PackOptions {
   int64_t bins = 64;  // rows that are open at once
   Overlong overlong = Overlong::kError;
   std::vector<double> pad_values;  // one per slot, one for all, or none: 0
+  std::optional<double> labels;    // makes labels: the value of those that are masked
 };
 
-// The slots of packed rows of documents with these slots. Throws kInvalidArgument for a slot with
-// more than one level of detail, or if these are too many.
-std::vector<SlotSpec> PackedSlots(const std::vector<SlotSpec>& slots, int64_t length);
+// The slots of packed rows of documents with these slots, with labels or without. Throws
+// kInvalidArgument for a slot with more than one level of detail, or if these are too many.
+std::vector<SlotSpec> PackedSlots(const std::vector<SlotSpec>& slots, int64_t length,
+                                  bool with_labels);
 
 // Each element below is a document: in every slot one sequence of steps along axis 0, of the same
 // length. Yields rows, in which each slot is [1, length, ...] without levels of detail, and two
@@ -50,6 +53,10 @@ std::vector<SlotSpec> PackedSlots(const std::vector<SlotSpec>& slots, int64_t le
 // second and 0 for padding; and the positions, which count from 0 in each document and are 0 in the
 // padding. A piece of a document that was split counts as a document. Documents without steps are
 // left out.
+//
+// If labels are made, a slot before these two has, for each step, what follows it in the first slot
+// of its document, also where a piece of the document ends; the value for masked ones stands where
+// the document ends, and in the padding.
 //
 // A row is yielded as soon as it is full; a piece that fills one is yielded at once. If a document
 // fits into no open row and `bins` rows are open, the one with the least room left is yielded, the
@@ -62,7 +69,7 @@ class PackReader final : public GatherReader {
   PackReader(std::unique_ptr<ReaderBase> reader, const PackOptions& options);
 
   std::vector<SlotSpec> FoundSlots() const override {
-    return PackedSlots(reader().FoundSlots(), options_.length);
+    return PackedSlots(reader().FoundSlots(), options_.length, options_.labels.has_value());
   }
 
   void RecordKeys(const Ticket*, size_t, uint64_t*) const override { RefuseRecordKeys(); }
@@ -84,8 +91,12 @@ class PackReader final : public GatherReader {
   size_t Choose(size_t steps) const;
   size_t Fullest() const;
   void YieldRow(size_t i);
-  void LoadSlot(const Gathered& row, size_t slot, Rows* rows) const;
-  void LoadDocuments(const Gathered& row, Rows* rows) const;
+  // Appends a slot of the steps of slot `from` below, or of those that are `shift` after them;
+  // `pad` stands where there is none, and after the last document.
+  void LoadSteps(const Gathered& row, size_t from, size_t shift, double pad, size_t slot,
+                 Rows* rows) const;
+  // Appends the document ids and positions, as slots `slot` and the next.
+  void LoadDocuments(const Gathered& row, size_t slot, Rows* rows) const;
 
   const PackOptions options_;
   const size_t length_;

@@ -98,6 +98,43 @@ TEST(CreatePackReaderOp, TreatsLongDocumentsAsTold) {
                               {{1, 8, 9}, {1, 2, 3}, {0, 0, 0}}}));
 }
 
+// Tokens, and what follows each of them.
+using Labelled = std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>;
+
+Labelled PackedWithLabels(const std::vector<std::vector<int64_t>>& documents,
+                          AttributeTexts attributes) {
+  ProgramRunner runner;
+  runner.Reader("source").Reset(MakeDocuments(documents));
+  attributes.emplace_back("labels", "float64s: -100");
+  runner.Startup(DecoratorProgram("create_pack_reader", attributes));
+  Labelled rows;
+  std::vector<LoDTensor> element;
+  const std::unique_ptr<ReaderBase> reader = runner.Reader("out").NewHandle();
+  EXPECT_EQ(reader->slots().size(), 4u);
+  while (reader->HasNext()) {
+    reader->ReadNext(&element);
+    EXPECT_EQ(element[1].dims(), element[0].dims());
+    EXPECT_EQ(ValuesOf<int32_t>(element[2])[0], 1);
+    EXPECT_EQ(ValuesOf<int32_t>(element[3])[0], 0);
+    rows.emplace_back(ValuesOf<int64_t>(element[0]), ValuesOf<int64_t>(element[1]));
+  }
+  return rows;
+}
+
+TEST(CreatePackReaderOp, LabelsAreTheNextTokensOfTheSameDocument) {
+  EXPECT_EQ(PackedWithLabels(kDocuments, {{"length", "i: 5"}}),
+            (Labelled{{{4, 5, 6, 8, 9}, {5, 6, -100, 9, -100}},
+                      {{1, 2, 3, 7, 0}, {2, 3, -100, -100, -100}}}));
+  // Where a document goes on in the next row, the label is there already.
+  EXPECT_EQ(
+      PackedWithLabels(kDocuments, {{"length", "i: 4"}, {"method", "s: \"concat_then_split\""}}),
+      (Labelled{{{1, 2, 3, 4}, {2, 3, -100, 5}},
+                {{5, 6, 7, 8}, {6, -100, -100, 9}},
+                {{9, 0, 0, 0}, {-100, -100, -100, -100}}}));
+  EXPECT_EQ(PackedWithLabels({{1, 2, 3, 4, 5}}, {{"length", "i: 2"}, {"overlong", "s: \"split\""}}),
+            (Labelled{{{1, 2}, {2, 3}}, {{3, 4}, {4, 5}}, {{5, 0}, {-100, -100}}}));
+}
+
 TEST(CreatePackReaderOp, AnErrorComesBehindTheRowsBeforeIt) {
   ProgramRunner runner;
   runner.Reader("source").Reset(MakeDocuments({{1, 2}, {3, 4, 5}, {6}}));
@@ -118,6 +155,14 @@ TEST(CreatePackReaderOp, RefusesWhatCannotBePacked) {
     runner.Startup(DecoratorProgram("create_pack_reader",
                                     {{"length", "i: 4"}, {"pad_values", "float64s: 0.5"}}));
   });
+  ExpectError(ErrorCode::kInvalidArgument, "the padding value 0.5 is no int64", [&] {
+    runner.Startup(
+        DecoratorProgram("create_pack_reader", {{"length", "i: 4"}, {"labels", "float64s: 0.5"}}));
+  });
+  runner.ExpectProblem(
+      DecoratorProgram("create_pack_reader",
+                       {{"length", "i: 4"}, {"labels", "float64s: -1 float64s: -2"}}),
+      "attribute 'labels' has 2 values; it may have one");
 }
 
 // ---- Rows of real text, and of many lengths, against a plain implementation. ----

@@ -27,7 +27,8 @@ dedupe(self, slots=None, *, entries=1048576, name='')
 double_buffer(self, depth=2, *, place='AUTO', name='')
 fake(self, count, *, name='')
 multi_pass(self, pass_num, *, name='')
-pack(self, length, *, method='first_fit', bins=64, overlong='error', pad_values=0.0, name='')
+pack(self, length, *, method='first_fit', bins=64, overlong='error', pad_values=0.0, labels=(),
+ name='')
 padded_batch(self, batch_size, *, drop_last=False, pad_length=0, pad_multiple=1, pad_values=0.0,
  lengths=False, name='')
 shuffle(self, buffer_size, *, seed=0, reshuffle=True, name='')
