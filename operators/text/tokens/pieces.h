@@ -15,8 +15,20 @@ enum class PiecePattern {
   // '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|
   // \s*[\r\n]|\s+(?!\S)|\s
   kCl100k,
+  // (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|
+  // \s*[\r\n]+|\s+(?!\S)|\s+
+  kLlama3,
+  // The same with \p{N} in place of \p{N}{1,3}.
+  kQwen2,
+  // [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+
+  // (?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+
+  // [\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}|
+  //  ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+  kO200k,
   // The whole text is one piece, whatever its bytes are.
   kNone,
+  // An expression that is given (pattern.h).
+  kExpression,
 };
 
 // The end of the piece that begins at `here`, which must lie before `end`. It looks at the piece
@@ -24,6 +36,9 @@ enum class PiecePattern {
 // letters, numbers and white space are those of Unicode 16.0.
 const uint8_t* EndOfGpt2Piece(const uint8_t* here, const uint8_t* end);
 const uint8_t* EndOfCl100kPiece(const uint8_t* here, const uint8_t* end);
+const uint8_t* EndOfLlama3Piece(const uint8_t* here, const uint8_t* end);
+const uint8_t* EndOfQwen2Piece(const uint8_t* here, const uint8_t* end);
+const uint8_t* EndOfO200kPiece(const uint8_t* here, const uint8_t* end);
 
 }  // namespace millhopper
 

@@ -6,7 +6,6 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "operators/text/tokens/byte_alphabet.h"
 #include "readers/support/line_ends.h"
 #include "readers/support/text_file.h"
 
@@ -129,61 +129,6 @@ struct RankedToken {
 // ---- GPT-2's form ----
 
 constexpr size_t kBytes = 256;
-
-// Bytes by the character that stands for each.
-class Alphabet {
- public:
-  Alphabet() {
-    byte_of_.fill(-1);
-    for (size_t byte = 0; byte < kBytes; ++byte) {
-      if (IsPrintable(byte)) Add(byte, byte);
-    }
-    size_t other = kBytes;
-    for (size_t byte = 0; byte < kBytes; ++byte) {
-      if (!IsPrintable(byte)) Add(byte, other++);
-    }
-  }
-
-  // All bytes, in the order of the characters.
-  const std::string& in_order() const { return in_order_; }
-
-  // The bytes that UTF-8 text stands for; false if a character stands for none.
-  bool Decode(std::string_view text, std::string* bytes) const {
-    bytes->clear();
-    for (size_t i = 0; i < text.size(); ++i) {
-      size_t character = static_cast<uint8_t>(text[i]);
-      if (character >= 0x80) {
-        // No character of the alphabet has more than two bytes.
-        if ((character & 0xe0) != 0xc0 || i + 1 == text.size()) return false;
-        const size_t second = static_cast<uint8_t>(text[++i]);
-        if ((second & 0xc0) != 0x80) return false;
-        character = (character & 0x1f) << 6 | (second & 0x3f);
-        if (character < 0x80) return false;
-      }
-      if (character >= byte_of_.size() || byte_of_[character] < 0) return false;
-      *bytes += static_cast<char>(byte_of_[character]);
-    }
-    return true;
-  }
-
- private:
-  // As a character of Latin-1 that Python calls printable, without the space.
-  static bool IsPrintable(size_t byte) {
-    return (byte > ' ' && byte < 0x7f) || (byte > 0xa0 && byte != 0xad);
-  }
-  void Add(size_t byte, size_t character) {
-    byte_of_[character] = static_cast<int16_t>(byte);
-    in_order_ += static_cast<char>(byte);
-  }
-
-  std::array<int16_t, 0x144> byte_of_{};  // by code point; -1 for none
-  std::string in_order_;
-};
-
-const Alphabet& Gpt2Alphabet() {
-  static const auto* const alphabet = new Alphabet;
-  return *alphabet;
-}
 
 // The halves of a merge as bytes; throws if they are not two tokens.
 void ReadMerge(const Lines& lines, std::string_view line, const TokenTable& tokens,
@@ -327,17 +272,9 @@ TokenTable WithIds(const TokenTable& tokens, std::string_view json, const std::s
   return result;
 }
 
-TokenTable ReadTokens(const std::string& path, const std::string& vocabulary) {
-  const Text text = ReadTextFile(path, "file of tokens");
+TokenTable ParseTokens(std::string_view text, const std::string& path,
+                       const std::string& vocabulary) {
   if (!HoldsMerges(text, path)) {
-    if (text.size() > 0 && *text.data() == '{') {
-      throw Error(
-          ErrorCode::kDataLoss,
-          "it is JSON, perhaps a tokenizer.json of Hugging Face, which is not read; the "
-          "merges of one are: Tokenizer.from_file(...).model.save(folder) of its tokenizers "
-          "writes merges.txt and vocab.json")
-          .InFile(path, 0);
-    }
     Require(vocabulary.empty(), "the file '", path,
             "' holds ranks, as tiktoken's do, which are the ids; the vocabulary '", vocabulary,
             "' is for a file of merges, whose first line begins with #version");

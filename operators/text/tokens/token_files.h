@@ -12,7 +12,7 @@
 
 namespace millhopper {
 
-// Reads tokens in one of two forms, which the first non-empty line tells:
+// Makes tokens of a file's text, which has one of two forms, as the first non-empty line tells:
 //
 //   tiktoken's   one token a line: its bytes in base64, a space, its rank, which is its id. Ranks
 //                may be in any order and leave gaps. Every byte must be a token.
@@ -26,10 +26,11 @@ namespace millhopper {
 // then merges. A line ends at LF, CR LF or CR; empty lines are ignored.
 //
 // Throws kInvalidArgument for a vocabulary beside a file of the first form, and what reading the
-// files throws.
-TokenTable ReadTokens(const std::string& path, const std::string& vocabulary);
+// vocabulary throws.
+TokenTable ParseTokens(std::string_view text, const std::string& path,
+                       const std::string& vocabulary);
 
-// The same of texts that are read already, for tests; `path` is what errors name.
+// The same of one form; `path` is what errors name.
 TokenTable ParseTiktoken(std::string_view text, const std::string& path);
 TokenTable ParseMerges(std::string_view text, const std::string& path);
 // Gives the tokens of ParseMerges the ids of a JSON object.

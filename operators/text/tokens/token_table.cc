@@ -40,4 +40,19 @@ void TokenTable::Grow() {
   for (uint32_t token = 0; token < tokens_.size(); ++token) Place(HashOf(bytes(token)), token);
 }
 
+std::array<uint32_t, 256> ByteTokens(const TokenTable& tokens) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::array<uint32_t, 256> found{};
+  for (size_t byte = 0; byte < found.size(); ++byte) {
+    const std::array<uint8_t, 6> name = {'<',
+                                         '0',
+                                         'x',
+                                         static_cast<uint8_t>(kDigits[byte >> 4]),
+                                         static_cast<uint8_t>(kDigits[byte & 15]),
+                                         '>'};
+    found[byte] = tokens.Find(name.data(), name.size());
+  }
+  return found;
+}
+
 }  // namespace millhopper

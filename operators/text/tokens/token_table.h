@@ -84,6 +84,10 @@ class TokenTable {
   size_t longest_ = 0;
 };
 
+// The tokens <0x00> to <0xFF>, which stand for bytes of characters that are no token; kNone where
+// there is none.
+std::array<uint32_t, 256> ByteTokens(const TokenTable& tokens);
+
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_OPERATORS_TEXT_TOKENS_TOKEN_TABLE_H_

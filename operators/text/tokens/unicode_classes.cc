@@ -3,13 +3,10 @@
 
 #include <algorithm>
 
+#include "operators/text/tokens/utf8.h"
+
 namespace millhopper {
 namespace {
-
-// The property White_Space beyond ASCII.
-constexpr CodePointRange kSpaces[] = {{0x85, 0x85},     {0xa0, 0xa0},     {0x1680, 0x1680},
-                                      {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f},
-                                      {0x205f, 0x205f}, {0x3000, 0x3000}};
 
 constexpr std::array<CharClass, 256> MakeByteClasses() {
   std::array<CharClass, 256> classes{};
@@ -25,19 +22,46 @@ constexpr std::array<CharClass, 256> MakeByteClasses() {
   return classes;
 }
 
-// The classes of all code points up to the last letter, number or space.
-std::vector<CharClass> MakeTable() {
-  uint32_t last = 0;
-  for (const auto* ranges : {&LetterRanges(), &NumberRanges()}) {
-    last = std::max(last, ranges->back().last);
+constexpr CharClass ClassOfCategory(Category category) {
+  if (Has(kAnyLetter, category)) return CharClass::kLetter;
+  if (Has(kAnyNumber, category)) return CharClass::kNumber;
+  return Has(kAnySpace, category) ? CharClass::kSpace : CharClass::kOther;
+}
+
+// Above it nothing is a letter, a number or white space.
+constexpr uint32_t kTableEnd = 0x32400;
+
+// The value of a run that a code point lies in.
+uint32_t FindRun(const uint32_t* runs, size_t count, int bits, uint32_t code_point) {
+  const uint32_t mask = (1u << bits) - 1;
+  return *(std::upper_bound(runs, runs + count, code_point << bits | mask) - 1) & mask;
+}
+
+Category FindCategory(uint32_t code_point) {
+  return static_cast<Category>(FindRun(kCategoryRuns, kCategoryRunCount, 5, code_point));
+}
+
+// Whether it is of these categories, and not newer than an age of kAgeRuns.
+bool HasSince(Categories categories, uint32_t age, uint32_t code_point) {
+  return Has(categories, CategoryOf(code_point)) &&
+         FindRun(kAgeRuns, kAgeRunCount, 2, code_point) <= age;
+}
+
+std::vector<Category> MakeCategories() {
+  std::vector<Category> table;
+  table.reserve(kTableEnd);
+  for (size_t i = 0; i < kCategoryRunCount && table.size() < kTableEnd; ++i) {
+    const uint32_t next = i + 1 < kCategoryRunCount ? kCategoryRuns[i + 1] >> 5 : kTableEnd;
+    table.resize(std::min(next, kTableEnd), static_cast<Category>(kCategoryRuns[i] & 31));
   }
-  std::vector<CharClass> table(last + size_t{1}, CharClass::kOther);
-  const auto mark = [&table](const CodePointRange& range, CharClass cls) {
-    std::fill(table.begin() + range.first, table.begin() + range.last + 1, cls);
-  };
-  for (const CodePointRange& range : LetterRanges()) mark(range, CharClass::kLetter);
-  for (const CodePointRange& range : NumberRanges()) mark(range, CharClass::kNumber);
-  for (const CodePointRange& range : kSpaces) mark(range, CharClass::kSpace);
+  return table;
+}
+
+std::vector<CharClass> MakeClasses() {
+  std::vector<CharClass> table(kTableEnd);
+  for (uint32_t point = 0; point < kTableEnd; ++point) {
+    table[point] = ClassOfCategory(CategoryOf(point));
+  }
   std::copy_n(kByteClasses.begin(), 0x80, table.begin());
   return table;
 }
@@ -46,9 +70,55 @@ std::vector<CharClass> MakeTable() {
 
 const std::array<CharClass, 256> kByteClasses = MakeByteClasses();
 
+Category CategoryOf(uint32_t code_point) {
+  static const auto* const table = new std::vector<Category>(MakeCategories());
+  return code_point < kTableEnd ? (*table)[code_point] : FindCategory(code_point);
+}
+
 CharClass ClassOf(uint32_t code_point) {
-  static const auto* const table = new std::vector<CharClass>(MakeTable());
-  return code_point < table->size() ? (*table)[code_point] : CharClass::kOther;
+  static const auto* const table = new std::vector<CharClass>(MakeClasses());
+  return code_point < kTableEnd ? (*table)[code_point] : CharClass::kOther;
+}
+
+bool IsSpace(uint32_t code_point) {
+  return (code_point >= '\t' && code_point <= '\r') || Has(kAnySpace, CategoryOf(code_point));
+}
+
+bool IsNumeric(uint32_t code_point) {
+  return Has(kAnyNumber, CategoryOf(code_point)) ||
+         (code_point >= 0x11de0 && code_point <= 0x11de9) ||
+         (code_point >= 0x16ff4 && code_point <= 0x16ff6);
+}
+
+bool IsMark(uint32_t code_point) {
+  if (code_point == 0x1cf2 || code_point == 0x1cf3) return true;
+  return code_point != 0x111c9 && HasSince(kAnyMark, 1, code_point);
+}
+
+bool IsBertPunctuation(uint32_t code_point) {
+  if (code_point < 0x80) return Has(kAnyPunctuation | kAnySymbol, CategoryOf(code_point));
+  return code_point == 0x166d || code_point == 0x111c9 || HasSince(kAnyPunctuation, 0, code_point);
+}
+
+bool IsBertMark(uint32_t code_point) {
+  if (code_point == 0x1734 || code_point == 0x1171e) return true;
+  const bool was_other =
+      code_point == 0x1885 || code_point == 0x1886 || code_point == 0xa9bd || code_point == 0x111c9;
+  return !was_other && HasSince(Only(Category::kMn), 0, code_point);
+}
+
+bool IsBertControl(uint32_t code_point) { return HasSince(kAnyControl, 0, code_point); }
+
+bool IsWordCharacter(uint32_t code_point) {
+  constexpr Categories kWords =
+      kAnyLetter | kAnyMark | Only(Category::kNd) | Only(Category::kNl) | Only(Category::kPc);
+  if (Has(kWords, CategoryOf(code_point))) return true;
+  // Joiners, and letters in circles and squares, which are symbols that are alphabetic.
+  return code_point == 0x200c || code_point == 0x200d ||
+         (code_point >= 0x24b6 && code_point <= 0x24e9) ||
+         (code_point >= 0x1f130 && code_point <= 0x1f149) ||
+         (code_point >= 0x1f150 && code_point <= 0x1f169) ||
+         (code_point >= 0x1f170 && code_point <= 0x1f189);
 }
 
 Character DecodeMultibyte(const uint8_t* here, const uint8_t* end) {
@@ -67,6 +137,19 @@ Character DecodeMultibyte(const uint8_t* here, const uint8_t* end) {
     return kInvalid;
   }
   return {ClassOf(code_point), length};
+}
+
+const uint8_t* EndOfUtf8(const uint8_t* here, const uint8_t* end) {
+  while (here != end) {
+    if (*here < 0x80) {
+      ++here;
+      continue;
+    }
+    const Character next = DecodeMultibyte(here, end);
+    if (next.cls == CharClass::kNone) break;
+    here += next.length;
+  }
+  return here;
 }
 
 }  // namespace millhopper

@@ -5,41 +5,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millhopper.base.paths import Path
-from millhopper.errors import Error
 from millhopper.programs.var_type import convert_dtype
 from millhopper.readers.operator_methods import OperatorMethods
+from millhopper.readers.tokenizer_files import file_of_tokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-# What tiktoken.get_encoding takes. It knows where their files are; this package does not.
-_ENCODINGS = ("gpt2", "r50k_base", "p50k_base", "cl100k_base", "o200k_base")
-_MERGES = (
-    "it must be a file, such as cl100k_base.tiktoken, or merges.txt with vocab=vocab.json; map "
-    "calls a tokenizer of Python"
-)
 
 
 def _number_of(dtype: str) -> int:
     return int(convert_dtype(dtype))
 
 
-def _file_of(merges: Path) -> str:
-    """Raises:
-    TypeError: it is no path.
-    Error: it is the name of an encoding, and of no file.
-    """
-    try:
-        path = os.fspath(merges)
-    except TypeError:
-        raise TypeError(f"merges is {type(merges).__name__!r}; {_MERGES}") from None
-    if path in _ENCODINGS and not os.path.exists(path):
-        raise Error(f"merges is {path!r}, which is no file here; {_MERGES}")
-    return path
+def _token(name: str, token: int | str | None) -> dict[str, Any]:
+    """The attribute for a token that is given by its number or its name."""
+    return {f"{name}_token" if isinstance(token, str) else name: token}
 
 
 class TextMethods(OperatorMethods):
@@ -54,49 +37,73 @@ class TextMethods(OperatorMethods):
 
     def tokenize(
         self,
-        merges: Path | None = None,
+        merges: Any = None,
         *,
         vocab: Path | None = None,
-        pattern: str = "gpt2",
+        pattern: str | None = None,
         dtype: str = "int64",
-        eos: int | None = None,
+        special: str | None = None,
+        add_special_tokens: bool = True,
+        bos: int | str | None = None,
+        eos: int | str | None = None,
         slot: str | None = None,
         output: str | None = None,
     ) -> Self:
         """Text becomes the numbers of its tokens, ``[tokens]`` with a level of offsets.
 
-        The tokens are those of tiktoken's ``encode_ordinary``. Special tokens, such as
-        ``<|endoftext|>``, are text like any other; a byte that is not UTF-8 is a piece.
+        The tokens are those of ``Tokenizer.encode`` for a tokenizer of Hugging Face, of
+        ``SentencePieceProcessor.encode`` for a model of SentencePiece, and of tiktoken's
+        ``encode_ordinary`` for its encodings and other files; of these, a byte that is
+        not UTF-8 is a piece. A template of a chat is not applied: write messages as text first. ::
+
+            reader.tokenize("tokenizer.json", slot="text", output="input_ids")
+            reader.tokenize(tiktoken.get_encoding("o200k_base"), eos="<|endoftext|>")
 
         Args:
-            merges: a file in tiktoken's form (``cl100k_base.tiktoken``) or of merges in GPT-2's
-                (``merges.txt``, ``vocab.bpe``). None: a token is a byte.
+            merges: what makes the tokens: a file, which is a ``tokenizer.json``, one in tiktoken's
+                form (``cl100k_base.tiktoken``) or of merges in GPT-2's (``merges.txt``,
+                ``vocab.bpe``), or a model of SentencePiece; or a tokenizer:
+                ``tokenizers.Tokenizer``, a fast one of ``transformers``, an ``Encoding`` of
+                ``tiktoken``, a ``SentencePieceProcessor``, which is written to a file of this
+                process. None: a token is a byte.
             vocab: the numbers of tokens for a file of merges (``vocab.json``, ``encoder.json``).
-            pattern: how text is divided before bytes are merged: ``"gpt2"``, ``"cl100k"`` or
-                ``"none"``.
+            pattern: how text is divided before bytes are merged, for files that do not say it:
+                ``"gpt2"`` (which None is), ``"cl100k"``, ``"o200k"`` or ``"none"``.
             dtype: ``"int64"`` or ``"int32"``.
+            special: what becomes of special tokens, such as ``<|endoftext|>``, that stand in a
+                text: ``"allow"``, they are tokens; ``"refuse"``, they are an error; ``"text"``,
+                they are text like any other. None: ``"allow"`` for a tokenizer of Hugging Face,
+                else ``"text"``.
+            add_special_tokens: whether the template of a ``tokenizer.json`` adds its tokens, such
+                as those of beginning and end.
+            bos: a token that stands before those of each text: its number, or its name in the
+                tokenizer; None: none does.
             eos: a token that stands after those of each text, such as 50256 of GPT-2's
                 ``<|endoftext|>``; None: none does.
             slot: the text.
             output: the slot for the tokens.
 
         Raises:
-            TypeError: ``merges`` is no path.
-            Error: a dtype or pattern is not one of these; at the first element: a file is missing
-                or damaged, with file and line.
+            TypeError: ``merges`` is neither a path nor such a tokenizer.
+            Error: a dtype, pattern or special is not one of these; at the first element: a file is
+                missing or damaged, or has a part that is not supported, with its name; at an
+                element: a special token that is refused, or text that is not UTF-8.
 
-        Source: operator tokenize; tiktoken.
+        Source: operator tokenize; tiktoken; tokenizers; sentencepiece.
         """
         return self.apply(
             "tokenize",
             slot,
             output,
             mode="bytes" if merges is None else "bpe",
-            merges=None if merges is None else _file_of(merges),
+            merges=None if merges is None else file_of_tokenizer(merges),
             vocab=None if vocab is None else os.fspath(vocab),
             pattern=pattern,
             dtype=_number_of(dtype),
-            eos=eos,
+            special=special,
+            add_special_tokens=add_special_tokens,
+            **_token("bos", bos),
+            **_token("eos", eos),
         )
 
     def lookup(

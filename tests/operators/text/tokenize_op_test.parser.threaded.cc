@@ -69,6 +69,40 @@ TEST(TokenizeOp, EndsEachTextWithAToken) {
   }
 }
 
+TEST(TokenizeOp, BeginsEachTextWithAToken) {
+  const TempFile file("t.tiktoken", TiktokenFile({"ab"}));
+  for (Attributes attributes : {Attributes{}, Bpe(file)}) {
+    attributes.emplace_back("bos", int32_t{7});
+    attributes.emplace_back("eos", int32_t{8});
+    const LoDTensor out = Tokenize(TextsOf({"a", "", "bc"}), attributes);
+    EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{7, 'a', 8, 7, 8, 7, 'b', 'c', 8}));
+    EXPECT_EQ(out.lod(), (Lod{{0, 3, 5, 9}}));
+  }
+}
+
+constexpr char kWords[] = R"({"added_tokens": [{"id": 2, "content": "<s>", "single_word": false,
+      "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
+    "post_processor": {"type": "BertProcessing", "sep": ["b", 1], "cls": ["<s>", 2]},
+    "pre_tokenizer": {"type": "WhitespaceSplit"},
+    "model": {"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0, "b": 1}}})";
+
+TEST(TokenizeOp, TakesATokenizerOfHuggingFace) {
+  const TempFile file("tokenizer.json", kWords);
+  const Attributes attributes = {{"mode", std::string("bpe")}, {"merges", file.path()}};
+  const LoDTensor x = TextsOf({"b b", "", "a <s>b"});
+  const LoDTensor out = Tokenize(x, attributes);
+  EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{2, 1, 1, 1, 2, 1, 2, 0, 2, 1, 1}));
+  EXPECT_EQ(out.lod(), (Lod{{0, 4, 6, 11}}));
+  Attributes plain = attributes;
+  plain.emplace_back("add_special_tokens", false);
+  plain.emplace_back("bos_token", std::string("<s>"));
+  plain.emplace_back("eos", int32_t{9});
+  plain.emplace_back("special", std::string("text"));
+  EXPECT_EQ(ValuesOf<int64_t>(Tokenize(x, plain)),
+            (std::vector<int64_t>{2, 1, 1, 9, 2, 9, 2, 0, 0, 9}));
+  EXPECT_EQ(Tokenize(TextsOf({}), attributes).dims(), (Dims{0}));
+}
+
 TEST(TokenizeOp, TakesMergesAndTheirVocabulary) {
   const TempFile merges("merges.txt", "#version: 0.2\nt h\n");
   EXPECT_EQ(ValuesOf<int64_t>(Tokenize(TextsOf({"th!"}), Bpe(merges))),
@@ -99,9 +133,26 @@ TEST(TokenizeOp, RefusesWhatDoesNotFit) {
                 {{"merges", std::string("f")}});
   ExpectRefused("attribute 'vocab' is for 'merges'", "tokenize", {{"X", x}}, {"Out"},
                 {{"vocab", std::string("f")}});
+  ExpectRefused("attribute 'special' is for 'merges'", "tokenize", {{"X", x}}, {"Out"},
+                {{"special", std::string("allow")}});
+  ExpectRefused("'eos' and 'eos_token' are two names of one token", "tokenize", {{"X", x}}, {"Out"},
+                {{"mode", bpe},
+                 {"merges", std::string("f")},
+                 {"eos", int32_t{1}},
+                 {"eos_token", std::string("</s>")}});
   ExpectRefused("attribute 'dtype' is float32", "tokenize", {{"X", x}}, {"Out"},
                 {{"dtype", int32_t{5}}});
   ExpectRefused("text is uint8 [n]", "tokenize", {{"X", MakeTensor<int64_t>({1}, {1})}}, {"Out"});
+  const auto refused = [&](const std::string& text, Attributes more, const char* problem) {
+    const TempFile file("tokens", text);
+    more.emplace_back("mode", bpe);
+    more.emplace_back("merges", file.path());
+    ExpectError(ErrorCode::kInvalidArgument, problem, [&] { Tokenize(x, more); });
+  };
+  refused(kWords, {{"pattern", std::string("gpt2")}}, "this one has its own");
+  refused(kWords, {{"vocab", std::string("f")}}, "'vocab' is for a file of merges");
+  refused(TiktokenFile({}), {{"special", std::string("allow")}}, "this one has none");
+  refused(TiktokenFile({}), {{"eos_token", std::string("</s>")}}, "there is no token '</s>'");
   const TempFile damaged("damaged.tiktoken", "YQ== x\n");
   ExpectError(ErrorCode::kDataLoss, "damaged.tiktoken: line 1: 'x' is no rank",
               [&] { Tokenize(x, Bpe(damaged)); });

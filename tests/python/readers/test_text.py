@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import base64
+import json
+import pickle
 from pathlib import Path
 
 import millhopper
@@ -51,10 +53,91 @@ def test_a_token_ends_each_text(lines: Reader, merges: Path) -> None:
     assert row["document_ids"].tolist() == [[1, 1, 1, 1, 2, 3, 3, 4, 4, 4, 4, 0]]
 
 
-def test_a_tokenizer_of_hugging_face_is_explained(lines: Reader, tmp_path: Path) -> None:
-    (tmp_path / "tokenizer.json").write_text('{"version": "1.0"}')
-    with pytest.raises(millhopper.Error, match="writes merges.txt and vocab.json"):
-        next(iter(lines.tokenize(tmp_path / "tokenizer.json")))
+WORDS = {
+    "version": "1.0",
+    "added_tokens": [
+        {
+            "id": 3,
+            "content": "<s>",
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "special": True,
+        }
+    ],
+    "pre_tokenizer": {"type": "WhitespaceSplit"},
+    "model": {
+        "type": "WordLevel",
+        "unk_token": "?",
+        "vocab": {"?": 0, "the": 1, "cat": 2},
+    },
+}
+
+
+class Tokenizer:
+    """As that of tokenizers, or transformers."""
+
+    def __init__(self, words: object) -> None:
+        self._words = words
+
+    def to_str(self) -> str:
+        return json.dumps(self._words)
+
+    @property
+    def backend_tokenizer(self) -> Tokenizer:
+        return self
+
+
+@pytest.mark.usefixtures("threads")
+def test_a_tokenizer_of_hugging_face_is_a_file_or_an_object(lines: Reader, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(WORDS))
+    for tokenizer in (path, str(path), Tokenizer(WORDS)):
+        tokens = lines.tokenize(tokenizer, bos="<s>", eos=7)
+        assert [one["text"].values.tolist() for one in tokens] == [
+            [3, 1, 2, 7],
+            [3, 7],
+            [3, 1, 7],
+            [3, 0, 7],
+        ]
+    again = pickle.loads(pickle.dumps(lines.tokenize(Tokenizer(WORDS))))
+    assert next(iter(again))["text"].values.tolist() == [1, 2]
+
+
+def test_special_tokens_are_allowed_refused_or_text(tmp_path: Path) -> None:
+    lines = Reader.from_iterable([{"text": "the<s>"}])
+    found = {
+        special: [
+            one["text"].values.tolist() for one in lines.tokenize(Tokenizer(WORDS), special=special)
+        ]
+        for special in (None, "allow", "text")
+    }
+    assert found == {None: [[1, 3]], "allow": [[1, 3]], "text": [[0]]}
+    with pytest.raises(millhopper.Error, match="the special token '<s>' at byte 3"):
+        list(lines.tokenize(Tokenizer(WORDS), special="refuse"))
+    with pytest.raises(millhopper.Error, match="special"):
+        lines.tokenize(Tokenizer(WORDS), special="perhaps").slots()
+    with pytest.raises(millhopper.Error, match="there is no token '</s>'"):
+        list(lines.tokenize(Tokenizer(WORDS), eos="</s>"))
+
+
+def test_parts_of_tokenizers_that_are_not_known_are_named(lines: Reader, tmp_path: Path) -> None:
+    words = {**WORDS, "normalizer": {"type": "Sequence", "normalizers": [{"type": "Spell"}]}}
+    with pytest.raises(
+        millhopper.Error, match=r"normalizer\.normalizers\[0\]: the normalizer 'Spell' is not"
+    ):
+        next(iter(lines.tokenize(Tokenizer(words))))
+
+
+@pytest.mark.usefixtures("threads")
+def test_rows_have_labels(lines: Reader) -> None:
+    (row,) = lines.tokenize().pack(16, labels=-100)
+    assert list(row) == ["text", "labels", "document_ids", "positions"]
+    text = b"the cat" + b"the" + b"cats"
+    masked = [6, 9, 13, 14, 15]
+    wanted = [-100 if i in masked else text[i + 1] for i in range(16)]
+    assert row["labels"].tolist() == [wanted]
 
 
 @pytest.mark.usefixtures("threads")

@@ -28,6 +28,19 @@ from tiktoken_ext import openai_public  # noqa: E402
 
 PATTERNS = {
     "gpt2": openai_public.r50k_pat_str,
+    "o200k": "|".join(
+        [
+            r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"""
+            r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+            r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"""
+            r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+            r"""\p{N}{1,3}""",
+            r""" ?[^\s\p{L}\p{N}]+[\r\n/]*""",
+            r"""\s*[\r\n]+""",
+            r"""\s+(?!\S)""",
+            r"""\s+""",
+        ]
+    ),
     "cl100k": (
         r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+|"""
         r""" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
@@ -151,3 +164,41 @@ def test_tokens_are_those_of_tiktoken(files: dict[str, Path], pattern: str, tmp_
         wanted = encoding.encode_ordinary(text)
         for form in files:
             assert np.asarray(element[form].values).tolist() == wanted, (form, text[:200])
+
+
+# Others than those that have names: digits one by one, and what does not match is left out.
+EXPRESSIONS = {
+    **PATTERNS,
+    "digits": (
+        r"""(?i:'s|'t)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
+        r"""\s+$|\s+(?!\S)|\s"""
+    ),
+    "words": r"""\p{L}{2,5}+|\p{Lu}(?=\p{Ll})|[^\p{L}\s]++""",
+}
+
+
+@pytest.mark.parametrize("name", list(EXPRESSIONS))
+def test_encodings_are_objects(files: dict[str, Path], name: str) -> None:
+    special = {"<|end|>": 1000, "<|endoftext|>": 1001}
+    encoding = tiktoken.Encoding(
+        name,
+        pat_str=EXPRESSIONS[name],
+        mergeable_ranks=load_tiktoken_bpe(str(files["ranks"])),
+        special_tokens=special,
+    )
+    dice = random.Random(8)
+    made = [
+        "".join(random_text(dice, 5) + dice.choice([*special, "<|end"]) for _ in range(4))
+        for _ in range(300)
+    ]
+    reader = millhopper.Reader.from_iterable([{"text": text} for text in made])
+    tokens = reader.tokenize(encoding, slot="text", output="ordinary")
+    tokens = tokens.tokenize(
+        encoding, special="allow", eos="<|end|>", slot="text", output="allowed"
+    )
+    for element, text in zip_strict(tokens, made):
+        assert element["ordinary"].values.tolist() == encoding.encode_ordinary(text), text
+        wanted = [*encoding.encode(text, allowed_special="all"), 1000]
+        assert element["allowed"].values.tolist() == wanted, text
+    with pytest.raises(millhopper.Error, match="special tokens are refused"):
+        list(reader.tokenize(encoding, special="refuse"))

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "operators/text/tokens/pattern.h"
 #include "operators/text/tokens/unicode_classes.h"
 #include "tests/operators/text/texts.h"
 #include "tests/testing.h"
@@ -44,18 +45,12 @@ struct Point {
   bool other() const { return !letter && !number && !space; }
 };
 
-bool In(const std::vector<CodePointRange>& ranges, uint32_t code) {
-  for (const CodePointRange& range : ranges) {
-    if (code >= range.first && code <= range.last) return true;
-  }
-  return false;
-}
-
 Point PointOf(uint32_t code) {
   const bool space = (code >= 9 && code <= 13) || code == 32 || code == 0x85 || code == 0xa0 ||
                      code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 ||
                      code == 0x2029 || code == 0x202f || code == 0x205f || code == 0x3000;
-  return {code, Utf8(code), In(LetterRanges(), code), In(NumberRanges(), code), space};
+  const Category category = CategoryOf(code);
+  return {code, Utf8(code), Has(kAnyLetter, category), Has(kAnyNumber, category), space};
 }
 
 // One part of a text: characters, or a byte that is no part of one.
@@ -170,6 +165,20 @@ Pieces Expected(const std::string& text,
   return pieces;
 }
 
+// Letters of each case, marks and contractions, too.
+std::string CasedText(std::mt19937_64* random, size_t parts) {
+  static const auto* const kMore = new std::vector<std::string>{
+      "A",  "aB",      "\u01c5", "\u02b0", "\u4e2d", "\u0301", "\u0903", "'ll",
+      "'S", "/",       "//\n",   "\n/",    "HELLO",  "Hello",  "\u00e9", "\u00c9",
+      "'",  "\u0301a", "\u2160", "\u00bd", "123",    "4"};
+  std::string text;
+  for (size_t i = 0; i < parts; ++i) {
+    text +=
+        (*random)() % 2 == 0 ? (*kMore)[(*random)() % kMore->size()] : RandomText(random, 1, true);
+  }
+  return text;
+}
+
 CharClass ClassOfCharacter(uint32_t code) {
   const std::string text = Utf8(code);
   const auto* const bytes = reinterpret_cast<const uint8_t*>(text.data());
@@ -243,6 +252,48 @@ TEST(Pieces, OfEveryCharacterAreThoseOfThePatterns) {
     }
     ASSERT_EQ(PiecesOf(text, EndOfGpt2Piece), Expected(text, Gpt2)) << code;
     ASSERT_EQ(PiecesOf(text, EndOfCl100kPiece), Expected(text, Cl100k)) << code;
+  }
+}
+
+// What is written by hand is what the expressions match (pattern.h).
+TEST(Pieces, AreThoseOfTheirExpressions) {
+  struct Case {
+    EndOfPiece end_of_piece;
+    const char* expression;
+  };
+  const std::vector<Case> cases = {
+      {EndOfGpt2Piece,
+       R"re('(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s)re"},
+      {EndOfCl100kPiece,
+       R"re('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++)re"
+       R"re([\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)re"},
+      {EndOfLlama3Piece,
+       R"re((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N)re"
+       R"re(}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"},
+      {EndOfQwen2Piece,
+       R"re((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\)re"
+       R"re(r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"},
+      {EndOfO200kPiece,
+       R"re([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:)re"
+       R"re('s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{)re"
+       R"re(Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}])re"
+       R"re(+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"},
+  };
+  for (const Case& one : cases) {
+    const Pattern pattern(one.expression, Pattern::Notation::kRust);
+    std::mt19937_64 random(4);
+    for (int i = 0; i < 20000; ++i) {
+      const std::string text = CasedText(&random, 1 + i % 24);
+      const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
+      Pieces expected;
+      for (const uint8_t* here = begin; here != begin + text.size();) {
+        const uint8_t* const next = pattern.MatchAt(begin, here, begin + text.size());
+        ASSERT_NE(next, nullptr) << Escaped(text);
+        expected.emplace_back(here, next);
+        here = next;
+      }
+      ASSERT_EQ(PiecesOf(text, one.end_of_piece), expected) << Escaped(text) << one.expression;
+    }
   }
 }
 

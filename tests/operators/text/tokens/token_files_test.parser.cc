@@ -8,12 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "readers/support/text_file.h"
 #include "tests/files/base64.h"
 #include "tests/operators/text/texts.h"
 #include "tests/testing.h"
 
 namespace millhopper {
 namespace {
+
+TokenTable ReadTokens(const std::string& path, const std::string& vocabulary) {
+  return ParseTokens(ReadTextFile(path, "file of tokens"), path, vocabulary);
+}
 
 int32_t IdOf(const TokenTable& tokens, const std::string& bytes) {
   const uint32_t token = tokens.Find(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regular expressions, by what they match in small texts. tests/python/readers/test_tokenizers.py
+// compares them with Oniguruma, and tests of pieces with what was written by hand.
+#include "operators/text/tokens/pattern.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "operators/text/tokens/needle.h"
+#include "tests/operators/text/texts.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+constexpr auto kOniguruma = Pattern::Notation::kOniguruma;
+constexpr auto kRust = Pattern::Notation::kRust;
+
+using Found = std::vector<std::string>;
+
+Found Matches(const std::string& expression, const std::string& text,
+              Pattern::Notation notation = kOniguruma) {
+  const Needle needle{Pattern(expression, notation)};
+  // Memory of exactly this size, so that a sanitizer sees a read past its end.
+  const std::vector<uint8_t> exact(text.begin(), text.end());
+  const uint8_t* const end = exact.data() + exact.size();
+  const uint8_t* here = exact.data();
+  const uint8_t* first = nullptr;
+  Found found;
+  while (needle.Find(exact.data(), here, end, &first, &here)) found.emplace_back(first, here);
+  return found;
+}
+
+TEST(Pattern, MatchesSetsAndRepetitions) {
+  EXPECT_EQ(Matches("a", "banana"), (Found{"a", "a", "a"}));
+  EXPECT_EQ(Matches("[a-cx]+", "abxdcc"), (Found{"abx", "cc"}));
+  EXPECT_EQ(Matches("[^a-c]+", "ab\u00e9\ncx"), (Found{"\u00e9\n", "x"}));
+  EXPECT_EQ(Matches("[-a]+", "a-b"), (Found{"a-"}));
+  EXPECT_EQ(Matches("[a\\-\\]]+", "a-]b"), (Found{"a-]"}));
+  EXPECT_EQ(Matches("a{2}", "aaaaa"), (Found{"aa", "aa"}));
+  EXPECT_EQ(Matches("a{2,3}", "aaaaa"), (Found{"aaa", "aa"}));
+  EXPECT_EQ(Matches("a{2,}", "aaaaa a"), (Found{"aaaaa"}));
+  EXPECT_EQ(Matches("ba*?a", "baaa"), (Found{"ba"}));
+  EXPECT_EQ(Matches("ba+?c", "baaac"), (Found{"baaac"}));
+  EXPECT_EQ(Matches("a*+a", "aaa"), (Found{}));
+  EXPECT_EQ(Matches("a*a", "aaa"), (Found{"aaa"}));
+  EXPECT_EQ(Matches(".+", "a\u00e9\nb"), (Found{"a\u00e9", "b"}));
+  EXPECT_EQ(Matches("[\u4e00-\u9fa5]+", "x\u4e2d\u6587y"), (Found{"\u4e2d\u6587"}));
+  EXPECT_EQ(Matches("\\x41\\x{1F600}\\u00e9", "A\U0001f600\u00e9"), (Found{"A\U0001f600\u00e9"}));
+}
+
+TEST(Pattern, MatchesClassesOfUnicode) {
+  EXPECT_EQ(Matches("\\p{L}+", "ab\u00e9\u4e2d1"), (Found{"ab\u00e9\u4e2d"}));
+  EXPECT_EQ(Matches("\\P{L}+", "a1\u0660b"), (Found{"1\u0660"}));
+  EXPECT_EQ(Matches("\\p{^L}", "a1"), (Found{"1"}));
+  EXPECT_EQ(Matches("\\pL", "a1"), (Found{"a"}));
+  EXPECT_EQ(Matches("[^\\s\\p{L}]+", "a \u0085\u3000!\u0301b"), (Found{"!\u0301"}));
+  EXPECT_EQ(Matches("\\s+", "a \u0085\u3000\tb"), (Found{" \u0085\u3000\t"}));
+  EXPECT_EQ(Matches("[\\S\\n]+", "a\n \u0085b"), (Found{"a\n", "b"}));
+  EXPECT_EQ(Matches("\\d+\\D", "12\u0660x"), (Found{"12\u0660x"}));
+  EXPECT_EQ(Matches("\\p{Lu}\\p{Ll}", "\u00c9\u00e9Aa"), (Found{"\u00c9\u00e9", "Aa"}));
+}
+
+TEST(Pattern, MatchesGroups) {
+  EXPECT_EQ(Matches("ab|a|c", "abac"), (Found{"ab", "a", "c"}));
+  EXPECT_EQ(Matches("(?:ab)+c?", "ababc ab"), (Found{"ababc", "ab"}));
+  EXPECT_EQ(Matches("(a|bc){2,3}x", "abcax aax"), (Found{"abcax", "aax"}));
+  EXPECT_EQ(Matches("(?:a|ab)(?:c|bcd)", "abcd"), (Found{"abcd"}));
+  EXPECT_EQ(Matches("(?>a|ab)c", "abc ac"), (Found{"ac"}));
+  EXPECT_EQ(Matches("(?:ab)++a", "ababa"), (Found{"ababa"}));
+  EXPECT_EQ(Matches("(?:a|b)*?c", "abcc"), (Found{"abc", "c"}));
+  EXPECT_EQ(Matches("a(?=b)|b(?!b)", "abb"), (Found{"a", "b"}));
+  EXPECT_EQ(Matches("\\s+(?!\\S)|\\s+", "a   b  "), (Found{"  ", " ", "  "}));
+  EXPECT_EQ(Matches("(?i:'s|'re)+", "'S'rE'\u017f"), (Found{"'S'rE'\u017f"}));
+  EXPECT_EQ(Matches("(?i:[k-l])", "K\u212aLm"), (Found{"K", "\u212a", "L"}));
+}
+
+TEST(Pattern, KnowsTheEndsOfEachNotation) {
+  EXPECT_EQ(Matches("^a|b$", "a\nab\nab"), (Found{"a", "a", "b", "a", "b"}));
+  EXPECT_EQ(Matches("^a|b$", "a\nab\nab", kRust), (Found{"a", "b"}));
+  EXPECT_EQ(Matches("\\Aa|b\\z", "ab\nab"), (Found{"a", "b"}));
+  EXPECT_EQ(Matches("a{1,2}+a", "aaa", kRust), (Found{"aaa"}));
+  EXPECT_EQ(Matches("a{1,2}+a", "aa", kRust), (Found{}));
+}
+
+TEST(Pattern, NamesWhatIsNotSupported) {
+  struct Case {
+    std::string expression, problem;
+  };
+  const std::vector<Case> cases = {
+      {"(", "character 1: a group has no )"},
+      {")", "a ) ends no group"},
+      {"[a", "a set has no ]"},
+      {"[]", "a set is empty"},
+      {"[[a]]", "a set within a set"},
+      {"[a&&b]", "a set within a set"},
+      {"[b-a]", "this range is not known"},
+      {"*", "there is nothing to repeat"},
+      {"a**", "what is repeated is not repeated"},
+      {"(?:a|b*)+", "what may match no character is not repeated"},
+      {"a*", "all of it may match no character"},
+      {"a|", "all of it may match no character"},
+      {"(?=a)", "all of it may match no character"},
+      {"a{1001}", "a count above 1000"},
+      {"a{3,2}", "a count is"},
+      {"a{1,2}+", "a + after a count"},
+      {"(?<=a)b", "this kind of group is not known"},
+      {"(?<name>a)", "this kind of group is not known"},
+      {"\\bword", "\\b is not known"},
+      {"\\w+", "\\w is not known"},
+      {"(a)\\1", "\\1 is not known"},
+      {"\\p{Han}", "the property 'Han' is not known"},
+      {"\\p{L", "a property has no }"},
+      {"\\x4", "a code point is"},
+      {"\\", "it ends too early"},
+      {"(?i:\u00e9)", "characters without case beyond ASCII"},
+      {"(?i:\\p{Lu})", "characters without case beyond ASCII"},
+      {"(?i:mass)", "a ligature"},
+      {"a\xff", "it is not UTF-8"},
+  };
+  for (const Case& one : cases) {
+    ExpectError(ErrorCode::kInvalidArgument, one.problem,
+                [&] { Pattern(one.expression, kOniguruma); });
+  }
+  ExpectError(ErrorCode::kInvalidArgument, "groups in more than",
+              [] { Pattern(std::string(60, '(') + "a" + std::string(60, ')'), kOniguruma); });
+  ExpectError(ErrorCode::kInvalidArgument, "more than 10000 steps",
+              [] { Pattern("(?:(?:ab){100}){1000}", kOniguruma); });
+}
+
+TEST(Pattern, OfManyWaysIsALimit) {
+  ExpectError(ErrorCode::kResourceLimit, "too many ways",
+              [] { Matches("(?:a|b)*c", std::string(size_t{1} << 21, 'a')); });
+}
+
+}  // namespace
+}  // namespace millhopper
