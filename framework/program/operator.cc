@@ -118,6 +118,11 @@ ParameterSchema& OpSchema::LastParameter() {
   return parameters.back();
 }
 
+OpSchema& OpSchema::OneOrMore() {
+  LastParameter().optional = false;
+  return *this;
+}
+
 OpSchema& OpSchema::Reader() {
   LastParameter().kind = VariableKind::kReader;
   return *this;

@@ -109,6 +109,8 @@ struct OpSchema {
   // Changes the kind of the parameter declared last.
   OpSchema& Reader();
   OpSchema& AnyKind();
+  // The list declared last has at least one argument.
+  OpSchema& OneOrMore();
   OpSchema& Attr(AttributeSchema attribute);
 
   // The operator does more than write its outputs (prints, reads a reader, writes a file), so it

@@ -89,9 +89,11 @@ void MakePlaces(OpContext& context, const char* input, const char* output, size_
 OpSchema GeometricSchema(std::string doc, std::string out) {
   OpSchema schema(std::move(doc));
   schema
-      .Inputs("X",
-              "images, uint8, uint16 or float32 [N, H, W, C]; at least one, and all of one N, H "
-              "and W, which draw the same")
+      .Inputs(
+          "X",
+          "images, uint8, uint16 or float32 [N, H, W, C], all of one N, H and W, which draw the "
+          "same")
+      .OneOrMore()
       .Inputs("Masks",
               "images of the same size whose values are classes or other numbers that cannot be "
               "mixed: they are moved as X is, with interpolation nearest")
@@ -104,6 +106,7 @@ OpSchema GeometricSchema(std::string doc, std::string out) {
               "float32 or float64 [.., 2], places x and y in X, such as key points and corners of "
               "polygons, or [.., 3], whose third number stays; with levels of detail as Boxes")
       .Outputs("Out", std::move(out) + "; one for each of X")
+      .OneOrMore()
       .Outputs("OutMasks", "the same of Masks")
       .Outputs("OutBoxes", "type, dims and levels of Boxes")
       .Outputs("OutPoints", "type, dims and levels of Points")
@@ -127,7 +130,6 @@ int32_t MaskFillOf(const AttributeMap& attributes) {
 }
 
 void InferMoved(InferContext& context, int64_t height, int64_t width) {
-  Require(context.InCount("X") > 0, "input 'X' has no argument; it takes at least one");
   for (const auto& [input, output] : kMoved) {
     Require(context.InCount(input) == context.OutCount(output), "input '", input, "' has ",
             context.InCount(input), " arguments and output '", output, "' ",

@@ -19,12 +19,17 @@ def summary(text: str) -> str:
     return re.split(r"\.\s", text)[0].removesuffix(".")
 
 
+def _count(argument: ArgumentSchema) -> list[str]:
+    if argument.list:
+        return ["any number" if argument.optional else "one or more"]
+    return ["optional"] if argument.optional else []
+
+
 def _argument_lines(kind: str, arguments: Iterable[ArgumentSchema]) -> Iterator[str]:
     for argument in arguments:
         about = [
             f"{kind} `{argument.name}`",
-            *(["any number"] if argument.list else []),
-            *(["optional"] if argument.optional and not argument.list else []),
+            *_count(argument),
             *(["a reader"] if argument.kind == "reader" else []),
         ]
         yield f"- {', '.join(about)}: {argument.doc}"

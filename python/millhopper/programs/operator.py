@@ -277,7 +277,7 @@ def _arguments(
     connected: dict[str, list[str]] = {}
     for argument in declared:
         names = _variable_names(schema, argument, given.get(argument.name, ()))
-        if not names and not argument.optional and not argument.list:
+        if not names and not argument.optional:
             raise ValueError(
                 f"operator {schema.type!r}: {side} {argument.name!r} is missing ({argument.doc})"
             )

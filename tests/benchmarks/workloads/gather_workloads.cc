@@ -44,8 +44,11 @@ ReaderPtr Mixed() {
   std::vector<ReaderPtr> readers;
   readers.push_back(OpenOne(Tokens()));
   readers.push_back(OpenOne(Tokens()));
-  return Batched(std::make_unique<MixReader>(std::move(readers), MixReader::Weights{0.7, 0.3},
-                                             nullptr, MixEnd::kContinue, RandomKey(0, 0, "mix")),
+  MixOptions options;
+  options.steps = {{0, {0.7, 0.3}}};
+  options.end = MixEnd::kContinue;
+  return Batched(std::make_unique<MixReader>(std::move(readers), std::move(options),
+                                             RandomKey(0, 0, "mix")),
                  kSequencesAtOnce);
 }
 

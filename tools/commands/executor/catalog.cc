@@ -26,7 +26,7 @@ void DescribeParameters(const std::string& direction,
                         const std::vector<ParameterSchema>& parameters) {
   for (const ParameterSchema& parameter : parameters) {
     std::cout << "  " << direction << " " << parameter.name;
-    if (parameter.list) std::cout << ", any number";
+    if (parameter.list) std::cout << (parameter.optional ? ", any number" : ", one or more");
     if (parameter.optional && !parameter.list) std::cout << ", optional";
     if (parameter.kind == VariableKind::kReader) std::cout << ", a reader";
     std::cout << "\n      " << parameter.doc << "\n";

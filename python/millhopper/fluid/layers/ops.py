@@ -98,7 +98,7 @@ def _signature(schema: OperatorSchema) -> inspect.Signature:
     required, optional = [], []
     for argument in schema.inputs:
         name = argument_name(argument.name)
-        if argument.optional or argument.list:
+        if argument.optional:
             optional.append(inspect.Parameter(name, kind, default=None))
         else:
             required.append(inspect.Parameter(name, kind))
@@ -149,23 +149,29 @@ def _append(schema: OperatorSchema, arguments: dict[str, Any]) -> _Result:
         given = arguments.get(names[argument.name])
         if given is not None:
             outputs[argument.name] = given
-        elif _is_made(argument):
-            outputs[argument.name] = helper.new_variable(layer)
+        elif not argument.optional:
+            outputs[argument.name] = _new(schema, argument, inputs, layer)
     helper.current_block().append_op(schema.type, inputs, outputs, attributes)
     results = tuple(outputs.values())
     return results[0] if len(results) == 1 else results or None
 
 
-def _is_made(argument: ArgumentSchema) -> bool:
-    """Whether an output that is not given is a new variable."""
-    return not argument.optional and not argument.list
+def _new(
+    schema: OperatorSchema, argument: ArgumentSchema, inputs: dict[str, Any], layer: str
+) -> Variable | list[Variable]:
+    """An output that is not given: a new variable, or as many as the first input has."""
+    first = inputs.get(schema.inputs[0].name) if schema.inputs else None
+    if argument.list and isinstance(first, (list, tuple)):
+        return [helper.new_variable(layer) for _ in first]
+    return helper.new_variable(layer)
 
 
 def _docstring(schema: OperatorSchema) -> str:
     lines = [schema.doc, "", "Args:"]
     for argument in schema.inputs:
         notes = [argument.kind if argument.kind != "any" else "tensor or reader"]
-        notes += ["optional"] * argument.optional + ["any number"] * argument.list
+        notes += ["optional"] * argument.optional
+        notes += ["any number" if argument.optional else "one or more"] * argument.list
         lines.append(f"    {argument_name(argument.name)} ({', '.join(notes)}): {argument.doc}.")
     for attribute in schema.attributes:
         notes = [attribute.type]
@@ -179,7 +185,7 @@ def _docstring(schema: OperatorSchema) -> str:
     outputs = _output_arguments(schema)
     for argument in schema.outputs:
         if argument.name in outputs:
-            made = "made if not given" if _is_made(argument) else "written only if given"
+            made = "written only if given" if argument.optional else "made if not given"
             lines.append(f"    {outputs[argument.name]} (output, {made}): {argument.doc}.")
     lines.append("    name: of the layer, from which those of new variables are made.")
     if schema.takes_more:
