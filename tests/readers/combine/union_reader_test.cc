@@ -106,8 +106,8 @@ ReaderPtr Instances(ReaderPtr reader) {
 }
 
 using OpenOne = ReaderPtr (*)(const std::string&);
-using Join = ReaderPtr (*)(ReaderPtr, ReaderPtr);
-constexpr Join kJoins[] = {&Concat, &Mix};
+using JoinTwo = ReaderPtr (*)(ReaderPtr, ReaderPtr);
+constexpr JoinTwo kJoins[] = {&Concat, &Mix};
 
 // A reader that is resumed at any point yields and throws the same as the one that was saved.
 void ExpectTheSameFromAnyPoint(const Make& make, size_t elements, const std::string& error) {
@@ -147,7 +147,7 @@ TEST(UnionReader, JoinsReadersOfOneTypeWhicheverOfThemKnowsItsDims) {
   const std::string a = Array("a", "<i8", 3, 0), b = Array("b", "<i8", 3, 100);
   for (const int workers : {0, 3}) {
     const PoolSize pool(workers);
-    for (const Join join : kJoins) {
+    for (const JoinTwo join : kJoins) {
       for (const bool turned : {false, true}) {
         const auto joined = [&] {
           return turned ? join(Open(b), OpenAny(a)) : join(OpenAny(a), Open(b));
@@ -165,7 +165,7 @@ TEST(UnionReader, JoinsReadersOfOneTypeWhicheverOfThemKnowsItsDims) {
 
 TEST(UnionReader, YieldsElementsOfAnySizeWhereThatIsDeclared) {
   const std::string a = Array("a", "<i8", 3, 0), c = Array("c", "<i8", 4, 100);
-  for (const Join join : kJoins) {
+  for (const JoinTwo join : kJoins) {
     ExpectTheSameFromAnyPoint([&] { return join(OpenAny(a), OpenAny(c)); }, 2 * kRecords, "");
   }
   // No batch holds both.
@@ -184,7 +184,7 @@ TEST(UnionReader, RefusesOthersBeforeItYieldsAny) {
   const std::string words = "readers can be joined only if they have the same slots";
   for (const int workers : {0, 3}) {
     const PoolSize pool(workers);
-    for (const Join join : kJoins) {
+    for (const JoinTwo join : kJoins) {
       for (const std::string& b : {wide, other}) {
         ExpectTheSameFromAnyPoint([&] { return join(Open(a), Open(b)); }, 0, words);
         ExpectTheSameFromAnyPoint([&] { return join(Open(b), Open(a)); }, 0, words);
