@@ -47,9 +47,9 @@ ReaderPtr Mixed() {
   MixOptions options;
   options.steps = {{0, {0.7, 0.3}}};
   options.end = MixEnd::kContinue;
-  return Batched(std::make_unique<MixReader>(std::move(readers), std::move(options),
-                                             RandomKey(0, 0, "mix")),
-                 kSequencesAtOnce);
+  return Batched(
+      std::make_unique<MixReader>(std::move(readers), std::move(options), RandomKey(0, 0, "mix")),
+      kSequencesAtOnce);
 }
 
 uint64_t RowsOf(ReaderBase* reader) {
