@@ -138,7 +138,8 @@ blocks {
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   const std::string line =
       "{\"slots\":[{\"dtype\":\"uint8\",\"dims\":[3],\"lod\":[[0,3]],\"data\":[";
-  const std::string both = line + "111,110,101]}]}\n" + line + "116,119,111]}]}\n";
+  const std::string both =
+      line + "111,110,101],\"text\":\"one\"}]}\n" + line + "116,119,111],\"text\":\"two\"}]}\n";
   EXPECT_EQ(result.output, both + both);
 }
 

@@ -9,8 +9,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
+#include "operators/text/tokens/sentence_piece.pb.h"
 #include "operators/text/tokens/utf8.h"
-#include "proto/sentence_piece.pb.h"
 #include "readers/support/text_file.h"
 
 namespace millhopper {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/sentence_piece.pb.h"
+#include "operators/text/tokens/sentence_piece.pb.h"
 #include "tests/testing.h"
 
 namespace millhopper {
