@@ -30,7 +30,7 @@ def test_every_operator_has_one_that_says_what_it_takes(type: str) -> None:
     for slot in schema.inputs:
         assert slot.doc in text
         argument = parameters[ops.argument_name(slot.name)]
-        assert (argument.default is argument.empty) == (not slot.optional and not slot.list)
+        assert (argument.default is argument.empty) == (not slot.optional)
     for attribute in schema.attributes:
         assert attribute.doc in text
         argument = parameters[attribute.name]
