@@ -56,7 +56,10 @@ OpSchema ResampleSchema() {
 ElementWeights WeightsOf(const OpContext& context) {
   const auto slot = static_cast<size_t>(context.Attr<int64_t>("slot"));
   const Texts& classes = context.Attr<Texts>("classes");
-  if (classes.empty()) return ElementWeights::OfSlot(slot);
+  if (classes.empty()) {
+    Require(!context.IsGiven("others"), "attribute 'others' is for the classes of 'classes'");
+    return ElementWeights::OfSlot(slot);
+  }
   std::optional<double> others;
   if (context.IsGiven("others")) others = context.Attr<double>("others");
   return ElementWeights::OfClasses(slot, classes, context.Attr<Weights>("weights"), others);

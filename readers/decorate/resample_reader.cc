@@ -35,29 +35,36 @@ bool Is(const LoDTensor& tensor) {
   return tensor.dtype() == DataTypeOf<T>();
 }
 
+// Calls visit with the number, if it is of one of these types.
+template <typename... Ts, typename Visit>
+bool VisitNumber(const LoDTensor& tensor, const Visit& visit) {
+  return ((Is<Ts>(tensor) ? (visit(*tensor.data<Ts>()), true) : false) || ...);
+}
+template <typename Visit>
+bool VisitInteger(const LoDTensor& tensor, const Visit& visit) {
+  return VisitNumber<bool, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t,
+                     uint64_t>(tensor, visit);
+}
+
 std::string ClassOf(const LoDTensor& tensor, size_t slot) {
   if (Is<uint8_t>(tensor) && !tensor.lod().empty()) {
     return std::string(static_cast<const char*>(tensor.raw_data()), tensor.bytes());
   }
-  OneNumber(tensor, slot);
-  if (Is<int64_t>(tensor)) return std::to_string(*tensor.data<int64_t>());
-  if (Is<int32_t>(tensor)) return std::to_string(*tensor.data<int32_t>());
-  if (Is<int16_t>(tensor)) return std::to_string(*tensor.data<int16_t>());
-  if (Is<int8_t>(tensor)) return std::to_string(*tensor.data<int8_t>());
-  if (Is<uint8_t>(tensor)) return std::to_string(*tensor.data<uint8_t>());
-  if (Is<bool>(tensor)) return *tensor.data<bool>() ? "1" : "0";
+  std::string text;
+  if (VisitInteger(OneNumber(tensor, slot), [&](auto value) { text = std::to_string(value); })) {
+    return text;
+  }
   Throw(ErrorCode::kDataLoss, "slot ", slot, " is ", ToString(tensor.dtype()),
         "; a class is an integer, a bool or a text");
 }
 
 double NumberOf(const LoDTensor& tensor, size_t slot) {
+  double number = 0;
+  const auto put = [&](auto value) { number = static_cast<double>(value); };
   OneNumber(tensor, slot);
-  if (Is<float>(tensor)) return static_cast<double>(*tensor.data<float>());
-  if (Is<double>(tensor)) return *tensor.data<double>();
-  if (Is<int64_t>(tensor)) return static_cast<double>(*tensor.data<int64_t>());
-  if (Is<int32_t>(tensor)) return *tensor.data<int32_t>();
+  if (VisitNumber<float, double>(tensor, put) || VisitInteger(tensor, put)) return number;
   Throw(ErrorCode::kDataLoss, "slot ", slot, " is ", ToString(tensor.dtype()),
-        "; a weight is float32, float64, int32 or int64");
+        "; a weight is float32, float64, an integer or a bool (cast makes float32 of others)");
 }
 
 // Makes as many parts of an element as it can be yielded times.

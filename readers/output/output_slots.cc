@@ -59,6 +59,7 @@ std::vector<OutputSlot> OutputSlotsOf(const NamedSlots& slots, OutputNulls nulls
   Require(slots.names.size() == count, slots.names.size(), " names for ", count, " slots");
   std::set<std::string> seen;
   for (const std::string& name : slots.names) {
+    Require(!name.empty(), "a slot without a name cannot be written");
     Require(seen.insert(name).second, "two slots are called '", Escaped(name), "'");
   }
   std::vector<std::optional<size_t>> masks(count);
@@ -87,6 +88,9 @@ void RefuseBatches(const char* format, const OutputSlot& slot) {
   }
   if (std::any_of(inner.begin(), inner.end(), [](int64_t dim) { return dim < 0; })) {
     RefuseSlot(format, slot, "an axis after the first has any length; recordio holds it");
+  }
+  if (std::any_of(inner.begin(), inner.end(), [](int64_t dim) { return dim == 0; })) {
+    RefuseSlot(format, slot, "an axis of length 0 leaves no values; recordio holds it");
   }
 }
 

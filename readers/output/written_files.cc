@@ -77,6 +77,7 @@ WrittenFiles::WrittenFiles(const std::string& name, const NamedSlots& slots, con
       size_(size),
       rules_(rules),
       format_(choice_.schema->make(slots)),
+      null_values_(format_->slots().size()),
       defaults_(format_->slots().size()) {
   Require(names_.are_many() || !size_.is_limit(), Escaped(name),
           ": files of a limited size are several, so their name needs their number: "
@@ -97,10 +98,19 @@ void WrittenFiles::NoteDefaults(const std::vector<LoDTensor>& element) {
   const std::vector<OutputSlot>& slots = format_->slots();
   for (size_t i = 0; i < slots.size(); ++i) {
     const OutputSlot& slot = slots[i];
-    if (!defaults_[i].empty() || slot.text_depth() > 0 || slot.HasValue(element)) continue;
+    if (slot.HasValue(element)) continue;
     const std::string_view bytes = TextOf(element[slot.number]);
-    if (bytes.find_first_not_of('\0') == std::string_view::npos) continue;
-    AppendNumberText(slot.spec.dtype, bytes.data(), {"nan", "inf"}, &defaults_[i]);
+    if (!null_values_[i]) {
+      null_values_[i] = std::string(bytes);
+      const bool is_number = slot.text_depth() == 0 && !bytes.empty();
+      if (is_number && bytes.find_first_not_of('\0') != std::string_view::npos) {
+        AppendNumberText(slot.spec.dtype, bytes.data(), {"nan", "inf"}, &defaults_[i]);
+      }
+    }
+    Require(*null_values_[i] == bytes && (slot.spec.lod_level == 0 || bytes.empty()), "slot '",
+            Escaped(slot.name), "' has a value where slot '", Escaped(slot.name),
+            ".valid' says that there is none, and would lose it; rename that slot, or leave it "
+            "out, if it is no mask");
   }
 }
 
@@ -129,16 +139,22 @@ void WrittenFiles::Write(const std::vector<LoDTensor>& element) {
   ++counts_.back();
 }
 
-Written WrittenFiles::Publish() {
+void WrittenFiles::Prepare() {
+  if (is_prepared_) return;
   if (names_.are_many()) {
     const std::string next = names_[files_.size()];
     const FileStatus status = FileSystemOf(next).Stat(next);
     Require(!status.exists(), Escaped(next), " is left from an earlier output of more than ",
             files_.size(), " files, and would be read with these; remove it and those after it");
   }
+  files_.back()->Finish();
+  is_prepared_ = true;
+}
+
+Written WrittenFiles::Publish() {
+  Prepare();
   std::vector<FileWriter*> files;
   for (const auto& file : files_) files.push_back(file.get());
-  files.back()->Finish();
   format_->Publish(files, rules_);
   Written written;
   for (size_t i = 0; i < files.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,8 +75,11 @@ class WrittenFiles {
 
   // Adds an element. Throws kInvalidArgument, with its number, for one that the format cannot hold.
   void Write(const std::vector<LoDTensor>& element);
-  // Gives the files their names. Throws kInvalidArgument if files of more shards are left from an
-  // earlier output, which would be read with these. Called once, last.
+  // Ends the last file. Throws kInvalidArgument if files of more shards are left from an earlier
+  // output, which would be read with these. Called before Publish of any of several outputs that
+  // are to be there together.
+  void Prepare();
+  // Gives the files their names, after Prepare, which it calls otherwise. Called once, last.
   Written Publish();
 
   uint64_t records() const { return records_; }
@@ -87,7 +91,8 @@ class WrittenFiles {
 
  private:
   void Open();
-  // Notes what stands in the place of a null, which is not written: the default of a field.
+  // Notes what stands in the place of a null, which is not written: the default of a field. Throws
+  // kInvalidArgument if it is something else than in the place of another null, and would be lost.
   void NoteDefaults(const std::vector<LoDTensor>& element);
 
   const WriterChoice choice_;
@@ -97,8 +102,11 @@ class WrittenFiles {
   std::unique_ptr<const OutputFormat> format_;
   std::vector<std::unique_ptr<FileWriter>> files_;
   std::vector<uint64_t> counts_;  // of records, by file
-  // By slot of the format, as text; "" where it is 0 or nothing, or there was no null.
+  // By slot of the format: the values in the place of nulls, if there were any, and what they are
+  // as text, "" for 0 and nothing.
+  std::vector<std::optional<std::string>> null_values_;
   std::vector<std::string> defaults_;
+  bool is_prepared_ = false;
   uint64_t records_ = 0;
   uint64_t bytes_ = 0;  // of the files before the last one
   std::vector<LoDTensor> on_host_;

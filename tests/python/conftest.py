@@ -138,3 +138,9 @@ def torch_or_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     vars(utils)["data"] = data
     for module in (torch, utils, data):
         monkeypatch.setitem(sys.modules, module.__name__, module)
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that are kept for other processes lie in a folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

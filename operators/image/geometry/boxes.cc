@@ -106,7 +106,7 @@ RowRange RowsOfImage(const OpContext& context, std::string_view parameter, size_
   const uint64_t instances = tensor.instances();
   if (tensor.lod().empty()) {
     if (images == 1) return {0, instances};
-    if (instances % images == 0) {
+    if (images > 0 && instances % images == 0) {
       return {instances / images * image, instances / images * (image + 1)};
     }
   } else if (instances == images) {

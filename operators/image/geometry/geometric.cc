@@ -58,26 +58,39 @@ void MovePoint(const Move& move, const T* from, T* to) {
   to[1] = static_cast<T>(y / side(move.after.height));
 }
 
+// What an argument of places holds, before any output is written.
+struct Places {
+  LoDTensor values;            // a copy that shares them, since an output may be any input
+  std::vector<RowRange> rows;  // of each image
+};
+
+std::vector<Places> PlacesOf(const OpContext& context, const char* parameter, uint64_t images) {
+  std::vector<Places> places;
+  for (size_t i = 0; i < context.InCount(parameter); ++i) {
+    places.push_back({context.In(parameter, i), {}});
+    for (uint64_t image = 0; image < images; ++image) {
+      places.back().rows.push_back(RowsOfImage(context, parameter, i, image, images));
+    }
+  }
+  return places;
+}
+
 // Calls function(image, from, to) for each group of `numbers` values of an argument with its place
 // in the output; the other values are copied.
 template <typename Function>
-void MakePlaces(OpContext& context, const char* input, const char* output, size_t argument,
-                uint64_t images, size_t numbers, Function function) {
-  const LoDTensor from = context.In(input, argument);  // a copy that shares the values
-  std::vector<RowRange> rows;
-  for (uint64_t i = 0; i < images; ++i) {
-    rows.push_back(RowsOfImage(context, input, argument, i, images));
-  }
-  VisitType(FloatTypes(), from.dtype(), [&](auto tag) {
+void MakePlaces(OpContext& context, const char* output, size_t argument, const Places& from,
+                size_t numbers, Function function) {
+  VisitType(FloatTypes(), from.values.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     LoDTensor* const out = context.Out(output, argument);
-    T* const values = out->Allocate<T>(from.dims());
-    const T* const given = from.data<T>();
-    std::copy_n(given, from.numel(), values);
-    if (!from.lod().empty()) *out->mutable_lod_unchecked() = from.lod();
-    const size_t row = from.rows() == 0 ? 0 : static_cast<size_t>(from.numel()) / from.rows();
-    for (uint64_t i = 0; i < images; ++i) {
-      for (size_t at = rows[i].begin * row; at < rows[i].end * row; at += numbers) {
+    T* const values = out->Allocate<T>(from.values.dims());
+    const T* const given = from.values.template data<T>();
+    std::copy_n(given, from.values.numel(), values);
+    if (!from.values.lod().empty()) *out->mutable_lod_unchecked() = from.values.lod();
+    const size_t row =
+        from.values.rows() == 0 ? 0 : static_cast<size_t>(from.values.numel()) / from.values.rows();
+    for (uint64_t i = 0; i < from.rows.size(); ++i) {
+      for (size_t at = from.rows[i].begin * row; at < from.rows[i].end * row; at += numbers) {
         function(i, given + at, values + at);
       }
     }
@@ -193,16 +206,18 @@ void MovePlaces(OpContext& context, int64_t height, int64_t width,
   const ImageShape before = ShapeOfImages(context);
   const ImageShape after{height, width, before.channels};
   const auto move = [&](uint64_t i) { return Move{maps[i], notation, before, after}; };
-  for (size_t i = 0; i < context.InCount("Boxes"); ++i) {
-    RequireBoxes(context, "Boxes", i);
-    MakePlaces(context, "Boxes", "OutBoxes", i, maps.size(), 4,
+  for (size_t i = 0; i < context.InCount("Boxes"); ++i) RequireBoxes(context, "Boxes", i);
+  for (size_t i = 0; i < context.InCount("Points"); ++i) RequirePoints(context, "Points", i);
+  const std::vector<Places> boxes = PlacesOf(context, "Boxes", maps.size());
+  const std::vector<Places> points = PlacesOf(context, "Points", maps.size());
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    MakePlaces(context, "OutBoxes", i, boxes[i], 4,
                [&](uint64_t image, const auto* from, auto* to) { MoveBox(move(image), from, to); });
   }
-  for (size_t i = 0; i < context.InCount("Points"); ++i) {
-    RequirePoints(context, "Points", i);
-    const Dims& dims = context.In("Points", i).dims();
+  for (size_t i = 0; i < points.size(); ++i) {
+    const Dims& dims = points[i].values.dims();
     MakePlaces(
-        context, "Points", "OutPoints", i, maps.size(), static_cast<size_t>(dims[dims.size() - 1]),
+        context, "OutPoints", i, points[i], static_cast<size_t>(dims[dims.size() - 1]),
         [&](uint64_t image, const auto* from, auto* to) { MovePoint(move(image), from, to); });
   }
   if (!IsWanted(context, "Matrix")) return;
@@ -213,15 +228,23 @@ void MovePlaces(OpContext& context, int64_t height, int64_t width,
   }
 }
 
-void RequireSameSize(const OpContext& context, std::string_view parameter, size_t i,
-                     const Dims& first) {
-  ShapeOfImages(context, parameter, i);
-  const Dims& dims = context.In(parameter, i).dims();
-  if (dims[0] == first[0] && dims[1] == first[1] && dims[2] == first[2]) return;
-  ThrowUnfit(context, parameter,
-             StrCat("the first X is ", ToString(first),
-                    ", and what moves together has the same number and size"),
-             i);
+std::vector<LoDTensor> MovedImages(const OpContext& context) {
+  std::vector<LoDTensor> images;
+  images.reserve(context.InCount("X") + context.InCount("Masks"));
+  for (const char* const parameter : {"X", "Masks"}) {
+    for (size_t i = 0; i < context.InCount(parameter); ++i) {
+      ShapeOfImages(context, parameter, i);
+      images.push_back(context.In(parameter, i));
+      const Dims& first = images.front().dims();
+      const Dims& dims = images.back().dims();
+      if (dims[0] == first[0] && dims[1] == first[1] && dims[2] == first[2]) continue;
+      ThrowUnfit(context, parameter,
+                 StrCat("the first X is ", ToString(first),
+                        ", and what moves together has the same number and size"),
+                 i);
+    }
+  }
+  return images;
 }
 
 }  // namespace millhopper

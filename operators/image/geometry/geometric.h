@@ -58,9 +58,9 @@ void MovePlaces(OpContext& context, int64_t height, int64_t width, MapOf map_of)
   MovePlaces(context, height, width, maps);
 }
 
-// Throws kInvalidArgument unless argument i holds as many images of the same size as the first X.
-void RequireSameSize(const OpContext& context, std::string_view parameter, size_t i,
-                     const Dims& first);
+// All of X, then all of Masks: copies that share the values, since an output may be any of them.
+// Throws kInvalidArgument unless they hold as many images of the same size as the first X.
+std::vector<LoDTensor> MovedImages(const OpContext& context);
 
 // Makes Out of X and OutMasks of Masks, each of height x width: calls function(i, from, to,
 // is_mask) for each image with its pixels and a place for the new ones, both of the type of the
@@ -68,11 +68,12 @@ void RequireSameSize(const OpContext& context, std::string_view parameter, size_
 template <typename Function>
 void MoveImages(OpContext& context, int64_t height, int64_t width, Function function) {
   CheckPixels(height, width);
-  const Dims first = context.In("X").dims();
+  const std::vector<LoDTensor> inputs = MovedImages(context);
+  const Dims first = inputs.front().dims();
+  auto input = inputs.begin();
   const auto move = [&](const char* parameter, const char* output, bool is_mask) {
     for (size_t argument = 0; argument < context.InCount(parameter); ++argument) {
-      RequireSameSize(context, parameter, argument, first);
-      const LoDTensor images = context.In(parameter, argument);  // a copy that shares the values
+      const LoDTensor& images = *input++;
       LoDTensor* const out = context.Out(output, argument);
       VisitType(ImageTypes(), images.dtype(), [&](auto tag) {
         using T = typename decltype(tag)::type;

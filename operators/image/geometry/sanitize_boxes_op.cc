@@ -167,10 +167,11 @@ void Run(OpContext& context) {
     left = Clip(context, image, boxes.mutable_data<T>(), boxes.rows());
   });
   const size_t depth = boxes.lod().size();
+  std::vector<LoDTensor> taken;  // all of them first: an output may be any input
   for (size_t i = 0; i < context.InCount("With"); ++i) {
-    LoDTensor taken = Taken(context.In("With", i), depth, left);
-    *context.Out("OutWith", i) = std::move(taken);
+    taken.push_back(Taken(context.In("With", i), depth, left));
   }
+  for (size_t i = 0; i < taken.size(); ++i) *context.Out("OutWith", i) = std::move(taken[i]);
   *context.Out("OutBoxes") = Taken(boxes, depth, left);
 }
 

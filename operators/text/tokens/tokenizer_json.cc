@@ -220,15 +220,34 @@ class PreTokenizerReader {
   std::vector<PreTokenizer>& steps_;
 };
 
-// The original puts a prefix before each piece that came of the first character, and a normalizer
-// may have made several of it, which a division may have put apart.
+// Whether a normalizer keeps the first character, or makes characters of it alone.
+bool KeepsFirst(const Normalizer& normalizer) {
+  using Kind = Normalizer::Kind;
+  switch (normalizer.kind) {
+    case Kind::kNfc:
+    case Kind::kNfd:
+    case Kind::kNfkc:
+    case Kind::kNfkd:
+    case Kind::kLowercase:
+    case Kind::kByteLevel:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The original puts a prefix before each piece that came of the first character: which a normalizer
+// may have left out, or made several characters of, which a division may have put apart.
 void CheckFirst(const JsonPart& part, const TokenizerParts& parts) {
+  const auto& normalizers = parts.normalizers;
+  const bool keeps = std::all_of(normalizers.begin(), normalizers.end(), KeepsFirst);
   bool divides = false;
   for (const PreTokenizer& step : parts.pre_tokenizers) {
-    if (step.kind == PreTokenizer::Kind::kFirstPrefix && divides && !parts.normalizers.empty()) {
+    const bool is_apart = !keeps || (divides && !normalizers.empty());
+    if (step.kind == PreTokenizer::Kind::kFirstPrefix && is_apart) {
       part.Refuse(
-          "the prepend_scheme 'first' is not supported after other pre-tokenizers and "
-          "normalizers");
+          "the prepend_scheme 'first' is not supported after other pre-tokenizers and normalizers, "
+          "nor after normalizers that leave out or replace characters");
     }
     divides |= step.divides();
   }

@@ -68,11 +68,14 @@ class BoxMethods(OperatorMethods):
             name: of the new reader.
 
         Raises:
+            TypeError: ``slots`` is a text.
             ValueError: the notation is none.
 
         Source: operator sanitize_boxes; torchvision's SanitizeBoundingBoxes, the ``min_area`` and
         ``min_visibility`` of albumentations.
         """
+        if isinstance(slots, str):
+            raise TypeError(f"slots is {slots!r}; it is a list of names")
         inputs: dict[str, str | Sequence[str]] = {"Boxes": boxes, "X": image}
         outputs: dict[str, str | Sequence[str]] = {"OutBoxes": boxes}
         if slots:

@@ -77,6 +77,8 @@ class ChoiceMethods(OperatorMethods):
 
         Source: torchvision's RandomChoice.
         """
+        if callable(steps) or not isinstance(steps, Sequence):
+            raise TypeError(f"random_choice: steps is {steps!r}; it is a list of functions")
         weights = [1.0] * len(steps) if p is None else [float(weight) for weight in p]
         if len(weights) != len(steps) or not steps:
             raise Error(
@@ -103,6 +105,8 @@ class ChoiceMethods(OperatorMethods):
 
         Source: torchvision's RandomOrder.
         """
+        if callable(steps) or not isinstance(steps, Sequence):
+            raise TypeError(f"random_order: steps is {steps!r}; it is a list of functions")
         if not 0 < len(steps) <= _MOST_IN_ORDER:
             raise Error(
                 f"{self._name}: random_order: {len(steps)} functions; it takes 1 to "
@@ -122,9 +126,10 @@ class ChoiceMethods(OperatorMethods):
         name: str,
     ) -> Self:
         variable = checked_text("name", name) or f"{self._variable}.{method}"
+        added = [self._added(method, function) for function in functions]
         below, steps = self._applied or (self, ())
         program = Program.parse_from_string(below._program, below._settings)
-        taken = taken_names(program, steps)
+        taken = taken_names(program, itertools.chain(steps, *added))  # also of choices within
         own = name
         if not own:
             first = default_name(program, below._variable, variable, "uniform_random", taken)
@@ -140,7 +145,6 @@ class ChoiceMethods(OperatorMethods):
         limits = list(itertools.accumulate(shares))
         if len(limits) > 1:
             limits[-1] = 1.0
-        added = [self._added(method, function) for function in functions]
         choice = Choice(own, tuple(zip(limits, added)), seed or 0)
         return self._with_step(choice, variable)
 
@@ -152,6 +156,8 @@ class ChoiceMethods(OperatorMethods):
                 "reader.gaussian_blur(3)"
             )
         made = function(self)
+        if made is self:
+            return ()  # nothing is done, which may be chosen, too
         below, before = self._applied or (self, ())
         applied = getattr(made, "_applied", None)
         if applied is None or applied[0] is not below or applied[1][: len(before)] != before:

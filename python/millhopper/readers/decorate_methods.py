@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Elements in a batch that is counted.
 _COUNTED_AT_ONCE = 1024
+_MOST_WEIGHT = 65536  # of an element, as create_resample_reader has it
 
 
 class DecorateMethods(OperatorReaders):
@@ -202,6 +203,8 @@ class DecorateMethods(OperatorReaders):
             return self.decorate("create_resample_reader", name=name, slot=slot, seed=seed)
         if key is None:
             raise TypeError("weights of classes need key, the slot that holds the class")
+        if not weights:
+            raise ValueError("weights is {}; it has the weight of one class at least")
         return self.decorate(
             "create_resample_reader",
             name=name,
@@ -245,12 +248,18 @@ class DecorateMethods(OperatorReaders):
         if not found or min(found.values()) < 1:
             raise ValueError(f"counts is {found}; it must be at least one element for each class")
         mean = sum(found.values()) / len(found)
+        rarest = min(found, key=lambda value: found[value])
+        if mean / found[rarest] > _MOST_WEIGHT:
+            raise ValueError(
+                f"class {rarest!r} has {found[rarest]} of {sum(found.values())} elements, each of "
+                f"which would come more than {_MOST_WEIGHT} times; resample takes other weights"
+            )
         weights = {value: mean / count for value, count in found.items()}
         return self.resample(weights, key=key, seed=seed, name=name)
 
     def _count(self, key: int | str) -> Counter[Any]:
         """How many elements have each value of a slot."""
-        slot = key if isinstance(key, str) else self._slot_names()[key]
+        slot = self._slot_names()[self._slot_number(key)]
         found: Counter[Any] = Counter()
         batches: Any = self.batch(_COUNTED_AT_ONCE)
         for batch in batches:

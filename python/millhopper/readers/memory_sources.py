@@ -96,7 +96,13 @@ class MemorySources(Chain):
             raise TypeError(f"sampler is {sampler!r}, which cannot be iterated over")
         cls, name = type(self), f"{self._variable}.numbers"
         if isinstance(sampler, (Sequence, np.ndarray)):
-            array = np.asarray(sampler, dtype=np.int64)
+            array = np.asarray(sampler)
+            if array.size > 0 and (array.ndim != 1 or array.dtype.kind not in "iu"):
+                raise TypeError(
+                    f"sampler is {array.dtype} {list(array.shape)}; it names elements by integers, "
+                    "one axis of them"
+                )
+            array = array.astype(np.int64).reshape(-1)
             numbers = cls.from_arrays({"index": array}, name=name, seed=self._seed)
         else:
             slots: dict[str, Slot] = {"index": ("int64", [1])}

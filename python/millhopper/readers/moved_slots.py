@@ -90,6 +90,8 @@ class Moved:
                     )
         if "X" not in self.inputs:
             raise ValueError(f"slots: {kinds} has no image, whose size all others need")
+        # The image is what the next method works on where it is not told.
+        self.outputs = {"Out": self.outputs.pop("Out"), **self.outputs}
 
 
 def _kinds(slots: MovedSlots, specs: SlotSpecs, steps: list[Step | Choice]) -> dict[str, str]:
@@ -111,7 +113,8 @@ def _kind(slot: str, spec: tuple[str, list[int], int] | None, steps: list[Step |
     decoded = next((step for step in decoders if [slot] in step.outputs.values()), None)
     if isinstance(decoded, Step):
         return "image" if decoded.attributes.get("mode") is None else "mask"
-    if spec is None or len(spec[1]) != 4:
+    is_open = spec is not None and spec[0].startswith(_INTEGERS) and spec[1][-1:] == [-1]
+    if spec is None or len(spec[1]) != 4 or is_open:
         raise ValueError(
             f'slots: it is not known what {slot!r} is; say so: slots={{"image": "image", '
             f'{slot!r}: ...}}, with "image", "mask", "points", or for boxes "xyxy", "xywh" or '

@@ -160,8 +160,9 @@ class OperatorMethods(Chain):
 
     def _default_slot(self) -> str:
         """The slot that apply works on if none is given."""
-        if self._applied is not None:
-            return next(iter(self._applied[1][-1].outputs.values()))[0]
+        for step in reversed(self._applied[1] if self._applied else ()):
+            for slots in step.outputs.values():
+                return slots[0]
         names = self._slot_names()
         if len(names) > 1:
             unnamed = "" if self._naming else "; names=[...] where the reader is made names them"

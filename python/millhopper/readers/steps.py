@@ -60,12 +60,15 @@ class Choice:
 
     @property
     def outputs(self) -> Mapping[str, Sequence[str]]:
-        """The slots that any alternative writes."""
-        written: dict[str, None] = {}
-        for _, steps in self.alternatives:
-            for step in steps:
-                written.update((slot, None) for slots in step.outputs.values() for slot in slots)
-        return {slot: [slot] for slot in reversed(written)}
+        """The slots that any alternative writes; first the first one of the last step."""
+        steps = [step for _, some in self.alternatives for step in some]
+        written = {
+            slot: [slot]
+            for step in reversed(steps)
+            for slots in step.outputs.values()
+            for slot in slots
+        }
+        return written
 
 
 def make_step(

@@ -27,12 +27,23 @@ _folder: str | None = None
 
 
 def _folder_of_files() -> str:
-    """One of this process, which is removed at its end."""
+    """The user's own, where other processes find the same files when they continue from a state.
+
+    Where there is none to write to, one of this process, which is removed at its end.
+    """
     global _folder
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = os.path.join(cache, "millhopper", "tokenizers")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        status = os.stat(folder)
+        if status.st_uid == os.getuid() and os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    except OSError:
+        pass
     if _folder is None:
-        folder = tempfile.mkdtemp(prefix="millhopper-tokenizers-")
-        atexit.register(_remove, folder, os.getpid())
-        _folder = folder
+        _folder = tempfile.mkdtemp(prefix="millhopper-tokenizers-")
+        atexit.register(_remove, _folder, os.getpid())
     return _folder
 
 
@@ -43,13 +54,23 @@ def _remove(folder: str, owner: int) -> None:
 
 def _written(data: bytes) -> str:
     """The path of a file with these bytes; the same for the same bytes."""
-    path = os.path.join(_folder_of_files(), hashlib.sha256(data).hexdigest()[:32])
-    if not os.path.exists(path):
-        descriptor, beside = tempfile.mkstemp(dir=_folder_of_files())
+    folder = _folder_of_files()
+    path = os.path.join(folder, hashlib.sha256(data).hexdigest()[:32])
+    if not _holds(path, data):
+        descriptor, beside = tempfile.mkstemp(dir=folder)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
         os.replace(beside, path)
     return path
+
+
+def _holds(path: str, data: bytes) -> bool:
+    """Whether a file has these bytes; another process may have left it half written."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(data) + 1) == data
+    except OSError:
+        return False
 
 
 def _encoding_as_json(encoding: Any) -> str:
@@ -67,7 +88,7 @@ def _encoding_as_json(encoding: Any) -> str:
 
 
 def file_of_tokenizer(tokenizer: Any) -> str:
-    """The path of a file of tokens; for a tokenizer, of a file of this process that says the same.
+    """The path of a file of tokens; for a tokenizer, of a file that says the same.
 
     Raises:
         TypeError: it is neither a path nor a tokenizer that can be written.

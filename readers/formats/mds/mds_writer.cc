@@ -159,7 +159,10 @@ class MdsOutput final : public OutputFormat {
 
   std::unique_ptr<FileWriter> Open(const std::string& path, const OutputRules& rules,
                                    uint64_t) const override {
-    return std::make_unique<MdsWriter>(path, rules, slots(), columns_);
+    auto writer = std::make_unique<MdsWriter>(path, rules, slots(), columns_);
+    Require(!writer->output().is_stream(), Escaped(path),
+            ": mds has an index beside its shards, which a stream has no place for");
+    return writer;
   }
   std::string Beside(const std::string& path) const override {
     return path.substr(0, path.rfind('/') + 1) + kIndex;

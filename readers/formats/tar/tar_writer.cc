@@ -42,7 +42,8 @@ std::string InSmallLetters(std::string text) {
 
 // Whether a file can have this extension, and a field this name for it.
 bool IsExtension(const std::string& name) {
-  return name.find_first_of("/;:") == std::string::npos && name.front() != '.' &&
+  constexpr std::string_view kOthers("/;:\0", 4);
+  return name.find_first_of(kOthers) == std::string::npos && name.front() != '.' &&
          name.back() != '.';
 }
 
@@ -207,7 +208,10 @@ class TarOutput final : public OutputFormat {
  private:
   static Place PlaceOf(const OutputSlot& slot) {
     RefuseBatches("tar", slot);
-    if (slot.name == kKeySlot && slot.is_text() && !slot.mask) return Place::kKey;
+    if (slot.name == kKeySlot) {
+      if (slot.is_text() && !slot.mask) return Place::kKey;
+      RefuseSlot("tar", slot, "the key of a record is a text, and never null");
+    }
     if (IsExtension(slot.name)) {
       if (slot.is_text()) return Place::kFile;
       if (slot.is_scalar()) return Place::kNumber;

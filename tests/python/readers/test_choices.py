@@ -75,6 +75,39 @@ def test_choices_within_choices_are_the_same_for_any_threads(pool: None) -> None
     assert passes(7) == first
 
 
+def test_choices_of_one_kind_within_each_other_draw_their_own() -> None:
+    reader = numbers().random_apply(
+        lambda r: r.random_choice([lambda q: q.random_apply(add(1)), lambda q: q])
+    )
+    made = values(reader.batch(100))
+    assert abs((made == 1).mean() - 0.125) < 0.03
+    twice = numbers().random_apply(lambda r: r.random_apply(add(1)))
+    assert abs(values(twice.batch(100)).mean() - 0.25) < 0.04
+    ordered = numbers().random_order([lambda r: r.random_order([add(1), times(2)]), add(3)])
+    # ((0 + 1) * 2) + 3, (0 * 2 + 1) + 3, ((0 + 3) + 1) * 2, (0 + 3) * 2 + 1
+    assert set(values(ordered.batch(100))) == {5, 4, 8, 7}
+    with pytest.raises(Error, match="another step or reader has the name 'a'"):
+        numbers().random_apply(lambda r: r.random_apply(add(1), name="a"), name="a")
+
+
+def test_the_image_stays_what_the_next_method_works_on() -> None:
+    arrays = {
+        "image": np.zeros((1, 1, 4, 4, 3), np.uint8),
+        "mask": np.zeros((1, 1, 4, 4, 1), np.uint8),
+    }
+    reader = Reader.from_arrays(arrays)
+    reader = reader.apply("reshape", "image", shape=[1, 4, 4, 3])
+    reader = reader.apply("reshape", "mask", shape=[1, 4, 4, 1])
+    for slots in (["image", "mask"], ["mask", "image"]):
+        (plain,) = reader.random_horizontal_flip(slots=slots).random_invert(1.0)
+        assert (np.asarray(plain["image"]) == 255).all()
+        assert (np.asarray(plain["mask"]) == 0).all()
+        flipped = reader.random_apply(lambda r: r.random_horizontal_flip(slots=slots))  # noqa: B023
+        (chosen,) = flipped.random_invert(1.0)
+        assert (np.asarray(chosen["image"]) == 255).all()
+        assert (np.asarray(chosen["mask"]) == 0).all()
+
+
 def test_images_keep_their_size_and_are_batched() -> None:
     arrays = {"image": np.random.default_rng(2).integers(0, 256, (64, 8, 8, 3), dtype=np.uint8)}
     reader = Reader.from_arrays(arrays, seed=3)

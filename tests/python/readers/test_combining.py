@@ -479,3 +479,23 @@ def test_classes_that_are_texts_are_balanced(tmp_path: Path) -> None:
     reader = millhopper.Reader.open_files(path)
     seen = [element["name"][0] for element in reader.balance("name")]
     assert (seen.count("cat"), seen.count("dog")) == (20, 20)
+
+
+def test_weights_and_counts_that_mean_nothing() -> None:
+    reader = millhopper.Reader.from_arrays({"label": np.arange(12) % 4})
+    with pytest.raises(ValueError, match="the weight of one class at least"):
+        reader.resample({}, key="label", others=0.5)
+    with pytest.raises(ValueError, match="class 0 has 1 of 200001 elements"):
+        reader.balance("label", counts={0: 1, 1: 200_000})
+    with pytest.raises(ValueError, match="no slot is called 'zz'"):
+        reader.balance("zz")
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64", "int8", "bool"])
+def test_classes_and_weights_of_any_integer(dtype: str) -> None:
+    labels = (np.arange(120) % 3 == 0).astype(dtype)
+    reader = millhopper.Reader.from_arrays({"label": labels})
+    balanced = [int(np.asarray(element["label"]).item()) for element in reader.balance("label")]
+    assert abs(balanced.count(0) - balanced.count(1)) <= 2
+    weighed = [int(np.asarray(element["label"]).item()) for element in reader.resample("label")]
+    assert set(weighed) == {1}

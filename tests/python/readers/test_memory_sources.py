@@ -350,3 +350,9 @@ def test_a_sampler_names_the_elements(source: str, threads: int) -> None:
         reader.map(lambda element: element).sampled([1])
     with pytest.raises(TypeError, match="sampler is 3, which cannot be iterated over"):
         reader.sampled(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sampler", [[1.5], [True, False], [[1, 2]]])
+def test_a_sampler_of_what_is_no_number_of_an_element(sampler: Any) -> None:
+    with pytest.raises(TypeError, match="it names elements by integers, one axis of them"):
+        millhopper.Reader.from_arrays({"x": np.arange(4)}).sampled(sampler)

@@ -20,6 +20,8 @@ from millhopper.base.zipped import zip_strict
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 SAMPLES = (
     "'s|  |   |\t|\n|\r\n| a| the|hello|Hello|x|1|2024|\u0660|--|!|...|\u00a0|\u3000|\u2028|\u00e9|"
     "e\u0301|\u4e2d\u6587|\U0001f600|\U0001f468\u200d\U0001f469|\u0301|\u0130|\ufb01|\uff21\uff42|"

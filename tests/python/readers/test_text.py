@@ -12,6 +12,8 @@ import millhopper
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 Reader = millhopper.Reader
 
 

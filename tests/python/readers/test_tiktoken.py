@@ -26,6 +26,8 @@ tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
 from tiktoken.load import data_gym_to_mergeable_bpe_ranks, load_tiktoken_bpe  # noqa: E402
 from tiktoken_ext import openai_public  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 PATTERNS = {
     "gpt2": openai_public.r50k_pat_str,
     "o200k": "|".join(

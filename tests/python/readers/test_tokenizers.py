@@ -32,6 +32,8 @@ from tokenizers import (  # noqa: E402
     trainers,
 )
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
     r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"

@@ -207,3 +207,27 @@ def test_append_takes_what_readers_yield(tmp_path: Path) -> None:
         with pytest.raises(millhopper.Error, match="no value for slot 'title'"):
             writer.append({"id": np.array([1], np.int64), "titel": "x"})
     assert len(list(Reader.open_files(batches))) == 4
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv", "tfrecord", "tar"])
+def test_what_only_looks_like_a_mask_is_not_lost(format: str, tmp_path: Path) -> None:
+    for value in (["ann", "bob"], [8, 9]):
+        lines = [f"{v},{str(i == 0).lower()}\n" for i, v in enumerate([*value, value[0]])]
+        (tmp_path / "u.csv").write_text("x,x.valid\n" + "".join(lines))
+        reader = Reader.open_files(str(tmp_path / "u.csv"))
+        with pytest.raises(Error, match=r"slot 'x' has a value where slot 'x\.valid' says"):
+            reader.write(name_of(tmp_path, format))
+        assert not Path(name_of(tmp_path, format)).exists()
+
+
+def test_keys_of_tar_are_texts(tmp_path: Path) -> None:
+    reader = Reader.from_arrays({"__key__": np.arange(3) + 100, "v": np.arange(3)})
+    with pytest.raises(Error, match="tar cannot hold slot '__key__', .* the key of a record is a"):
+        reader.write(str(tmp_path / "k.tar"))
+
+
+def test_slots_that_no_field_can_name(tmp_path: Path) -> None:
+    with pytest.raises(Error, match="a slot without a name cannot be written"):
+        Reader.from_arrays({"": np.arange(3)}).write(str(tmp_path / "e.csv"))
+    with pytest.raises(Error, match="an axis of length 0 leaves no values"):
+        Reader.from_arrays({"x": np.zeros((3, 0))}).write(str(tmp_path / "e.jsonl"))

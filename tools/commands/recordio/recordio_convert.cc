@@ -145,8 +145,9 @@ class Chains {
     proto::OpDesc* const open = desc_.mutable_blocks(0)->mutable_ops(0);
     AddAttr(open, "cycle_length", proto::INT)->set_i(1);
     if (!FLAGS_label_filename.empty()) AddLabels(open);
+    Require(FLAGS_sample > 0 && FLAGS_sample <= 1, "--sample=", ExactText(FLAGS_sample),
+            ": a share above 0, up to 1");
     if (FLAGS_sample < 1) {
-      Require(FLAGS_sample > 0, "--sample=", ExactText(FLAGS_sample), ": a share above 0, up to 1");
       AddSplit({FLAGS_sample, 1 - FLAGS_sample}, 0, FLAGS_seed ^ kSampleSeed, &desc_);
     }
   }
@@ -273,6 +274,8 @@ void PrintWritten(const Part& part, const Written& written, std::ostream* out) {
 int ConvertFiles(const Strings& patterns, const Strings& fields, const Strings& attributes) {
   Require(!FLAGS_output.empty(), "convert: --output is missing (--help tells more)");
   Require(FLAGS_shuffle_buffer >= 0, "--shuffle_buffer=", FLAGS_shuffle_buffer, ": 1 or more");
+  Require(FLAGS_shuffle_buffer == 0 || !FLAGS_shuffle.empty(),
+          "--shuffle_buffer=", FLAGS_shuffle_buffer, ": there is no --shuffle");
   Chains chains(patterns, fields, attributes);
   std::vector<Part> parts = OpenParts(&chains);
   std::atomic<uint64_t> records{0};
@@ -297,13 +300,18 @@ int ConvertFiles(const Strings& patterns, const Strings& fields, const Strings& 
     part.reader.reset();
   }
   std::ostream& out = parts[0].files->is_standard_output() ? std::cerr : std::cout;
-  Written last;
+  for (Part& part : parts) part.files->Prepare();
+  std::vector<Written> written;
   for (Part& part : parts) {
-    last = part.files->Publish();
-    PrintWritten(part, last, &out);
+    written.push_back(part.files->Publish());
+    PrintWritten(part, written.back(), &out);
   }
-  if (!FLAGS_json) {
-    PrintFields("fields that read the same records", {last.fields, {}, last.attributes}, &out);
+  // Parts have the same but for the default of nulls, which a part may have none of.
+  for (size_t i = 0; i < parts.size() && !FLAGS_json; ++i) {
+    if (i > 0 && written[i].fields == written[i - 1].fields) continue;
+    const std::string of = i == 0 ? "" : StrCat(" of ", parts[i].name);
+    PrintFields(StrCat("fields that read the same records", of),
+                {written[i].fields, {}, written[i].attributes}, &out);
   }
   return 0;
 }

@@ -96,6 +96,8 @@ TEST(SanitizeBoxesOp, RefusesWhatDoesNotFit) {
                 {"OutBoxes", "OutWith"});
   ExpectRefused("there are 2 images", "sanitize_boxes", {{"X", Image(2)}, {"Boxes", boxes}},
                 {"OutBoxes"});
+  ExpectRefused("there are 0 images", "sanitize_boxes", {{"X", Image(0)}, {"Boxes", boxes}},
+                {"OutBoxes"});
   ExpectRefused("attribute 'min_visibility' is 1.5", "sanitize_boxes",
                 {{"X", Image(1)}, {"Boxes", boxes}}, {"OutBoxes"}, {{"min_visibility", 1.5f}});
 }
