@@ -209,7 +209,7 @@ def test_append_takes_what_readers_yield(tmp_path: Path) -> None:
     assert len(list(Reader.open_files(batches))) == 4
 
 
-@pytest.mark.parametrize("format", ["jsonl", "csv", "tfrecord", "tar"])
+@pytest.mark.parametrize("format", ["jsonl", "csv", "tfrecord"])
 def test_what_only_looks_like_a_mask_is_not_lost(format: str, tmp_path: Path) -> None:
     for value in (["ann", "bob"], [8, 9]):
         lines = [f"{v},{str(i == 0).lower()}\n" for i, v in enumerate([*value, value[0]])]
