@@ -299,7 +299,8 @@ AttributeMap FormatAttributes(const FormatSchema& format, const py::dict& given)
 
 // What cannot be inferred is an error of the first pass, which infers again. Adds to `given` the
 // other attributes that the fields go with, and takes infer "all" out of it where that was done.
-std::vector<std::string> FieldsInferredFor(const std::vector<std::string>& files, py::dict given) {
+std::vector<std::string> FieldsInferredFor(const std::vector<std::string>& files,
+                                           const py::dict& given) {
   constexpr char kInfer[] = "infer";
   FittingFields fields;
   WatchInterrupts();

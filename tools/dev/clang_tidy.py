@@ -56,7 +56,12 @@ def compile_commands(root):
     """{source: arguments} of every C++ source that is ours and not generated."""
     single = "--define=sources=single"  # not joined by bazel
     # Generates what the sources include.
-    bazel("build", single, "//proto/...", "//tests:readme/resume.cc")
+    generated = [
+        "//proto/...",
+        "//operators/text/tokens:sentence_piece_cc",
+        "//tests:readme/resume.cc",
+    ]
+    bazel("build", single, *generated)
     external = bazel("info", "output_base").strip() + "/external/"
     actions = bazel("aquery", single, "--output=jsonproto", 'mnemonic("CppCompile", //...)')
     commands = {}

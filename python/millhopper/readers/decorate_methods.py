@@ -248,7 +248,7 @@ class DecorateMethods(OperatorReaders):
         if not found or min(found.values()) < 1:
             raise ValueError(f"counts is {found}; it must be at least one element for each class")
         mean = sum(found.values()) / len(found)
-        rarest = min(found, key=lambda value: found[value])
+        rarest = min(found, key=found.__getitem__)
         if mean / found[rarest] > _MOST_WEIGHT:
             raise ValueError(
                 f"class {rarest!r} has {found[rarest]} of {sum(found.values())} elements, each of "
