@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes operators/text/tokens/unicode_ranges.cc: what tokenizers ask of Unicode.
+"""Writes operators/text/unicode/unicode_ranges.cc: what tokenizers ask of Unicode.
 
 Categories are those of Unicode 16.0, as in the regular expressions of tiktoken 0.14 and
 tokenizers 0.23. Of normalization, and of what BERT calls punctuation, tokenizers has older
@@ -8,8 +8,8 @@ versions, 9.0 and 8.0; what was added since is told by ages. Small letters are t
 Unicode 17.0. To write it again, in a virtual environment::
 
     pip install unicodedataplus==16.0.0
-    tools/dev/unicode_classes.py > operators/text/tokens/unicode_ranges.cc
-    clang-format -i operators/text/tokens/unicode_ranges.cc
+    tools/dev/unicode_classes.py > operators/text/unicode/unicode_ranges.cc
+    clang-format -i operators/text/unicode/unicode_ranges.cc
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import unicodedataplus as unicode
 
 HEAD = """// SPDX-License-Identifier: Apache-2.0
 // Made by tools/dev/unicode_classes.py from Unicode 16.0.0.
-#include "operators/text/tokens/unicode_classes.h"
-#include "operators/text/tokens/unicode_normal.h"
+#include "operators/text/unicode/unicode_classes.h"
+#include "operators/text/unicode/unicode_normal.h"
 
 namespace millhopper {
 """

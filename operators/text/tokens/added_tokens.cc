@@ -7,8 +7,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
-#include "operators/text/tokens/unicode_classes.h"
-#include "operators/text/tokens/utf8.h"
+#include "operators/text/unicode/unicode_classes.h"
+#include "operators/text/unicode/utf8.h"
 #include "readers/support/text_file.h"
 
 namespace millhopper {

@@ -12,7 +12,7 @@
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
 #include "framework/memory/buffer.h"
-#include "operators/text/tokens/utf8.h"
+#include "operators/text/unicode/utf8.h"
 
 namespace millhopper {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "operators/text/tokens/utf8.h"
+#include "operators/text/unicode/utf8.h"
 
 namespace millhopper {
 

@@ -10,8 +10,8 @@
 #include "framework/base/stop.h"
 #include "operators/text/tokens/byte_alphabet.h"
 #include "operators/text/tokens/sentence_piece.h"
-#include "operators/text/tokens/unicode_classes.h"
-#include "operators/text/tokens/utf8.h"
+#include "operators/text/unicode/unicode_classes.h"
+#include "operators/text/unicode/utf8.h"
 
 namespace millhopper {
 namespace {

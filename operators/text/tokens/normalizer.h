@@ -9,7 +9,7 @@
 #include <string>
 
 #include "operators/text/tokens/needle.h"
-#include "operators/text/tokens/unicode_normal.h"
+#include "operators/text/unicode/unicode_normal.h"
 
 namespace millhopper {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "operators/text/tokens/unicode_classes.h"
+#include "operators/text/unicode/unicode_classes.h"
 
 namespace millhopper {
 

@@ -2,8 +2,8 @@
 // Source: the patterns of tiktoken 0.14 (https://github.com/openai/tiktoken), tiktoken_ext.
 #include "operators/text/tokens/pieces.h"
 
-#include "operators/text/tokens/unicode_classes.h"
-#include "operators/text/tokens/utf8.h"
+#include "operators/text/unicode/unicode_classes.h"
+#include "operators/text/unicode/utf8.h"
 
 namespace millhopper {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "framework/memory/buffer.h"
 #include "operators/text/tokens/needle.h"
-#include "operators/text/tokens/unicode_normal.h"
+#include "operators/text/unicode/unicode_normal.h"
 
 namespace millhopper {
 

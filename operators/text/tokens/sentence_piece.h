@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "operators/text/tokens/tokenizer.h"
-#include "operators/text/tokens/unicode_normal.h"
+#include "operators/text/unicode/unicode_normal.h"
 
 namespace millhopper {
 

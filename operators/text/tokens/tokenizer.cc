@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "operators/text/tokens/utf8.h"
+#include "operators/text/unicode/utf8.h"
 
 namespace millhopper {
 namespace {

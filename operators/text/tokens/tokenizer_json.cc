@@ -16,7 +16,7 @@
 #include "operators/text/tokens/byte_alphabet.h"
 #include "operators/text/tokens/json_part.h"
 #include "operators/text/tokens/pieces.h"
-#include "operators/text/tokens/utf8.h"
+#include "operators/text/unicode/utf8.h"
 #include "readers/support/text_file.h"
 
 namespace millhopper {

@@ -10,7 +10,7 @@
 
 #include "framework/base/error.h"
 #include "operators/text/tokens/needle.h"
-#include "operators/text/tokens/utf8.h"
+#include "operators/text/unicode/utf8.h"
 #include "tests/fuzz/target.h"
 
 namespace millhopper {

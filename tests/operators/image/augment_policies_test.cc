@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // trivial_augment_wide and auto_augment, compared with the operators that make single changes.
-// tests/python/readers/test_torchvision.py compares all of their changes with torchvision.
+// tests/python/images/test_torchvision.py compares all of their changes with torchvision.
 #include <gtest/gtest.h>
 
 #include <algorithm>

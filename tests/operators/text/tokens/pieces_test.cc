@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "operators/text/tokens/pattern.h"
-#include "operators/text/tokens/unicode_classes.h"
+#include "operators/text/unicode/unicode_classes.h"
 #include "tests/operators/text/texts.h"
 #include "tests/testing.h"
 

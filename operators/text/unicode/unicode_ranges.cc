@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Made by tools/dev/unicode_classes.py from Unicode 16.0.0.
-#include "operators/text/tokens/unicode_classes.h"
-#include "operators/text/tokens/unicode_normal.h"
+#include "operators/text/unicode/unicode_classes.h"
+#include "operators/text/unicode/unicode_normal.h"
 
 namespace millhopper {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalization forms and lower case of Unicode text.
-#ifndef MILLHOPPER_OPERATORS_TEXT_TOKENS_UNICODE_NORMAL_H_
-#define MILLHOPPER_OPERATORS_TEXT_TOKENS_UNICODE_NORMAL_H_
+#ifndef MILLHOPPER_OPERATORS_TEXT_UNICODE_UNICODE_NORMAL_H_
+#define MILLHOPPER_OPERATORS_TEXT_UNICODE_UNICODE_NORMAL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -46,4 +46,4 @@ extern const size_t kLowerCaseCount;
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_OPERATORS_TEXT_TOKENS_UNICODE_NORMAL_H_
+#endif  // MILLHOPPER_OPERATORS_TEXT_UNICODE_UNICODE_NORMAL_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What text is split by: the general categories of Unicode 16.0, and the letters, numbers and white
 // space of them, read from UTF-8.
-#ifndef MILLHOPPER_OPERATORS_TEXT_TOKENS_UNICODE_CLASSES_H_
-#define MILLHOPPER_OPERATORS_TEXT_TOKENS_UNICODE_CLASSES_H_
+#ifndef MILLHOPPER_OPERATORS_TEXT_UNICODE_UNICODE_CLASSES_H_
+#define MILLHOPPER_OPERATORS_TEXT_UNICODE_UNICODE_CLASSES_H_
 
 #include <array>
 #include <cstddef>
@@ -101,4 +101,4 @@ inline Character CharacterAt(const uint8_t* here, const uint8_t* end) {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_OPERATORS_TEXT_TOKENS_UNICODE_CLASSES_H_
+#endif  // MILLHOPPER_OPERATORS_TEXT_UNICODE_UNICODE_CLASSES_H_

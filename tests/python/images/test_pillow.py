@@ -6,7 +6,7 @@ rounds other values and holds others between 0 and 255: at hard edges they are u
 it images of alpha and of 16 bits are compared where one direction stays. -s prints what differs::
 
     pip install .
-    MILLHOPPER_TEST_DATA=... python -m pytest -s tests/python/readers/test_pillow.py
+    MILLHOPPER_TEST_DATA=... python -m pytest -s tests/python/images/test_pillow.py
 """
 
 from __future__ import annotations

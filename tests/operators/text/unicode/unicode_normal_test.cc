@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalization forms. tests/python/readers/test_tokenizers.py compares them with the original for
 // nearly all characters.
-#include "operators/text/tokens/unicode_normal.h"
+#include "operators/text/unicode/unicode_normal.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string>
 
-#include "operators/text/tokens/unicode_classes.h"
+#include "operators/text/unicode/unicode_classes.h"
 #include "tests/operators/text/texts.h"
 
 namespace millhopper {

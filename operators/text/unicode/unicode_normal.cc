@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source: Unicode Standard Annex 15, and chapter 3.12 of the standard for the syllables of Hangul.
-#include "operators/text/tokens/unicode_normal.h"
+#include "operators/text/unicode/unicode_normal.h"
 
 #include <algorithm>
 #include <array>
 #include <unordered_map>
 #include <vector>
 
-#include "operators/text/tokens/utf8.h"
+#include "operators/text/unicode/utf8.h"
 
 namespace millhopper {
 namespace {

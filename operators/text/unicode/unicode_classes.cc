@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operators/text/tokens/unicode_classes.h"
+#include "operators/text/unicode/unicode_classes.h"
 
 #include <algorithm>
 
-#include "operators/text/tokens/utf8.h"
+#include "operators/text/unicode/utf8.h"
 
 namespace millhopper {
 namespace {

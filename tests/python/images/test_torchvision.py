@@ -5,7 +5,7 @@ The bytes are those of ``torchvision.transforms.functional``; ``transforms.v2`` 
 otherwise. In an environment with torchvision (0.29 has been compared, and 0.24 with ``v2``; -s
 prints how many values differ)::
 
-    pip install . && python -m pytest -s tests/python/readers/test_torchvision.py
+    pip install . && python -m pytest -s tests/python/images/test_torchvision.py
 """
 
 from __future__ import annotations

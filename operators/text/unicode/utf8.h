@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Characters of text that is known to be UTF-8.
-#ifndef MILLHOPPER_OPERATORS_TEXT_TOKENS_UTF8_H_
-#define MILLHOPPER_OPERATORS_TEXT_TOKENS_UTF8_H_
+#ifndef MILLHOPPER_OPERATORS_TEXT_UNICODE_UTF8_H_
+#define MILLHOPPER_OPERATORS_TEXT_UNICODE_UTF8_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -49,4 +49,4 @@ inline size_t WriteUtf8(uint32_t point, uint8_t* out) {
 
 }  // namespace millhopper
 
-#endif  // MILLHOPPER_OPERATORS_TEXT_TOKENS_UTF8_H_
+#endif  // MILLHOPPER_OPERATORS_TEXT_UNICODE_UTF8_H_
