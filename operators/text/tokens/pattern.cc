@@ -16,6 +16,9 @@ constexpr uint32_t kUnbounded = UINT32_MAX;
 constexpr size_t kMostSteps = 10000;
 constexpr size_t kMostDepth = 50;                 // of groups in groups
 constexpr size_t kMostChoices = size_t{1} << 20;  // that a match leaves open
+// That a match may go back to, and more for each byte of the text.
+constexpr size_t kMostAttempts = size_t{1} << 22;
+constexpr size_t kMostAttemptsAByte = 16;
 
 bool IsWord(uint32_t c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -543,6 +546,13 @@ class Pattern::Matcher {
           std::vector<Choice>* choices)
       : pattern_(pattern), text_(text), end_(end), choices_(*choices) {}
 
+  // Allows as many ways to be tried as expressions need that do not try any text again and again.
+  const uint8_t* Match(const uint8_t* here) {
+    attempts_left_ = kMostAttempts + kMostAttemptsAByte * static_cast<size_t>(end_ - here);
+    return Run(0, here);
+  }
+
+ private:
   // The end of what the steps from `at` up to their kEnd match, or null.
   const uint8_t* Run(uint32_t at, const uint8_t* here) {
     const size_t base = choices_.size();
@@ -584,12 +594,12 @@ class Pattern::Matcher {
       while (!matches) {
         if (choices_.size() == base) return nullptr;
         CheckStop();
+        if (attempts_left_-- == 0) ThrowTooManyWays();
         matches = GoBack(&at, &here);
       }
     }
   }
 
- private:
   bool TakeOne(const CharSet& set, const uint8_t** here) const {
     if (*here == end_) return false;
     const uint8_t first = **here;
@@ -604,11 +614,13 @@ class Pattern::Matcher {
   }
 
   void Leave(const Choice& choice) {
-    if (choices_.size() >= kMostChoices) {
-      throw Error(ErrorCode::kResourceLimit,
-                  "a regular expression has too many ways to match the text");
-    }
+    if (choices_.size() >= kMostChoices) ThrowTooManyWays();
     choices_.push_back(choice);
+  }
+
+  [[noreturn]] static void ThrowTooManyWays() {
+    throw Error(ErrorCode::kResourceLimit,
+                "a regular expression has too many ways to match the text");
   }
 
   bool Repeat(const Step& step, uint32_t at, const uint8_t** here) {
@@ -667,13 +679,14 @@ class Pattern::Matcher {
   const uint8_t* const text_;
   const uint8_t* const end_;
   std::vector<Choice>& choices_;
+  size_t attempts_left_ = 0;
 };
 
 const uint8_t* Pattern::MatchAt(const uint8_t* text, const uint8_t* here,
                                 const uint8_t* end) const {
   thread_local std::vector<Choice> choices;
   choices.clear();
-  return Matcher(*this, text, end, &choices).Run(0, here);
+  return Matcher(*this, text, end, &choices).Match(here);
 }
 
 }  // namespace millhopper

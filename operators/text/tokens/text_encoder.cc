@@ -79,7 +79,8 @@ std::shared_ptr<const TextEncoder> TextEncoder::ParseJson(std::string_view json,
 std::shared_ptr<const TextEncoder> TextEncoder::Read(const std::string& path,
                                                      const std::string& vocabulary) {
   const Text text = ReadTextFile(path, "file of tokens");
-  if (text.size() > 0 && *text.data() == '{') {
+  const size_t first = std::string_view(text).find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && std::string_view(text)[first] == '{') {
     Require(vocabulary.empty(), "the file '", path,
             "' is a whole tokenizer; 'vocab' is for a file of merges");
     return ParseJson(text, path);

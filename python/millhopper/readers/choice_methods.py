@@ -143,8 +143,9 @@ class ChoiceMethods(OperatorMethods):
         if not all(0 <= share <= 1 for share in shares):
             raise Error(f"{self._name}: {method}: p is {shares[0]}; it is from 0 to 1")
         limits = list(itertools.accumulate(shares))
-        if len(limits) > 1:
-            limits[-1] = 1.0
+        if len(limits) > 1:  # one of them is chosen, and none of share 0
+            last = max(i for i, share in enumerate(shares) if share > 0)
+            limits[last:] = [1.0] * (len(limits) - last)
         choice = Choice(own, tuple(zip(limits, added)), seed or 0)
         return self._with_step(choice, variable)
 

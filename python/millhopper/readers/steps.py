@@ -12,6 +12,7 @@ from millhopper.base.zipped import zip_strict
 from millhopper.programs.block import Block
 from millhopper.programs.program import Program
 from millhopper.programs.schemas import ArgumentSchema, did_you_mean, find_schema, schema_of
+from millhopper.programs.var_type import VarType
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -246,12 +247,14 @@ def _append_choice(program: Program, choice: Choice, held: dict[str, str]) -> No
         block.append_op("assign", {"X": [held[slot]]}, {"Out": [kept]}, {})
         held[slot] = kept
     draw = variable("draw")
-    uniform = {"shape": [1], "min": 0.0, "max": 1.0, "seed": choice.seed}
+    double = int(VarType.FP64)  # a float32 may be rounded up to 1
+    uniform = {"shape": [1], "min": 0.0, "max": 1.0, "seed": choice.seed, "dtype": double}
     block.append_op("uniform_random", {}, {"Out": [draw]}, uniform)
     not_yet = None  # whether the draw is not below the numbers of the alternatives before
     for i, (most, steps) in enumerate(choice.alternatives):
         limit, below, chosen = (variable(f"{name}_{i}") for name in ("limit", "below", "chosen"))
-        block.append_op("fill_constant", {}, {"Out": [limit]}, {"shape": [1], "value": most})
+        constant = {"shape": [1], "value": most, "dtype": double}
+        block.append_op("fill_constant", {}, {"Out": [limit]}, constant)
         block.append_op("less_than", {"X": [draw], "Y": [limit]}, {"Out": [below]}, {})
         if not_yet is None:
             chosen = below

@@ -4,6 +4,7 @@
 // is no value, the cell is empty.
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -145,6 +146,10 @@ class TableOutput final : public OutputFormat {
   std::string AddColumns(const OutputSlot& slot, size_t columns) {
     for (size_t i = 0; i < columns; ++i) {
       const std::string name = columns == 1 ? slot.name : StrCat(slot.name, ".", i);
+      if (!columns_.insert(name).second) {
+        RefuseSlot(table_.format, slot,
+                   StrCat("two columns would be called '", Escaped(name), "'"));
+      }
       if (count_ + i > 0) header_ += table_.delimiter;
       AppendCell(table_, name, StrCat("the name of slot '", Escaped(slot.name), "'"), &header_);
     }
@@ -156,7 +161,8 @@ class TableOutput final : public OutputFormat {
 
   const Table table_;
   std::string header_;
-  size_t count_ = 0;  // of columns
+  std::set<std::string> columns_;  // their names
+  size_t count_ = 0;               // of columns
   std::vector<std::string> fields_;
 };
 

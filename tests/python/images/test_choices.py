@@ -47,6 +47,11 @@ def test_one_of_several_is_chosen() -> None:
     np.testing.assert_allclose(counts / COUNT, [1 / 8, 2 / 8, 5 / 8], atol=0.04)
 
 
+def test_what_has_no_share_is_not_chosen() -> None:
+    reader = numbers().random_choice([add(1), add(2), add(4)], p=[0, 1 / 3, 0])
+    assert set(values(reader)) == {2}
+
+
 def test_all_are_applied_in_any_order() -> None:
     made = values(numbers().random_order([add(1), times(2), add(3)]))
     orders = {}  # what each makes of 0

@@ -95,7 +95,9 @@ class Tokenizer:
 def test_a_tokenizer_of_hugging_face_is_a_file_or_an_object(lines: Reader, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(WORDS))
-    for tokenizer in (path, str(path), Tokenizer(WORDS)):
+    spaced = tmp_path / "spaced.json"
+    spaced.write_text("\n " + json.dumps(WORDS))
+    for tokenizer in (path, str(path), spaced, Tokenizer(WORDS)):
         tokens = lines.tokenize(tokenizer, bos="<s>", eos=7)
         assert [one["text"].values.tolist() for one in tokens] == [
             [3, 1, 2, 7],

@@ -231,3 +231,9 @@ def test_slots_that_no_field_can_name(tmp_path: Path) -> None:
         Reader.from_arrays({"": np.arange(3)}).write(str(tmp_path / "e.csv"))
     with pytest.raises(Error, match="an axis of length 0 leaves no values"):
         Reader.from_arrays({"x": np.zeros((3, 0))}).write(str(tmp_path / "e.jsonl"))
+
+
+def test_columns_of_one_name(tmp_path: Path) -> None:
+    reader = Reader.from_arrays({"x": np.zeros((3, 2)), "x.0": np.arange(3)})
+    with pytest.raises(Error, match=r"slot 'x.0', .* two columns would be called 'x.0'"):
+        reader.write(str(tmp_path / "e.csv"))

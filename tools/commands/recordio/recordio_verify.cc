@@ -67,11 +67,34 @@ void PrintFound(const std::string& path, const std::string& format,
             << (found.bad == 0 ? "" : ", " + Counted(found.bad, "error")) << "\n";
 }
 
+// Of a file in which no fields could be found, because a record is wrong.
+void PrintUnlooked(const std::string& path, const std::string& format, const Error& error) {
+  std::cout << std::flush;
+  PrintError(error.what());
+  if (FLAGS_json) {
+    PrintJsonLine({{"file", WithoutSecrets(path, TextKind::kName)},
+                   {"format", format},
+                   {"bad", 1},
+                   {"whole", false}});
+    return;
+  }
+  std::cout << Escaped(path) << ": DAMAGED, " << format
+            << ", 1 error, before its fields were found; with --field all records are checked\n";
+}
+
 // Returns the exit code of the first error, or 0.
 int CheckFile(const FormatChoice& choice, const FormatSchema& schema, const Strings& fields,
               const Strings& attributes, const std::function<void(uint64_t bytes)>& progress) {
   int code = 0;
-  CheckedFile file(FormatOf(schema, choice.path, fields, attributes), {choice.path, ""});
+  std::unique_ptr<FileFormat> format;
+  try {
+    format = FormatOf(schema, choice.path, fields, attributes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kDataLoss || !fields.empty()) throw;
+    PrintUnlooked(choice.path, schema.tag, error);
+    return static_cast<int>(error.code());
+  }
+  CheckedFile file(std::move(format), {choice.path, ""});
   file.set_origin(Escaped(choice.path));
   const CheckedFile::Found found = file.Check(
       [&code](const Error& error) {

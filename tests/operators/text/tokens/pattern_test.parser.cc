@@ -134,6 +134,11 @@ TEST(Pattern, NamesWhatIsNotSupported) {
 TEST(Pattern, OfManyWaysIsALimit) {
   ExpectError(ErrorCode::kResourceLimit, "too many ways",
               [] { Matches("(?:a|b)*c", std::string(size_t{1} << 21, 'a')); });
+  // Few are open at a time, but there are 2^40 in all.
+  ExpectError(ErrorCode::kResourceLimit, "too many ways",
+              [] { Matches("(?:a|aa)+b", std::string(60, 'a')); });
+  // A run of white space is gone back over once.
+  EXPECT_NO_THROW(Matches("\\s*[\\r\\n]+", std::string(size_t{1} << 20, ' ')));
 }
 
 }  // namespace

@@ -173,6 +173,17 @@ TEST(VerifyCommand, ListsEveryBadRecordOfAnyFormat) {
   EXPECT_THAT(json.output, HasSubstr("\"format\":\"jsonl\""));
 }
 
+TEST(VerifyCommand, SaysThatNoFieldsWereFound) {
+  const TempFile rows("rows.jsonl", "{\"x\": 1}\n{bad\n{\"x\": 2}\n");
+  const ChildResult result = RunRecordIO({"verify", rows.path()});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.output, HasSubstr("DAMAGED, jsonl, 1 error, before its fields were found; "
+                                       "with --field all records are checked\n"));
+  const ChildResult json = RunRecordIO({"verify", "--json", rows.path()});
+  EXPECT_EQ(json.exit_code, 3);
+  EXPECT_THAT(json.output, HasSubstr("\"whole\":false"));
+}
+
 TEST(VerifyCommand, FindsDamageInOtherFiles) {
   std::string records = TFRecords({"one", "two", "three"});
   records[TFRecords({"one"}).size() + 13] ^= 1;  // in the second record
