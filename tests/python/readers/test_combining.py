@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import millhopper
 import numpy as np
@@ -164,27 +165,33 @@ def test_combined_readers_decorated_in_a_program(tmp_path: Path) -> None:
     ]
 
 
+def numbers_of_program(path: Path, records: int) -> Any:
+    """The reader of a program."""
+    return millhopper.layers.open_files(
+        [f"fixed:{write_numbers(path, records)}"],
+        shapes=[[1, 4]],
+        dtypes=["int64"],
+        lod_levels=[0],
+    )
+
+
+def equal_weights(startup: millhopper.Program) -> Any:
+    """A variable of two weights, which the startup program makes equal."""
+    block = startup.global_block()
+    weights = block.create_var("weights", shape=[2], dtype="float64", persistable=True)
+    ones = {"shape": [2], "value": 1.0, "dtype": VarType.FP64}
+    block.append_op("fill_constant", outputs={"Out": weights}, attrs=ones)
+    return weights
+
+
 def test_weights_in_a_variable_are_read_at_each_pass(tmp_path: Path) -> None:
     layers = millhopper.layers
     startup, main = millhopper.Program(), millhopper.Program()
     with millhopper.program_guard(main, startup):
         readers = [
-            layers.open_files(
-                [f"fixed:{write_numbers(tmp_path / name, records)}"],
-                shapes=[[1, 4]],
-                dtypes=["int64"],
-                lod_levels=[0],
-            )
-            for name, records in (("a", 6), ("b", 9))
+            numbers_of_program(tmp_path / name, records) for name, records in (("a", 6), ("b", 9))
         ]
-        weights = startup.global_block().create_var(
-            "weights", shape=[2], dtype="float64", persistable=True
-        )
-        startup.global_block().append_op(
-            "fill_constant",
-            outputs={"Out": weights},
-            attrs={"shape": [2], "value": 1.0, "dtype": VarType.FP64},
-        )
+        weights = equal_weights(startup)
         mixed = layers.batch(
             layers.create_mix_reader(readers, weights_tensor=weights, when_exhausted="continue"), 99
         )
@@ -204,25 +211,10 @@ def test_weights_in_a_variable_are_read_before_each_element(tmp_path: Path) -> N
     startup, main = millhopper.Program(), millhopper.Program()
     with millhopper.program_guard(main, startup):
         readers = [
-            layers.batch(
-                layers.open_files(
-                    [f"fixed:{write_numbers(tmp_path / name, records)}"],
-                    shapes=[[1, 4]],
-                    dtypes=["int64"],
-                    lod_levels=[0],
-                ),
-                3,
-            )
+            layers.batch(numbers_of_program(tmp_path / name, records), 3)
             for name, records in (("a", 30), ("b", 300))
         ]
-        weights = startup.global_block().create_var(
-            "weights", shape=[2], dtype="float64", persistable=True
-        )
-        startup.global_block().append_op(
-            "fill_constant",
-            outputs={"Out": weights},
-            attrs={"shape": [2], "value": 1.0, "dtype": VarType.FP64},
-        )
+        weights = equal_weights(startup)
         mixed = layers.create_mix_reader(readers, weights_tensor=weights, weights_read="element")
         row = layers.read_file(mixed)
     executor = millhopper.Executor(millhopper.CPUPlace())

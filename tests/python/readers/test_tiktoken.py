@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from millhopper.base.zipped import zip_strict
 from millhopper.recordio_writer import create_recordio_writer
+from token_patterns import O200K
 
 tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is not installed")
 
@@ -30,19 +31,7 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 PATTERNS = {
     "gpt2": openai_public.r50k_pat_str,
-    "o200k": "|".join(
-        [
-            r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"""
-            r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
-            r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"""
-            r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
-            r"""\p{N}{1,3}""",
-            r""" ?[^\s\p{L}\p{N}]+[\r\n/]*""",
-            r"""\s*[\r\n]+""",
-            r"""\s+(?!\S)""",
-            r"""\s+""",
-        ]
-    ),
+    "o200k": O200K,
     "cl100k": (
         r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+|"""
         r""" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
