@@ -23,6 +23,7 @@ ROOMS: dict[str, set[str]] = {
     "readers": {"base", "process", "programs"},
     "loader": {"base", "readers"},
     "dataset": {"base", "readers"},
+    "vision": {"base", "readers"},
     "fluid": {"base", "process", "programs", "readers", "dataset"},
     "command": {"programs", ""},  # it describes the whole package
 }

@@ -307,6 +307,17 @@ class ImageMethods(OperatorMethods):
         """Makes images gray, of one channel or of three equal ones. Source: operator grayscale."""
         return self.apply("grayscale", slot, num_output_channels=channels, name=name)
 
+    def random_grayscale(
+        self, p: float = 0.1, *, slot: str | None = None, seed: int | None = None, name: str = ""
+    ) -> Self:
+        """Makes images gray, of three equal channels, with probability p.
+
+        Source: operator grayscale; torchvision's RandomGrayscale.
+        """
+        return self.apply(
+            "grayscale", slot, num_output_channels=3, p=float(p), seed=seed, name=name
+        )
+
     def color_jitter(
         self,
         brightness: Numbers | None = None,
@@ -670,9 +681,12 @@ class ImageMethods(OperatorMethods):
             raise ValueError(
                 f"{operator}: slot={slot!r} and slots={slots!r} are given; one is meant"
             )
-        names = self._slot_names()
-        specs = dict(zip_strict(names, self.slots()))
-        moved = Moved(slots, specs, self._applied[1] if self._applied else ())
+        moved = self._moved(slots)
         return self.apply(
             operator, moved.inputs, moved.outputs, name=name, **moved.attributes, **attributes
         )
+
+    def _moved(self, slots: MovedSlots) -> Moved:
+        """What each of some slots is."""
+        specs = dict(zip_strict(self._slot_names(), self.slots()))
+        return Moved(slots, specs, self._applied[1] if self._applied else ())

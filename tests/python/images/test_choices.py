@@ -159,7 +159,7 @@ def test_transforms_are_chosen() -> None:
     reader = Reader.from_arrays(arrays, seed=3).apply("reshape", "image", shape=[1, 4, 4, 1])
     invert, solarize = vision.RandomInvert(1.0), vision.RandomSolarize(200, 1.0)
     order = vision.RandomOrder([vision.RandomVerticalFlip(), invert])
-    assert repr(order) == "RandomOrder([RandomVerticalFlip(), RandomInvert(1.0)])"
+    assert repr(order) == "RandomOrder([\n    RandomVerticalFlip(),\n    RandomInvert(1.0),\n])"
     chain = vision.Compose(
         [
             vision.RandomApply([invert, solarize], p=0.5),

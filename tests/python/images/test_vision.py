@@ -156,6 +156,7 @@ METHODS: dict[str, tuple[object, ...]] = {
     "auto_augment": (),
     "trivial_augment_wide": (),
     "random_invert": (),
+    "random_grayscale": (),
     "mixup": (),
     "cutmix": (),
 }
@@ -447,7 +448,7 @@ def test_batches_are_mixed(folder: Path, threads: int) -> None:
 
 def test_transforms_say_what_they_are() -> None:
     assert repr(vision.Compose([vision.Resize(8), vision.CenterCrop(size=4)])) == (
-        "Compose([Resize(8), CenterCrop(size=4)])"
+        "Compose([\n    Resize(8),\n    CenterCrop(size=4),\n])"
     )
 
 

@@ -16,6 +16,12 @@ A transform is called with a reader and returns a new one::
 
 The arguments of each are those of the method of Reader that its docstring names.
 
+Recipes that people train with are there by name, as such chains, which can be printed and changed,
+and ``from_torchvision`` makes one of a transform of torchvision or timm::
+
+    print(vision.imagenet_train(auto_augment="ra", erase=0.1))
+    augment = vision.from_torchvision(timm.data.create_transform(224, is_training=True))
+
 Bytes are those of Pillow (``Resize``, ``RandomResizedCrop``, ``Grayscale``), and of the functions
 for tensors of ``torchvision.transforms`` (colours, tones, sharpness). ``transforms.v2``, whose
 names these are, rounds some values otherwise, by 1. ``executor --list_ops TYPE`` says what holds
@@ -24,7 +30,9 @@ for each operator.
 Source: names of torchvision.transforms.v2.
 """
 
-from millhopper.readers.transforms import (
+from millhopper.vision.presets import clip, dinov2, imagenet_eval, imagenet_train, simclr
+from millhopper.vision.taken_apart import from_torchvision
+from millhopper.vision.transforms import (
     AutoAugment,
     CenterCrop,
     ColorJitter,
@@ -46,6 +54,7 @@ from millhopper.readers.transforms import (
     RandomCrop,
     RandomEqualize,
     RandomErasing,
+    RandomGrayscale,
     RandomHorizontalFlip,
     RandomInvert,
     RandomOrder,
@@ -57,6 +66,7 @@ from millhopper.readers.transforms import (
     Resize,
     ToCHW,
     TrivialAugmentWide,
+    Views,
 )
 
 __all__ = [
@@ -81,6 +91,7 @@ __all__ = [
     "RandomCrop",
     "RandomEqualize",
     "RandomErasing",
+    "RandomGrayscale",
     "RandomHorizontalFlip",
     "RandomInvert",
     "RandomOrder",
@@ -92,4 +103,11 @@ __all__ = [
     "Resize",
     "ToCHW",
     "TrivialAugmentWide",
+    "Views",
+    "clip",
+    "dinov2",
+    "from_torchvision",
+    "imagenet_eval",
+    "imagenet_train",
+    "simclr",
 ]

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recipes of images that people train with, by their names, as chains of transforms.
+
+Each returns a ``Compose``, which can be printed, and whose ``transforms`` may be changed. It begins
+with encoded images and ends with float32 ``[N, channels, height, width]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millhopper.vision.transforms import (
+    AutoAugment,
+    CenterCrop,
+    ColorJitter,
+    Compose,
+    DecodeImage,
+    GaussianBlur,
+    Normalize,
+    RandAugment,
+    RandomApply,
+    RandomErasing,
+    RandomGrayscale,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomSolarize,
+    Resize,
+    ToCHW,
+    Transform,
+    TrivialAugmentWide,
+    Views,
+)
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+CLIP_MEAN = (0.48145466, 0.4578275, 0.40821073)
+CLIP_STD = (0.26862954, 0.26130258, 0.27577711)
+
+
+def imagenet_train(
+    size: int = 224,
+    *,
+    interpolation: str = "bilinear",
+    flip: float = 0.5,
+    auto_augment: str | None = None,
+    magnitude: int = 9,
+    erase: float = 0.0,
+    mean: Sequence[float] = IMAGENET_MEAN,
+    std: Sequence[float] = IMAGENET_STD,
+) -> Compose:
+    """Training of classification: crop, flip, and what is asked for.
+
+    Args:
+        size: of the images that are made.
+        interpolation: of the crop and of what moves pixels after it.
+        flip: the probability of a flip.
+        auto_augment: ``"ra"``, ``"ta_wide"``, or a policy of AutoAugment: ``"imagenet"``,
+            ``"cifar10"``, ``"svhn"``.
+        magnitude: of ``"ra"``.
+        erase: the probability that a rectangle is erased.
+        mean: of the channels, where values are from 0 to 1.
+        std: their standard deviations.
+
+    Raises:
+        ValueError: there is no such policy.
+
+    Source: ClassificationPresetTrain of torchvision's references, whose names the policies have.
+    """
+    chain: list[Transform] = [
+        DecodeImage(),
+        RandomResizedCrop(size, interpolation=interpolation),
+        RandomHorizontalFlip(flip),
+    ]
+    if auto_augment == "ra":
+        chain.append(RandAugment(magnitude=magnitude, interpolation=interpolation))
+    elif auto_augment == "ta_wide":
+        chain.append(TrivialAugmentWide(interpolation=interpolation))
+    elif auto_augment in ("imagenet", "cifar10", "svhn"):
+        chain.append(AutoAugment(auto_augment, interpolation=interpolation))
+    elif auto_augment is not None:
+        raise ValueError(
+            f"imagenet_train: auto_augment is {auto_augment!r}; it is None, 'ra', 'ta_wide', "
+            "'imagenet', 'cifar10' or 'svhn'"
+        )
+    chain.append(Normalize(mean, std))
+    if erase > 0:
+        chain.append(RandomErasing(erase))
+    return Compose([*chain, ToCHW()])
+
+
+def imagenet_eval(
+    size: int = 224,
+    *,
+    resize: int = 256,
+    interpolation: str = "bilinear",
+    mean: Sequence[float] = IMAGENET_MEAN,
+    std: Sequence[float] = IMAGENET_STD,
+) -> Compose:
+    """Validation of classification: the middle of images whose short side is ``resize``.
+
+    The other arguments are those of ``imagenet_train``. Errors of values come when
+    it is called.
+
+    Source: ClassificationPresetEval of torchvision's references, and the transforms of its weights.
+    """
+    return Compose(
+        [
+            DecodeImage(),
+            Resize(resize, interpolation=interpolation),
+            CenterCrop(size),
+            Normalize(mean, std),
+            ToCHW(),
+        ]
+    )
+
+
+def clip(
+    size: int = 224,
+    *,
+    train: bool = True,
+    scale: Sequence[float] = (0.9, 1.0),
+    mean: Sequence[float] = CLIP_MEAN,
+    std: Sequence[float] = CLIP_STD,
+) -> Compose:
+    """Images of CLIP: a crop of nearly all for training, the middle for validation, bicubic.
+
+    Args:
+        size: of the images that are made.
+        train: whether for training.
+        scale: the lowest and the highest share of an image's area, for training.
+        mean: as for ``imagenet_train``.
+        std: as for ``imagenet_train``.
+
+    Errors of values come when it is called.
+
+    Source: image_transform of OpenCLIP; the preprocessing of OpenAI's CLIP for validation.
+    """
+    crop: list[Transform] = [Resize(size, interpolation="bicubic"), CenterCrop(size)]
+    if train:
+        crop = [RandomResizedCrop(size, scale=tuple(scale), interpolation="bicubic")]
+    return Compose([DecodeImage(), *crop, Normalize(mean, std), ToCHW()])
+
+
+def simclr(
+    size: int = 224,
+    *,
+    views: int = 2,
+    strength: float = 1.0,
+    mean: Sequence[float] = IMAGENET_MEAN,
+    std: Sequence[float] = IMAGENET_STD,
+) -> Compose:
+    """Views of an image for contrastive learning, slots ``view_1``, ``view_2`` ...
+
+    Args:
+        size: of the views.
+        views: how many there are.
+        strength: of the changes of colours.
+        mean: as for ``imagenet_train``; the paper has values from 0 to 1, mean 0 and std 1.
+        std: as for ``imagenet_train``.
+
+    Errors of values come when it is called.
+
+    Source: appendix A of Chen et al., "A Simple Framework for Contrastive Learning of Visual
+    Representations", 2020.
+    """
+    s = strength
+    view = Compose(
+        [
+            RandomResizedCrop(size),
+            RandomHorizontalFlip(),
+            RandomApply([ColorJitter(0.8 * s, 0.8 * s, 0.8 * s, 0.2 * s)], p=0.8),
+            RandomGrayscale(0.2),
+            RandomApply([GaussianBlur(size // 20 * 2 + 1, (0.1, 2.0))], p=0.5),
+            Normalize(mean, std),
+            ToCHW(),
+        ]
+    )
+    return Compose([DecodeImage(), Views({f"view_{i + 1}": view for i in range(views)})])
+
+
+def dinov2(
+    global_size: int = 224,
+    local_size: int = 96,
+    *,
+    local_crops: int = 8,
+    global_scale: Sequence[float] = (0.32, 1.0),
+    local_scale: Sequence[float] = (0.05, 0.32),
+    mean: Sequence[float] = IMAGENET_MEAN,
+    std: Sequence[float] = IMAGENET_STD,
+) -> Compose:
+    """The crops of DINOv2: slots ``global_1``, ``global_2``, ``local_1``, ``local_2`` ...
+
+    Args:
+        global_size: of the two global crops.
+        local_size: of the local crops.
+        local_crops: how many of them there are.
+        global_scale: the lowest and the highest share of an image's area.
+        local_scale: the same for local crops.
+        mean: as for ``imagenet_train``.
+        std: as for ``imagenet_train``.
+
+    Errors of values come when it is called.
+
+    Source: DataAugmentationDINO of facebookresearch/dinov2.
+    """
+
+    def crop(size: int, scale: Sequence[float], *last: Transform) -> Compose:
+        return Compose(
+            [
+                RandomResizedCrop(size, scale=tuple(scale), interpolation="bicubic"),
+                RandomHorizontalFlip(),
+                RandomApply([ColorJitter(0.4, 0.4, 0.2, 0.1)], p=0.8),
+                RandomGrayscale(0.2),
+                *last,
+                Normalize(mean, std),
+                ToCHW(),
+            ]
+        )
+
+    def blur(p: float) -> Transform:
+        return RandomApply([GaussianBlur(9, (0.1, 2.0))], p=p)
+
+    crops = {
+        "global_1": crop(global_size, global_scale, blur(1.0)),
+        "global_2": crop(global_size, global_scale, blur(0.1), RandomSolarize(128, 0.2)),
+    }
+    local = crop(local_size, local_scale, blur(0.5))
+    crops.update({f"local_{i + 1}": local for i in range(local_crops)})
+    return Compose([DecodeImage(), Views(crops)])

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transforms of torchvision and timm as chains of Millhopper's."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from millhopper.vision import transforms as ours
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
+Chain: TypeAlias = "list[ours.Transform]"
+
+_LIBRARIES = ("torchvision.transforms.", "timm.data.", "torch.nn.modules.container")
+
+
+def from_torchvision(transform: object) -> ours.Compose:
+    """What a transform of torchvision or timm does, as a chain of Millhopper's transforms.
+
+    For example those that a model was trained with::
+
+        vision.from_torchvision(timm.data.create_transform(224, is_training=True))
+        vision.from_torchvision(torchvision.models.ResNet50_Weights.DEFAULT.transforms())
+
+    The chain begins with encoded images, and makes ``[N, channels, height, width]`` where the
+    transform makes tensors. Draws have the same distributions, and other numbers.
+
+    Args:
+        transform: one of ``torchvision.transforms``, ``transforms.v2`` or ``timm.data``, or a
+            ``Compose`` of such.
+
+    Raises:
+        ValueError: a step has no counterpart; the text says which, and of a step that is known,
+            which of its arguments.
+        TypeError: it is something else.
+
+    Source: Millhopper's own.
+    """
+    taken = _Taken()
+    taken.take(transform)
+    return ours.Compose([ours.DecodeImage(), *taken.finished()])
+
+
+class _Taken:
+    """The chain so far, and what images are after it."""
+
+    def __init__(self) -> None:
+        self.chain: Chain = []
+        self._count = 0  # of steps
+        self._channels_first = False  # in torchvision; here at the end
+        self._scale: float | None = None  # which the next normalization has to do
+        self._float = False
+
+    def take(self, transform: Any) -> None:
+        """Adds what a transform does.
+
+        Raises:
+            ValueError: it has no counterpart.
+            TypeError: it is no transform of these libraries.
+        """
+        kind = type(transform)
+        name = kind.__name__
+        if not kind.__module__.startswith(_LIBRARIES):
+            raise TypeError(
+                f"from_torchvision: {transform!r} is no transform of torchvision or timm; of a "
+                "function, Reader.map makes a step"
+            )
+        if name in ("Compose", "Sequential"):
+            for one in getattr(transform, "transforms", transform):
+                self.take(one)
+            return
+        self._count += 1
+        if name in _PRESETS:
+            _PRESETS[name](self, transform)
+        elif name in _TO_TENSOR:
+            self._to_tensor(name, transform)
+        elif name == "Normalize":
+            self._normalize(_numbers(transform.mean), _numbers(transform.std))
+        elif name in _METHODS:
+            self._settle()
+            if self._float and name not in _OF_FLOATS:
+                self.refuse(transform, "after values are scaled; it can stand before")
+            try:
+                self.chain += _METHODS[name](transform)
+            except _Unlike as unlike:
+                self.refuse(transform, str(unlike))
+        else:
+            self.refuse(transform, "")
+
+    def finished(self) -> Chain:
+        self._settle()
+        return [*self.chain, ours.ToCHW()] if self._channels_first else self.chain
+
+    def refuse(self, transform: object, why: str) -> None:
+        shown = textwrap.shorten(repr(transform), 160, placeholder=" ...")
+        of_it = f" {why}" if why else ""
+        raise ValueError(
+            f"from_torchvision: step {self._count}, {shown}, has no counterpart{of_it}"
+        )
+
+    def _to_tensor(self, name: str, transform: Any) -> None:
+        self._channels_first |= name not in ("ToDtype", "ConvertImageDtype", "RGB", "Identity")
+        scale: float | None = None
+        if name in ("ToTensor", "MaybeToTensor"):
+            scale = 1 / 255
+        elif name in ("ToDtype", "ConvertImageDtype"):
+            dtype = str(transform.dtype).rpartition(".")[2]
+            if dtype == "float32":
+                scale = 1 / 255 if getattr(transform, "scale", True) else 1.0
+            elif dtype != "uint8" or self._float or self._scale is not None:
+                self.refuse(transform, f"for {dtype}")
+        if scale is not None and not self._float and self._scale is None:
+            self._scale = scale
+
+    def _normalize(self, mean: list[float], std: list[float]) -> None:
+        self._float = True
+        if self._scale == 1 / 255:
+            self.chain.append(ours.Normalize(tuple(mean), tuple(std)))
+        else:
+            self.chain.append(ours.Normalize(tuple(mean), tuple(std), scale=self._scale or 1.0))
+        self._scale = None
+
+    def _settle(self) -> None:
+        """Scales values now if that is left to do."""
+        if self._scale is not None:
+            self._normalize([0.0], [1.0])
+
+    def classification(self, preset: Any) -> None:
+        """The transforms of weights of classification."""
+        self.chain += [
+            ours.Resize(_size(preset.resize_size), interpolation=_interpolation(preset)),
+            ours.CenterCrop(_size(preset.crop_size)),
+        ]
+        self._of_weights(preset)
+
+    def segmentation(self, preset: Any) -> None:
+        """The transforms of weights of segmentation."""
+        if preset.resize_size is not None:
+            size = _size(preset.resize_size)
+            self.chain.append(ours.Resize(size, interpolation=_interpolation(preset)))
+        self._of_weights(preset)
+
+    def detection(self, preset: Any) -> None:
+        """The transforms of weights of detection, whose models normalise."""
+        self._channels_first = True
+        self._scale = 1 / 255
+
+    def _of_weights(self, preset: Any) -> None:
+        self._channels_first = True
+        self._scale = 1 / 255
+        self._normalize(_numbers(preset.mean), _numbers(preset.std))
+
+
+class _Unlike(Exception):
+    """An argument that has no counterpart."""
+
+
+def _default(transform: object, **usual: object) -> None:
+    """Raises _Unlike if an attribute of a transform is not what it must be."""
+    for name, value in usual.items():
+        given = getattr(transform, name, value)
+        if given != value:
+            raise _Unlike(f"for {name}={given!r}")
+
+
+def _interpolation(transform: Any) -> str:
+    mode = getattr(transform.interpolation, "value", transform.interpolation)
+    if mode not in ("nearest", "bilinear", "bicubic", "lanczos"):
+        raise _Unlike(f"for interpolation={mode!r}")
+    return str(mode)
+
+
+def _size(size: Any) -> int | tuple[int, ...]:
+    sides = [size] if isinstance(size, int) else list(size)
+    return int(sides[0]) if len(set(sides)) == 1 and len(sides) != 2 else tuple(map(int, sides))
+
+
+def _square(size: Any) -> int | tuple[int, ...]:
+    """[height, width], as one number where both are equal."""
+    sides = [size] if isinstance(size, int) else list(size)
+    return int(sides[0]) if len(set(sides)) == 1 else tuple(map(int, sides))
+
+
+def _filled(transform: Any) -> dict[str, object]:
+    fill = transform.fill
+    if isinstance(fill, Mapping):
+        raise _Unlike(f"for fill={fill!r}")
+    if isinstance(fill, (int, float)):
+        return {"fill": int(fill)} if fill else {}
+    values = [] if fill is None else [int(value) for value in fill]
+    return {"fill": values} if any(values) else {}
+
+
+def _given(**options: object) -> dict[str, object]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _moved(transform: Any) -> dict[str, object]:
+    center = None if transform.center is None else tuple(transform.center)
+    interpolation = _interpolation(transform)
+    other = None if interpolation == "nearest" else interpolation
+    return {**_given(interpolation=other, center=center), **_filled(transform)}
+
+
+def _augment(transform: Any) -> dict[str, object]:
+    interpolation = _interpolation(transform)
+    other = None if interpolation == "nearest" else interpolation
+    return {**_given(interpolation=other), **_filled(transform)}
+
+
+def _numbers(values: Any) -> list[float]:
+    """Numbers of a list, or of a tensor of float32, whose decimal digits they have."""
+    if hasattr(values, "dtype"):
+        return [float(f"{float(value):.7g}") for value in values]
+    return [float(value) for value in values]
+
+
+def _range(values: Any) -> tuple[float, ...] | None:
+    return None if values is None else tuple(float(value) for value in values)
+
+
+def _resize(t: Any) -> Chain:
+    _default(t, max_size=None)
+    antialias = (
+        {} if getattr(t, "antialias", True) in (True, "warn", None) else {"antialias": False}
+    )
+    return [ours.Resize(_size(t.size), interpolation=_interpolation(t), **antialias)]
+
+
+def _random_crop(t: Any) -> Chain:
+    _default(t, pad_if_needed=False)
+    options = {}
+    if t.padding:
+        padding = t.padding if isinstance(t.padding, int) else list(t.padding)
+        mode = None if t.padding_mode == "constant" else t.padding_mode
+        options = {"padding": padding, **_given(padding_mode=mode), **_filled(t)}
+    return [ours.RandomCrop(_square(t.size), **options)]
+
+
+def _pad(t: Any) -> Chain:
+    padding = t.padding if isinstance(t.padding, int) else list(t.padding)
+    mode = None if t.padding_mode == "constant" else t.padding_mode
+    filled = _filled(t)
+    if isinstance(filled.get("fill"), list):
+        raise _Unlike(f"for fill={t.fill!r}")
+    return [ours.Pad(padding, **_given(padding_mode=mode), **filled)]
+
+
+def _resized_crop(t: Any) -> Chain:
+    modes = t.interpolation if isinstance(t.interpolation, (tuple, list)) else [t.interpolation]
+    antialias = (
+        {} if getattr(t, "antialias", True) in (True, "warn", None) else {"antialias": False}
+    )
+    crops: Chain = [
+        ours.RandomResizedCrop(
+            _square(t.size),
+            scale=_range(t.scale),
+            ratio=_range(t.ratio),
+            interpolation=str(getattr(mode, "value", mode)),
+            **antialias,
+        )
+        for mode in modes
+    ]
+    return crops if len(crops) == 1 else [ours.RandomChoice(crops)]
+
+
+def _color_jitter(t: Any) -> Chain:
+    names = ("brightness", "contrast", "saturation", "hue")
+    return [ours.ColorJitter(**_given(**{name: _range(getattr(t, name)) for name in names}))]
+
+
+def _rotation(t: Any) -> Chain:
+    _default(t, expand=False)
+    return [ours.RandomRotation(_range(t.degrees), **_moved(t))]
+
+
+def _affine(t: Any) -> Chain:
+    more = _given(translate=_range(t.translate), scale=_range(t.scale), shear=_range(t.shear))
+    return [ours.RandomAffine(_range(t.degrees), **more, **_moved(t))]
+
+
+def _erasing(t: Any) -> Chain:
+    if hasattr(t, "probability"):  # timm's
+        _default(t, mode="const", max_count=1)
+        ratio = tuple(math.exp(x) for x in t.log_aspect_ratio)
+        return [ours.RandomErasing(t.probability, (t.min_area, t.max_area), ratio)]
+    values = t.value if isinstance(t.value, (list, tuple)) else [t.value]
+    if t.value is None or isinstance(t.value, str):
+        raise _Unlike("for value='random'")
+    value = _given(value=_range(values) if any(values) else None)
+    return [ours.RandomErasing(float(t.p), _range(t.scale), _range(t.ratio), **value)]
+
+
+def _blur(t: Any) -> Chain:
+    return [ours.GaussianBlur(_square(t.kernel_size), _range(t.sigma))]
+
+
+def _auto_augment(t: Any) -> Chain:
+    if not hasattr(t, "interpolation"):
+        raise _Unlike("of timm")
+    return [ours.AutoAugment(str(t.policy.value), **_augment(t))]
+
+
+def _rand_augment(t: Any) -> Chain:
+    if not hasattr(t, "magnitude"):
+        raise _Unlike("of timm")
+    return [ours.RandAugment(t.num_ops, t.magnitude, t.num_magnitude_bins, **_augment(t))]
+
+
+def _inner(transforms: Iterable[object]) -> Chain:
+    """The steps of a choice, which change nothing but values."""
+    made: Chain = []
+    for one in transforms:
+        taken = _Taken()
+        taken.take(one)
+        steps = taken.finished()
+        if any(isinstance(step, (ours.ToCHW, ours.Normalize)) for step in steps):
+            raise _Unlike("where a choice decides about it")
+        made += steps if len(steps) == 1 else [ours.Compose(steps)]
+    return made
+
+
+def _choice(t: Any) -> Chain:
+    return [ours.RandomChoice(_inner(t.transforms), _range(t.p))]
+
+
+# What steps of one transform each make, by its name.
+_METHODS: dict[str, Callable[[Any], Chain]] = {
+    "AutoAugment": _auto_augment,
+    "CenterCrop": lambda t: [ours.CenterCrop(_square(t.size))],
+    "ColorJitter": _color_jitter,
+    "GaussianBlur": _blur,
+    "Grayscale": lambda t: [ours.Grayscale(t.num_output_channels)],
+    "Pad": _pad,
+    "RandAugment": _rand_augment,
+    "RandomAdjustSharpness": lambda t: [
+        ours.RandomAdjustSharpness(float(t.sharpness_factor), float(t.p))
+    ],
+    "RandomAffine": _affine,
+    "RandomApply": lambda t: [ours.RandomApply(_inner(t.transforms), p=float(t.p))],
+    "RandomAutocontrast": lambda t: [ours.RandomAutocontrast(float(t.p))],
+    "RandomChoice": _choice,
+    "RandomCrop": _random_crop,
+    "RandomEqualize": lambda t: [ours.RandomEqualize(float(t.p))],
+    "RandomErasing": _erasing,
+    "RandomGrayscale": lambda t: [ours.RandomGrayscale(float(t.p))],
+    "RandomHorizontalFlip": lambda t: [ours.RandomHorizontalFlip(float(t.p))],
+    "RandomInvert": lambda t: [ours.RandomInvert(float(t.p))],
+    "RandomOrder": lambda t: [ours.RandomOrder(_inner(t.transforms))],
+    "RandomPosterize": lambda t: [ours.RandomPosterize(t.bits, float(t.p))],
+    "RandomResizedCrop": _resized_crop,
+    "RandomResizedCropAndInterpolation": _resized_crop,
+    "RandomRotation": _rotation,
+    "RandomSolarize": lambda t: [ours.RandomSolarize(float(t.threshold), float(t.p))],
+    "RandomVerticalFlip": lambda t: [ours.RandomVerticalFlip(float(t.p))],
+    "Resize": _resize,
+    "TrivialAugmentWide": lambda t: [ours.TrivialAugmentWide(t.num_magnitude_bins, **_augment(t))],
+}
+# Those of them that do to scaled values what they do to bytes.
+_OF_FLOATS = {
+    "CenterCrop",
+    "Pad",
+    "RandomCrop",
+    "RandomErasing",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "RandomResizedCropAndInterpolation",
+    "RandomVerticalFlip",
+    "Resize",
+}
+# Steps about types and layouts.
+_TO_TENSOR = (
+    "ConvertImageDtype",
+    "Identity",
+    "MaybeToTensor",
+    "PILToTensor",
+    "MaybePILToTensor",
+    "RGB",
+    "ToDtype",
+    "ToImage",
+    "ToNumpy",
+    "ToPureTensor",
+    "ToTensor",
+)
+# What weights of torchvision's models come with.
+_PRESETS: dict[str, Callable[[_Taken, Any], None]] = {
+    "ImageClassification": _Taken.classification,
+    "ObjectDetection": _Taken.detection,
+    "SemanticSegmentation": _Taken.segmentation,
+}

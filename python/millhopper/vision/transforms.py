@@ -1,0 +1,405 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The transforms of millhopper.vision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from millhopper.readers.reader import Reader
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeAlias
+
+    from millhopper.readers.moved_slots import MovedSlots
+
+Transform: TypeAlias = "Callable[..., Reader]"
+
+
+class _Method:
+    """A transform that calls a method of Reader.
+
+    With ``slots``, as methods that move pixels take them, it changes the images among these.
+    """
+
+    method = ""
+    moves = False  # whether masks, boxes and points go with the images
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        self.arguments = arguments
+        self.options = options
+
+    def __call__(
+        self, reader: Reader, slot: str | None = None, slots: MovedSlots | None = None
+    ) -> Reader:
+        method: Transform = getattr(reader, self.method)
+        what: dict[str, object] = {"slot": slot}
+        if "slot" in self.options or "slots" in self.options:
+            what = {}
+        elif slots is not None and self.moves:
+            what = {"slots": slots}
+        elif slots is not None:
+            what = {"slot": self._image(reader, slots)}
+        return method(*self.arguments, **what, **self.options)
+
+    def _image(self, reader: Reader, slots: MovedSlots) -> str:
+        images = reader._moved(slots).inputs["X"]
+        if len(images) > 1:
+            raise ValueError(
+                f"{type(self).__name__}: {images} are images; it changes one, that of slot=..."
+            )
+        return images[0]
+
+    def __repr__(self) -> str:
+        given = [repr(argument) for argument in self.arguments]
+        given += [f"{name}={value!r}" for name, value in self.options.items()]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+def _shown(name: str, transforms: Iterable[str], *more: str) -> str:
+    """What makes a transform of others, one on a line."""
+    lines = "".join(f"    {one},\n".replace("\n", "\n    ").rstrip(" ") for one in transforms)
+    return f"{name}({', '.join(['[' + chr(10) + lines + ']', *more])})"
+
+
+class _MovingMethod(_Method):
+    moves = True
+
+
+def _steps(
+    transform: Transform, slot: str | None, slots: MovedSlots | None
+) -> Callable[[Reader], Reader]:
+    """A transform of slots as a function of a reader."""
+    return lambda reader: transform(reader, slot=slot, slots=slots)
+
+
+class AutoAugment(_Method):
+    """``Reader.auto_augment``. Source: torchvision's AutoAugment."""
+
+    method = "auto_augment"
+
+
+class CenterCrop(_MovingMethod):
+    """``Reader.center_crop``. Source: torchvision's CenterCrop."""
+
+    method = "center_crop"
+
+
+class ColorJitter(_Method):
+    """``Reader.color_jitter``. Source: torchvision's ColorJitter."""
+
+    method = "color_jitter"
+
+
+class Crop(_MovingMethod):
+    """``Reader.crop``. Source: Millhopper's own."""
+
+    method = "crop"
+
+
+class CutMix(_Method):
+    """``Reader.cutmix``. Source: torchvision's CutMix."""
+
+    method = "cutmix"
+
+
+class DecodeImage(_Method):
+    """``Reader.decode_image``; masks among ``slots`` have the numbers of their palettes.
+
+    Source: Millhopper's own.
+    """
+
+    method = "decode_image"
+
+    def __call__(
+        self, reader: Reader, slot: str | None = None, slots: MovedSlots | None = None
+    ) -> Reader:
+        if slots is None:
+            return super().__call__(reader, slot)
+        moved = reader._moved(slots).inputs
+        for mask in moved.get("Masks", []):
+            reader = reader.decode_image(mask, mode="P")
+        for image in moved["X"]:
+            reader = super().__call__(reader, image)
+        return reader
+
+
+class GaussianBlur(_Method):
+    """``Reader.gaussian_blur``. Source: torchvision's GaussianBlur."""
+
+    method = "gaussian_blur"
+
+
+class Grayscale(_Method):
+    """``Reader.grayscale``. Source: torchvision's Grayscale."""
+
+    method = "grayscale"
+
+
+class MixUp(_Method):
+    """``Reader.mixup``. Source: torchvision's MixUp."""
+
+    method = "mixup"
+
+
+class Normalize(_Method):
+    """``Reader.normalize``. Source: torchvision's Normalize."""
+
+    method = "normalize"
+
+
+class Pad(_MovingMethod):
+    """``Reader.pad``. Source: torchvision's Pad."""
+
+    method = "pad"
+
+
+class RandAugment(_Method):
+    """``Reader.rand_augment``. Source: torchvision's RandAugment."""
+
+    method = "rand_augment"
+
+
+class RandomAdjustSharpness(_Method):
+    """``Reader.random_adjust_sharpness``. Source: torchvision's RandomAdjustSharpness."""
+
+    method = "random_adjust_sharpness"
+
+
+class RandomAffine(_MovingMethod):
+    """``Reader.random_affine``. Source: torchvision's RandomAffine."""
+
+    method = "random_affine"
+
+
+class RandomApply:
+    """``Reader.random_apply`` of transforms, one after another. Source: torchvision's RandomApply.
+
+    Args:
+        transforms: the transforms.
+        p: how likely they are applied, all or none.
+        seed: as for the method.
+    """
+
+    def __init__(
+        self, transforms: Iterable[Transform], p: float = 0.5, *, seed: int | None = None
+    ) -> None:
+        self.transforms = list(transforms)
+        self._p = p
+        self._seed = seed
+
+    def __call__(
+        self, reader: Reader, slot: str | None = None, slots: MovedSlots | None = None
+    ) -> Reader:
+        steps = _steps(Compose(self.transforms), slot, slots)
+        return reader.random_apply(steps, self._p, seed=self._seed)
+
+    def __repr__(self) -> str:
+        return _shown("RandomApply", map(repr, self.transforms), f"p={self._p}")
+
+
+class RandomAutocontrast(_Method):
+    """``Reader.random_autocontrast``. Source: torchvision's RandomAutocontrast."""
+
+    method = "random_autocontrast"
+
+
+class RandomChoice:
+    """``Reader.random_choice`` of transforms. Source: torchvision's RandomChoice.
+
+    Args:
+        transforms: the transforms, one of which is applied.
+        p: how likely each is; all equally by default.
+        seed: as for the method.
+    """
+
+    def __init__(
+        self,
+        transforms: Iterable[Transform],
+        p: Sequence[float] | None = None,
+        *,
+        seed: int | None = None,
+    ) -> None:
+        self.transforms = list(transforms)
+        self._p = p
+        self._seed = seed
+
+    def __call__(
+        self, reader: Reader, slot: str | None = None, slots: MovedSlots | None = None
+    ) -> Reader:
+        steps = [_steps(transform, slot, slots) for transform in self.transforms]
+        return reader.random_choice(steps, self._p, seed=self._seed)
+
+    def __repr__(self) -> str:
+        return _shown("RandomChoice", map(repr, self.transforms), f"p={self._p}")
+
+
+class RandomCrop(_MovingMethod):
+    """``Reader.random_crop``. Source: torchvision's RandomCrop."""
+
+    method = "random_crop"
+
+
+class RandomEqualize(_Method):
+    """``Reader.random_equalize``. Source: torchvision's RandomEqualize."""
+
+    method = "random_equalize"
+
+
+class RandomErasing(_Method):
+    """``Reader.random_erasing``. Source: torchvision's RandomErasing."""
+
+    method = "random_erasing"
+
+
+class RandomGrayscale(_Method):
+    """``Reader.random_grayscale``. Source: torchvision's RandomGrayscale."""
+
+    method = "random_grayscale"
+
+
+class RandomHorizontalFlip(_MovingMethod):
+    """``Reader.random_horizontal_flip``. Source: torchvision's RandomHorizontalFlip."""
+
+    method = "random_horizontal_flip"
+
+
+class RandomInvert(_Method):
+    """``Reader.random_invert``. Source: torchvision's RandomInvert."""
+
+    method = "random_invert"
+
+
+class RandomOrder:
+    """``Reader.random_order`` of at most 4 transforms. Source: torchvision's RandomOrder.
+
+    Args:
+        transforms: the transforms.
+        seed: as for the method.
+    """
+
+    def __init__(self, transforms: Iterable[Transform], *, seed: int | None = None) -> None:
+        self.transforms = list(transforms)
+        self._seed = seed
+
+    def __call__(
+        self, reader: Reader, slot: str | None = None, slots: MovedSlots | None = None
+    ) -> Reader:
+        steps = [_steps(transform, slot, slots) for transform in self.transforms]
+        return reader.random_order(steps, seed=self._seed)
+
+    def __repr__(self) -> str:
+        return _shown("RandomOrder", map(repr, self.transforms))
+
+
+class RandomPosterize(_Method):
+    """``Reader.random_posterize``. Source: torchvision's RandomPosterize."""
+
+    method = "random_posterize"
+
+
+class RandomResizedCrop(_MovingMethod):
+    """``Reader.random_resized_crop``. Source: torchvision's RandomResizedCrop."""
+
+    method = "random_resized_crop"
+
+
+class RandomRotation(_MovingMethod):
+    """``Reader.random_rotation``. Source: torchvision's RandomRotation."""
+
+    method = "random_rotation"
+
+
+class RandomSolarize(_Method):
+    """``Reader.random_solarize``. Source: torchvision's RandomSolarize."""
+
+    method = "random_solarize"
+
+
+class RandomVerticalFlip(_MovingMethod):
+    """``Reader.random_vertical_flip``. Source: torchvision's RandomVerticalFlip."""
+
+    method = "random_vertical_flip"
+
+
+class Resize(_MovingMethod):
+    """``Reader.resize``. Source: torchvision's Resize."""
+
+    method = "resize"
+
+
+class ToCHW(_Method):
+    """``Reader.to_chw``. Source: Millhopper's own."""
+
+    method = "to_chw"
+
+
+class Compose:
+    """Transforms one after another.
+
+    They are called with a reader and a slot, or with ``slots`` as the methods take them that move
+    pixels: those of the transforms that do so move all of these, the others change the image::
+
+        vision.segmentation()(pairs, slots={"image": "image", "mask": "mask"})
+
+    Args:
+        transforms: the transforms.
+
+    Attributes:
+        transforms: the same as a list, which may be changed.
+
+    Source: torchvision's Compose.
+    """
+
+    def __init__(self, transforms: Iterable[Transform]) -> None:
+        self.transforms = list(transforms)
+
+    def __call__(
+        self, reader: Reader, slot: str | None = None, slots: MovedSlots | None = None
+    ) -> Reader:
+        for transform in self.transforms:
+            # Functions of a reader and a slot are transforms, too.
+            others = {} if slots is None else {"slots": slots}
+            reader = transform(reader, slot, **others)
+        return reader
+
+    def __repr__(self) -> str:
+        return _shown("Compose", map(repr, self.transforms))
+
+
+class TrivialAugmentWide(_Method):
+    """``Reader.trivial_augment_wide``. Source: torchvision's TrivialAugmentWide."""
+
+    method = "trivial_augment_wide"
+
+
+class Views:
+    """Several images of each one, as methods that learn from what images have in common need them.
+
+    Each is a slot of its own, and the image that they are made of is left out::
+
+        views = vision.Views({"view_1": augment, "view_2": augment})
+        reader = views(photos.decode_image("image"), slot="image").batch(256)
+
+    Args:
+        transforms: by the name of the slot, what makes it of the image.
+
+    Attributes:
+        transforms: the same, which may be changed.
+
+    Source: Millhopper's own.
+    """
+
+    def __init__(self, transforms: Mapping[str, Transform]) -> None:
+        self.transforms = dict(transforms)
+
+    def __call__(self, reader: Reader, slot: str | None = None) -> Reader:
+        image = reader._default_slot() if slot is None else slot
+        others = [name for name in reader._slot_names() if name != image]
+        for name, transform in self.transforms.items():
+            reader = transform(reader.apply("assign", image, name), name)
+        return reader.select(*others, *self.transforms)
+
+    def __repr__(self) -> str:
+        shown = (f"{name!r}: {transform!r}" for name, transform in self.transforms.items())
+        return _shown("Views", shown).replace("[", "{", 1)[:-2] + "})"

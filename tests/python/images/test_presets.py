@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recipes of millhopper.vision, and transforms of torchvision that are taken apart.
+
+``test_torchvision.py`` compares them with torchvision and timm where these are installed.
+"""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+
+import millhopper
+import numpy as np
+import pytest
+from millhopper import Reader, dataset, vision
+from test_vision import MEAN, STD, png
+
+COUNT = 2000
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three images of 256 by 256 pixels."""
+    folder = tmp_path_factory.mktemp("photos")
+    random = np.random.default_rng(3)
+    for i in range(3):
+        (folder / "all").mkdir(exist_ok=True)
+        pixels = random.integers(0, 256, (256, 256, 3), dtype=np.uint8)
+        (folder / "all" / f"{i}.png").write_bytes(png(pixels))
+    return folder
+
+
+RECIPES = {
+    "imagenet_train": vision.imagenet_train(32),
+    "ra": vision.imagenet_train(32, auto_augment="ra", magnitude=5, erase=0.5),
+    "ta_wide": vision.imagenet_train(32, auto_augment="ta_wide"),
+    "policy": vision.imagenet_train(32, auto_augment="imagenet", flip=0),
+    "imagenet_eval": vision.imagenet_eval(32, resize=40),
+    "clip": vision.clip(32),
+    "clip of validation": vision.clip(32, train=False),
+    "simclr": vision.simclr(32, views=3),
+    "dinov2": vision.dinov2(32, 16, local_crops=2),
+}
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_recipes_are_chains_that_yield_equal_bytes_for_any_threads(
+    name: str, photos: Path, pool: None
+) -> None:
+    def batches(threads: int, recipe: vision.Compose) -> list[dict[str, bytes]]:
+        millhopper.set_threads(threads)
+        reader = recipe(dataset.image_folder(photos, seed=5), slot="image").batch(3)
+        return [{slot: array.tobytes() for slot, array in batch.items()} for batch in reader]
+
+    recipe = RECIPES[name]
+    wanted = batches(0, recipe)
+    assert all(batches(threads, recipe) == wanted for threads in (1, 2, 7))
+    assert batches(1, eval(repr(recipe), vars(vision))) == wanted
+
+
+def test_slots_of_views(photos: Path) -> None:
+    def shapes(recipe: vision.Compose) -> dict[str, tuple[int, ...]]:
+        (batch,) = recipe(dataset.image_folder(photos), slot="image").batch(3)
+        return {slot: array.shape for slot, array in batch.items()}
+
+    image = (3, 3, 32, 32)
+    labels = {"label": (3,)}
+    assert shapes(RECIPES["clip"]) == {"image": image, **labels}
+    assert shapes(RECIPES["simclr"]) == {
+        **labels,
+        "view_1": image,
+        "view_2": image,
+        "view_3": image,
+    }
+    crops = {"global_1": image, "global_2": image, "local_1": (3, 3, 16, 16)}
+    assert shapes(RECIPES["dinov2"]) == {**labels, **crops, "local_2": (3, 3, 16, 16)}
+
+
+def test_validation_is_the_middle(photos: Path) -> None:
+    decoded = list(dataset.image_folder(photos).decode_image("image"))
+    (batch,) = vision.imagenet_eval()(dataset.image_folder(photos), slot="image").batch(3)
+    for image, made in zip(decoded, batch["image"]):
+        middle = image["image"][0, 16:240, 16:240] / 255
+        wanted = (middle - MEAN) / STD
+        np.testing.assert_allclose(made.transpose(1, 2, 0), wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_a_recipe_can_be_changed(photos: Path) -> None:
+    recipe = vision.imagenet_eval(8)
+    recipe.transforms.insert(-2, vision.Grayscale(3))
+    (batch,) = recipe(dataset.image_folder(photos), slot="image").batch(3)
+    values = batch["image"] * np.reshape(STD, (3, 1, 1)) + np.reshape(MEAN, (3, 1, 1))
+    np.testing.assert_allclose(values[:, 0], values[:, 2], atol=1e-6)
+
+
+def test_how_often_views_are_gray_and_soft() -> None:
+    random = np.random.default_rng(4)
+    images = random.integers(0, 256, (COUNT, 12, 12, 3), dtype=np.uint8)
+    first, second = vision.simclr(12, mean=[0.0], std=[1.0]).transforms[-1].transforms.values()
+    views = vision.Views({"a": first, "b": second})(Reader.from_arrays({"image": images}))
+    made = list(views)
+    gray = [np.ptp(view["a"], axis=1).max() < 1e-6 for view in made]
+    assert np.mean(gray) == pytest.approx(0.2, abs=0.04)
+    both = [np.ptp(view["b"], axis=1).max() < 1e-6 for view in made]
+    assert np.mean(np.logical_and(gray, both)) == pytest.approx(0.04, abs=0.02)
+
+
+def test_a_policy_that_is_not_known() -> None:
+    with pytest.raises(ValueError, match="auto_augment is 'best'; it is None, 'ra', 'ta_wide'"):
+        vision.imagenet_train(auto_augment="best")
+
+
+def test_masks_go_with_images(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(6).integers(0, 21, (6, 20, 30), dtype=np.uint8)
+    files = Reader.from_iterable(
+        lambda: ({"image": png(image), "mask": png(image, b"\0" * 63)} for image in pixels)
+    )
+    chain = vision.Compose(
+        [
+            vision.DecodeImage(),
+            vision.RandomCrop(16),
+            vision.RandomApply([vision.RandomHorizontalFlip(1.0)]),
+            vision.RandomInvert(0.0),
+        ]
+    )
+    for element in chain(files, slots={"image": "image", "mask": "mask"}):
+        assert element["image"].shape == (1, 16, 16, 3)
+        np.testing.assert_array_equal(element["image"][..., :1], element["mask"])
+    both = files.decode_image("image").decode_image("mask")
+    with pytest.raises(ValueError, match=r"RandomInvert: \['image', 'mask'\] are images; it"):
+        vision.RandomInvert()(both, slots={"image": "image", "mask": "image"})
+
+
+class Mode(enum.Enum):
+    """As torchvision's InterpolationMode."""
+
+    BILINEAR = "bilinear"
+    BOX = "box"
+
+
+def made(name: str, module: str = "torchvision.transforms.transforms", **values: object) -> object:
+    """An object that looks like a transform of torchvision."""
+    shown = ", ".join(f"{key}={value}" for key, value in values.items())
+    kind = type(name, (), {"__module__": module, "__repr__": lambda self: f"{name}({shown})"})
+    one = kind()
+    vars(one).update(values)
+    return one
+
+
+def composed(*transforms: object) -> object:
+    return made("Compose", transforms=list(transforms))
+
+
+CROP = made(
+    "RandomResizedCrop",
+    size=(24, 24),
+    scale=(0.5, 1.0),
+    ratio=(0.75, 1.25),
+    interpolation=Mode.BILINEAR,
+    antialias=True,
+)
+
+
+def test_a_transform_is_taken_apart(photos: Path) -> None:
+    flips = made("RandomChoice", transforms=[made("RandomHorizontalFlip", p=1)], p=None)
+    normalize = made("Normalize", mean=np.float32([0.485]), std=[0.5])
+    taken = vision.from_torchvision(
+        composed(
+            CROP, composed(flips), made("ToTensor"), normalize, made("RandomVerticalFlip", p=0)
+        )
+    )
+    assert repr(taken).split("\n") == [
+        "Compose([",
+        "    DecodeImage(),",
+        "    RandomResizedCrop(24, scale=(0.5, 1.0), ratio=(0.75, 1.25), "
+        "interpolation='bilinear'),",
+        "    RandomChoice([",
+        "        RandomHorizontalFlip(1.0),",
+        "    ], p=None),",
+        "    Normalize((0.485,), (0.5,)),",
+        "    RandomVerticalFlip(0.0),",
+        "    ToCHW(),",
+        "])",
+    ]
+    (batch,) = taken(dataset.image_folder(photos), slot="image").batch(3)
+    assert batch["image"].shape == (3, 3, 24, 24)
+
+
+def test_values_are_scaled_once() -> None:
+    def steps(*transforms: object) -> list[str]:
+        taken = vision.from_torchvision(composed(*transforms)).transforms[1:]
+        return [repr(step) for step in taken]
+
+    to_float = made("ToDtype", dtype="torch.float32", scale=True)
+    unscaled = made("ToDtype", dtype="torch.float32", scale=False)
+    half = made("Normalize", mean=[0.5], std=[1])
+    middle = made("CenterCrop", size=[4, 4])
+    assert steps(made("PILToTensor"), to_float, half) == ["Normalize((0.5,), (1.0,))", "ToCHW()"]
+    assert steps(unscaled, half) == ["Normalize((0.5,), (1.0,), scale=1.0)"]
+    assert steps(made("ToTensor"), middle, half) == [
+        "Normalize((0.0,), (1.0,))",
+        "CenterCrop(4)",
+        "Normalize((0.5,), (1.0,), scale=1.0)",
+        "ToCHW()",
+    ]
+    assert steps(made("ToImage"), made("ToDtype", dtype="torch.uint8", scale=True)) == ["ToCHW()"]
+
+
+@pytest.mark.parametrize(
+    ("transform", "text"),
+    [
+        (made("Lambda"), r"step 1, Lambda\(\), has no counterpart$"),
+        (composed(CROP, made("FiveSeven", size=3)), r"step 2, FiveSeven\(size=3\), has no counter"),
+        (
+            made("Resize", size=[3], interpolation=Mode.BOX, max_size=None),
+            "for interpolation='box'",
+        ),
+        (
+            composed(made("ToTensor"), made("RandomInvert", p=0.5)),
+            "step 2, .* after values are scaled; it can stand before",
+        ),
+        (made("ToDtype", dtype="torch.float16", scale=True), "for float16"),
+        (
+            made("RandomApply", transforms=[made("ToTensor")], p=0.5),
+            "where a choice decides about it",
+        ),
+    ],
+)
+def test_steps_without_a_counterpart(transform: object, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        vision.from_torchvision(transform)
+    with pytest.raises(TypeError, match="is no transform of torchvision or timm"):
+        vision.from_torchvision(composed(test_steps_without_a_counterpart))
