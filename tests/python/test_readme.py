@@ -108,6 +108,20 @@ def test_photographs_are_read(tmp_path: Path) -> None:
     assert run("photos.py", tmp_path) == ""
 
 
+RECIPES = [title for title in BLOCKS if title.startswith("recipe_") and title.endswith(".py")]
+
+
+@pytest.mark.parametrize("title", RECIPES)
+def test_a_recipe_makes_batches(title: str, tmp_path: Path) -> None:
+    write_photos(tmp_path)
+    assert run(title, tmp_path) == BLOCKS[title.removesuffix(".py")]
+
+
+def test_transforms_of_others_are_taken_apart(tmp_path: Path) -> None:
+    pytest.importorskip("torchvision", reason="torchvision is not installed")
+    assert "RandomErasing(0.25" in run("taken_apart.py", tmp_path)
+
+
 def test_a_network_is_trained_on_photographs(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed")
     write_photos(tmp_path)
@@ -171,13 +185,15 @@ ALONE = {
     "train_text.py",
     "stores.py",
     "programs.py",
+    "taken_apart.py",
     "train_digits.py",
     "train_images.py",
 }
 
 
 @pytest.mark.parametrize(
-    "title", [title for title in BLOCKS if title.endswith(".py") and title not in ALONE]
+    "title",
+    [title for title in BLOCKS if title.endswith(".py") and title not in [*ALONE, *RECIPES]],
 )
 def test_a_script_prints_what_is_shown(title: str, tmp_path: Path) -> None:
     if "DataLoader" in BLOCKS[title]:
