@@ -14,9 +14,17 @@ namespace {
 
 using Row = std::vector<std::string>;
 
+// Names that Python makes of many steps (`files.decode_image.resize ...`), so that a row stays one.
+std::string Shortened(const std::string& name) {
+  constexpr size_t kBegin = 30;
+  constexpr size_t kEnd = 40;
+  if (name.size() <= kBegin + kEnd) return name;
+  return StrCat(name.substr(0, kBegin), "...", name.substr(name.size() - kEnd));
+}
+
 std::string Called(const ChainStats& reader) {
   const std::string kind = reader.kind.empty() ? "reader" : reader.kind;
-  return reader.name.empty() ? kind : StrCat(Escaped(reader.name), " (", kind, ")");
+  return reader.name.empty() ? kind : StrCat(Escaped(Shortened(reader.name)), " (", kind, ")");
 }
 
 void AddRows(const ChainStats& reader, size_t depth, std::vector<Row>* rows) {

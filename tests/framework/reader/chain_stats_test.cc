@@ -68,6 +68,14 @@ TEST(ToTable, HasALineForEachReader) {
             "     0\n");
 }
 
+TEST(ToTable, ShortensNamesOfManySteps) {
+  ChainStats reader;
+  reader.name = "files." + std::string(100, 'x') + ".normalize";
+  const std::string row =
+      "\nfiles." + std::string(24, 'x') + "..." + std::string(30, 'x') + ".normalize (reader) ";
+  EXPECT_NE(ToTable({reader}).find(row), std::string::npos) << ToTable({reader});
+}
+
 TEST(ToTable, TellsHowFarLanesAreAndWhichIsSlow) {
   ChainStats batches = Batches();
   batches.lanes = {{512, 0.25}, {520, 1.5}, {500, 0.25}};
