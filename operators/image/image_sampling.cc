@@ -12,8 +12,10 @@ namespace millhopper {
 
 OpSchema& WithSampling(OpSchema& schema) {
   return schema
-      .Attr(AttributeSchema("interpolation", std::string("nearest"), "nearest or bilinear")
-                .OneOf({"nearest", "bilinear"}))
+      .Attr(AttributeSchema("interpolation", std::string("nearest"),
+                            "nearest, bilinear, or bicubic, which is Pillow's for rotations: the "
+                            "fraction of a value is cut off")
+                .OneOf({"nearest", "bilinear", "bicubic"}))
       .Attr({"fill", std::vector<int32_t>{},
              "what lies outside of the image: one value or one a channel, from 0 to 255; black if "
              "there is none"});
@@ -21,7 +23,9 @@ OpSchema& WithSampling(OpSchema& schema) {
 
 Sampling SamplingOf(const AttributeMap& attributes, int64_t channels) {
   Sampling sampling;
-  sampling.bilinear = attributes.Get<std::string>("interpolation") == "bilinear";
+  const auto& filter = attributes.Get<std::string>("interpolation");
+  if (filter == "bilinear") sampling.filter = Sampling::kBilinear;
+  if (filter == "bicubic") sampling.filter = Sampling::kBicubic;
   const auto& fill = attributes.Get<std::vector<int32_t>>("fill");
   const auto given = static_cast<int64_t>(fill.size());
   Require(given <= 1 || (channels < 0 ? given == 3 : given == channels), "attribute 'fill' has ",

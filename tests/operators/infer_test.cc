@@ -126,7 +126,7 @@ std::vector<Case> Cases() {
   };
   const LoDTensor photo = MakeTensor<uint8_t>({1, 2, 2, 3}, std::vector<uint8_t>(12, 7));
   for (const char* type : {"affine", "autocontrast", "color_jitter", "cutout", "equalize", "flip",
-                           "grayscale", "normalize", "rand_augment", "solarize"}) {
+                           "grayscale", "normalize", "perspective", "rand_augment", "solarize"}) {
     cases.push_back({type, {{"X", photo}}, {"Out"}, {}});
   }
   for (const char* type : {"center_crop", "crop", "random_crop", "random_resized_crop", "resize"}) {

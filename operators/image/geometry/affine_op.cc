@@ -71,6 +71,7 @@ OpSchema Schema() {
       "scale, 4 and 5 the shear along x and y. X is uint8 with 1 or 3 channels and at most 2^20 "
       "pixels each way.");
   const std::vector<float> none;
+  WithCenter(schema);
   schema.Attr({"degrees", none, "{d}: from -d to d; {low, high}: from low to high; none: 0"})
       .Attr({"translate", none,
              "{x, y}: the parts of width and height that an image is moved by at most either way"})
@@ -81,9 +82,10 @@ OpSchema Schema() {
   return schema
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         AffineStep{attributes};
+        CheckCenter(attributes);
         CheckWarp(attributes);
       })
-      .Infer(InferWarped);
+      .Infer([](InferContext& context) { InferWarped(context); });
 }
 
 void Run(OpContext& context) {
@@ -92,7 +94,7 @@ void Run(OpContext& context) {
   const RandomKey key = ImageKey(context);
   Affine affine;
   SetCenter(context.attributes(), shape, &affine);
-  WarpImages(context, [&](uint64_t i) {
+  WarpImages(context, shape.height, shape.width, [&](uint64_t i) {
     step.Draw(key, i, shape, &affine);
     return InverseOf(affine);
   });

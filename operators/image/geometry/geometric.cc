@@ -18,19 +18,16 @@ struct InputAndOutput {
 constexpr InputAndOutput kMoved[] = {
     {"X", "Out"}, {"Masks", "OutMasks"}, {"Boxes", "OutBoxes"}, {"Points", "OutPoints"}};
 
-void MovePlace(const PlaceMap& map, double* x, double* y) {
-  const double moved_x = map.xx * *x + map.xy * *y + map.x0;
-  *y = map.yx * *x + map.yy * *y + map.y0;
-  *x = moved_x;
-}
-
 // The least box around a box whose corners have moved.
 Corners Moved(const PlaceMap& map, const Corners& box) {
-  double x[] = {box.left, box.right, box.left, box.right};
-  double y[] = {box.top, box.top, box.bottom, box.bottom};
-  for (size_t i = 0; i < 4; ++i) MovePlace(map, &x[i], &y[i]);
-  return {*std::min_element(x, x + 4), *std::min_element(y, y + 4), *std::max_element(x, x + 4),
-          *std::max_element(y, y + 4)};
+  const ImagePoint places[] = {map.Of({box.left, box.top}), map.Of({box.right, box.top}),
+                               map.Of({box.left, box.bottom}), map.Of({box.right, box.bottom})};
+  Corners around{places[0].x, places[0].y, places[0].x, places[0].y};
+  for (const ImagePoint& place : places) {
+    around = {std::min(around.left, place.x), std::min(around.top, place.y),
+              std::max(around.right, place.x), std::max(around.bottom, place.y)};
+  }
+  return around;
 }
 
 // What becomes of the places of one image.
@@ -52,10 +49,10 @@ template <typename T>
 void MovePoint(const Move& move, const T* from, T* to) {
   const bool relative = move.notation.relative;
   const auto side = [&](int64_t pixels) { return relative ? static_cast<double>(pixels) : 1; };
-  double x = from[0] * side(move.before.width), y = from[1] * side(move.before.height);
-  MovePlace(move.map, &x, &y);
-  to[0] = static_cast<T>(x / side(move.after.width));
-  to[1] = static_cast<T>(y / side(move.after.height));
+  const ImagePoint place =
+      move.map.Of({from[0] * side(move.before.width), from[1] * side(move.before.height)});
+  to[0] = static_cast<T>(place.x / side(move.after.width));
+  to[1] = static_cast<T>(place.y / side(move.after.height));
 }
 
 // What an argument of places holds, before any output is written.
@@ -142,7 +139,7 @@ int32_t MaskFillOf(const AttributeMap& attributes) {
   return fill;
 }
 
-void InferMoved(InferContext& context, int64_t height, int64_t width) {
+void InferMoved(InferContext& context, int64_t height, int64_t width, int64_t matrix_rows) {
   for (const auto& [input, output] : kMoved) {
     Require(context.InCount(input) == context.OutCount(output), "input '", input, "' has ",
             context.InCount(input), " arguments and output '", output, "' ",
@@ -168,7 +165,7 @@ void InferMoved(InferContext& context, int64_t height, int64_t width) {
     InferPoints(context, "Points", i);
     context.SetOut("OutPoints", context.In("Points", i), i);
   }
-  context.SetOut("Matrix", {DataType::kFp64, Dims{InferImages(context)[0], 2, 3}, 0});
+  context.SetOut("Matrix", {DataType::kFp64, Dims{InferImages(context)[0], matrix_rows, 3}, 0});
 }
 
 PlaceMap MapOfPart(const Box& box, int64_t height, int64_t width) {
@@ -180,7 +177,8 @@ PlaceMap MapOfPart(const Box& box, int64_t height, int64_t width) {
   return map;
 }
 
-PlaceMap MapOfWarp(const AffineMap& inverse, const ImageShape& shape) {
+PlaceMap MapOfWarp(const AffineMap& inverse, const ImageShape& from, int64_t height,
+                   int64_t width) {
   const double determinant = inverse.xx * inverse.yy - inverse.xy * inverse.yx;
   PlaceMap map;
   map.xx = inverse.yy / determinant;
@@ -188,11 +186,10 @@ PlaceMap MapOfWarp(const AffineMap& inverse, const ImageShape& shape) {
   map.yx = -inverse.yx / determinant;
   map.yy = inverse.xx / determinant;
   // Both maps see places from the middle, where `inverse` adds (x0, y0) and this map takes it off.
-  const double middle_x = static_cast<double>(shape.width) / 2;
-  const double middle_y = static_cast<double>(shape.height) / 2;
-  const double x = middle_x + inverse.x0, y = middle_y + inverse.y0;
-  map.x0 = middle_x - map.xx * x - map.xy * y;
-  map.y0 = middle_y - map.yx * x - map.yy * y;
+  const double x = static_cast<double>(from.width) / 2 + inverse.x0;
+  const double y = static_cast<double>(from.height) / 2 + inverse.y0;
+  map.x0 = static_cast<double>(width) / 2 - map.xx * x - map.xy * y;
+  map.y0 = static_cast<double>(height) / 2 - map.yx * x - map.yy * y;
   return map;
 }
 
@@ -201,7 +198,7 @@ bool MovesPlaces(const OpContext& context) {
 }
 
 void MovePlaces(OpContext& context, int64_t height, int64_t width,
-                const std::vector<PlaceMap>& maps) {
+                const std::vector<PlaceMap>& maps, int64_t matrix_rows) {
   const BoxNotation notation = BoxNotationOf(context.attributes());
   const ImageShape before = ShapeOfImages(context);
   const ImageShape after{height, width, before.channels};
@@ -221,10 +218,12 @@ void MovePlaces(OpContext& context, int64_t height, int64_t width,
         [&](uint64_t image, const auto* from, auto* to) { MovePoint(move(image), from, to); });
   }
   if (!IsWanted(context, "Matrix")) return;
-  double* values =
-      context.Out("Matrix")->Allocate<double>({static_cast<int64_t>(maps.size()), 2, 3});
+  const auto images = static_cast<int64_t>(maps.size());
+  double* values = context.Out("Matrix")->Allocate<double>({images, matrix_rows, 3});
   for (const PlaceMap& map : maps) {
-    for (const double value : {map.xx, map.xy, map.x0, map.yx, map.yy, map.y0}) *values++ = value;
+    const double numbers[] = {map.xx, map.xy, map.x0, map.yx, map.yy,
+                              map.y0, map.wx, map.wy, map.w0};
+    values = std::copy_n(numbers, 3 * matrix_rows, values);
   }
 }
 

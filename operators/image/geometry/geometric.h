@@ -16,12 +16,16 @@
 #include "operators/image/image_argument.h"
 #include "operators/image/pixels/affine.h"
 #include "operators/image/pixels/image.h"
+#include "operators/image/pixels/projection.h"
 
 namespace millhopper {
 
 // The schema of X -> Out, Masks -> OutMasks, Boxes -> OutBoxes, Points -> OutPoints, and Matrix;
 // `out` describes Out.
 OpSchema GeometricSchema(std::string doc, std::string out);
+
+// The rows of Matrix of an operator that keeps parallels parallel, and of one that projects.
+constexpr int64_t kAffineRows = 2, kProjectionRows = 3;
 
 // Declares `mask_fill`: the value of pixels of masks that lie outside of them.
 OpSchema& WithMaskFill(OpSchema& schema);
@@ -31,31 +35,36 @@ int32_t MaskFillOf(const AttributeMap& attributes);
 // Says that images and masks become height x width, where -1 is unknown, with the types that they
 // have, and that boxes and points keep their dims. Throws kInvalidArgument unless each input has an
 // output, and can hold what it is for.
-void InferMoved(InferContext& context, int64_t height, int64_t width);
+void InferMoved(InferContext& context, int64_t height, int64_t width,
+                int64_t matrix_rows = kAffineRows);
 
-// Where things go: a place (x, y) to (xx * x + xy * y + x0, yx * x + yy * y + y0), both in pixels
-// from the upper left corner.
-using PlaceMap = AffineMap;
+// Where things go, both in pixels from the upper left corner.
+using PlaceMap = Projection;
 
 // The map of an operator that keeps the part `box` of an image, and makes it height x width.
 PlaceMap MapOfPart(const Box& box, int64_t height, int64_t width);
-// The map of an operator that takes each pixel of an image of this size from where `inverse` says.
-PlaceMap MapOfWarp(const AffineMap& inverse, const ImageShape& shape);
+// The map of an operator that takes each pixel of an image of height x width, which is made of one
+// of this size, from where `inverse` says.
+PlaceMap MapOfWarp(const AffineMap& inverse, const ImageShape& from, int64_t height, int64_t width);
+inline PlaceMap MapOfWarp(const Projection& inverse, const ImageShape&, int64_t, int64_t) {
+  return InverseOf(inverse);
+}
 
 // Whether something is asked for that MovePlaces makes.
 bool MovesPlaces(const OpContext& context);
 // Makes OutBoxes, OutPoints and Matrix, given the map of each image. Call it before MoveImages,
 // which may overwrite X.
 void MovePlaces(OpContext& context, int64_t height, int64_t width,
-                const std::vector<PlaceMap>& maps);
+                const std::vector<PlaceMap>& maps, int64_t matrix_rows = kAffineRows);
 // The same; map_of(i) is the map of image i.
 template <typename MapOf>
-void MovePlaces(OpContext& context, int64_t height, int64_t width, MapOf map_of) {
+void MovePlaces(OpContext& context, int64_t height, int64_t width, MapOf map_of,
+                int64_t matrix_rows = kAffineRows) {
   if (!MovesPlaces(context)) return;
   std::vector<PlaceMap> maps;
   const auto images = static_cast<uint64_t>(context.In("X").dims()[0]);
   for (uint64_t i = 0; i < images; ++i) maps.push_back(map_of(i));
-  MovePlaces(context, height, width, maps);
+  MovePlaces(context, height, width, maps, matrix_rows);
 }
 
 // All of X, then all of Masks: copies that share the values, since an output may be any of them.

@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/image/geometry/warped_images.h"
 
-#include <type_traits>
 #include <utility>
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
 #include "operators/image/byte_images.h"
-#include "operators/image/geometry/geometric.h"
-#include "operators/image/image_sampling.h"
 
 namespace millhopper {
-namespace {
+
+OpSchema WarpSchema(std::string doc, std::string out) {
+  OpSchema schema = WithDraws(GeometricSchema(std::move(doc), std::move(out)));
+  return WithMaskFill(WithSampling(schema));
+}
+
+void CheckWarp(const AttributeMap& attributes) {
+  SamplingOf(attributes, -1);
+  SamplingOfMasks(attributes);
+}
+
+void InferWarped(InferContext& context, int64_t height, int64_t width, int64_t matrix_rows) {
+  InferMoved(context, height, width, matrix_rows);
+  for (const char* const parameter : {"X", "Masks"}) {
+    for (size_t i = 0; i < context.InCount(parameter); ++i) InferByteImages(context, parameter, i);
+  }
+}
+
+void InferWarped(InferContext& context, int64_t matrix_rows) {
+  const Dims dims = InferImages(context);
+  InferWarped(context, dims[1], dims[2], matrix_rows);
+}
 
 Sampling SamplingOfMasks(const AttributeMap& attributes) {
   const int32_t fill = MaskFillOf(attributes);
@@ -21,45 +39,13 @@ Sampling SamplingOfMasks(const AttributeMap& attributes) {
   return sampling;
 }
 
-}  // namespace
-
-OpSchema WarpSchema(std::string doc) {
-  OpSchema schema =
-      WithDraws(GeometricSchema(std::move(doc), "images with dims and type of X; may be X"));
-  return WithMaskFill(WithCenter(WithSampling(schema)));
-}
-
-void CheckWarp(const AttributeMap& attributes) {
-  CheckCenter(attributes);
-  SamplingOf(attributes, -1);
-  SamplingOfMasks(attributes);
-}
-
-void InferWarped(InferContext& context) {
-  const Dims dims = InferImages(context);
-  InferMoved(context, dims[1], dims[2]);
-  for (const char* const parameter : {"X", "Masks"}) {
-    for (size_t i = 0; i < context.InCount(parameter); ++i) InferByteImages(context, parameter, i);
-  }
-}
-
-void WarpImages(OpContext& context, const std::function<AffineMap(uint64_t i)>& inverse_of) {
-  const ImageShape shape = ShapeOfImages(context);
-  RequireWarpable(shape);
+void RequireWarpable(const OpContext& context) {
+  RequireWarpable(ShapeOfImages(context));
   for (const char* const parameter : {"X", "Masks"}) {
     for (size_t i = 0; i < context.InCount(parameter); ++i) {
       RequireByteImages(context, parameter, i);
     }
   }
-  const Sampling of_masks = SamplingOfMasks(context.attributes());
-  MovePlaces(context, shape.height, shape.width,
-             [&](uint64_t i) { return MapOfWarp(inverse_of(i), shape); });
-  MoveImages(context, shape.height, shape.width, [&](uint64_t i, auto from, auto to, bool is_mask) {
-    if constexpr (std::is_same_v<decltype(to), PixelsOf<uint8_t>>) {
-      Warp(from, inverse_of(i),
-           is_mask ? of_masks : SamplingOf(context.attributes(), from.shape.channels), to);
-    }
-  });
 }
 
 }  // namespace millhopper

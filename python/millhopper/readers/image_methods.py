@@ -349,6 +349,7 @@ class ImageMethods(OperatorMethods):
         degrees: Numbers,
         *,
         interpolation: str = "nearest",
+        expand: bool = False,
         fill: int | Sequence[int] | None = None,
         mask_fill: int = 0,
         center: Sequence[float] | None = None,
@@ -359,7 +360,9 @@ class ImageMethods(OperatorMethods):
     ) -> Self:
         """Turns images by a random angle, from -degrees to degrees, or (low, high).
 
-        Source: operator rotate.
+        With ``expand`` images become as large as all of the turned image needs.
+
+        Source: operator rotate; torchvision's RandomRotation.
         """
         return self._move(
             "rotate",
@@ -367,10 +370,76 @@ class ImageMethods(OperatorMethods):
             slots,
             degrees=floats(degrees),
             interpolation=interpolation,
+            expand=expand or None,
             fill=_fills(fill),
             mask_fill=mask_fill or None,
             center=None if center is None else floats(center),
             seed=seed,
+            name=name,
+        )
+
+    def random_perspective(
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        *,
+        interpolation: str = "bilinear",
+        fill: int | Sequence[int] | None = None,
+        mask_fill: int = 0,
+        slot: str | None = None,
+        slots: MovedSlots | None = None,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Shows images from a random side with probability p.
+
+        Each corner moves inwards by up to ``distortion_scale`` of half of the width and height.
+
+        Source: operator perspective; torchvision's RandomPerspective.
+        """
+        return self._move(
+            "perspective",
+            slot,
+            slots,
+            distortion_scale=float(distortion_scale),
+            p=float(p),
+            interpolation=interpolation,
+            fill=_fills(fill),
+            mask_fill=mask_fill or None,
+            seed=seed,
+            name=name,
+        )
+
+    def perspective(
+        self,
+        startpoints: Sequence[Sequence[float]],
+        endpoints: Sequence[Sequence[float]],
+        *,
+        interpolation: str = "bilinear",
+        fill: int | Sequence[int] | None = None,
+        mask_fill: int = 0,
+        slot: str | None = None,
+        slots: MovedSlots | None = None,
+        name: str = "",
+    ) -> Self:
+        """Shows images from another side: ``startpoints`` go to ``endpoints``.
+
+        Args:
+            startpoints: [x, y] of four corners in pixels: upper left, upper right, lower right,
+                lower left.
+            endpoints: where they go.
+
+        Source: operator perspective; torchvision's functional.perspective.
+        """
+        return self._move(
+            "perspective",
+            slot,
+            slots,
+            startpoints=[float(x) for point in startpoints for x in point],
+            endpoints=[float(x) for point in endpoints for x in point],
+            interpolation=interpolation,
+            fill=_fills(fill),
+            mask_fill=mask_fill or None,
             name=name,
         )
 

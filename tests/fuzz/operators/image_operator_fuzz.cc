@@ -43,7 +43,8 @@ constexpr const char* kTypes[] = {"adjust_sharpness",
                                   "cast",
                                   "cutmix",
                                   "mixup",
-                                  "transpose"};
+                                  "transpose",
+                                  "perspective"};
 
 // Bytes one after another; 0 when there are no more.
 class Bytes {

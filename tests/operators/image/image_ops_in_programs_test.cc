@@ -47,6 +47,7 @@ std::vector<Case> Cases() {
       {{"grayscale", ""}},
       {{"normalize", R"(attrs { name: "mean" floats: 0.5 } attrs { name: "std" floats: 0.25 })"}},
       {{"pad", R"(attrs { name: "padding" ints: [1, 2, 3, 4] })"}},
+      {{"perspective", seed}, true},
       {{"posterize", R"(attrs { name: "bits" i: 3 })"}},
       {{"rand_augment", ""}, true},
       {{"random_crop", size}, true},

@@ -129,7 +129,7 @@ TEST(RandAugmentOp, Refuses) {
   refused("attribute 'num_magnitude_bins' is 1; there are at least 2",
           {{"num_magnitude_bins", int32_t{1}}, {"magnitude", int32_t{0}}});
   refused("'fill' has the value 256", {{"fill", std::vector<int32_t>{256}}});
-  refused("'interpolation'", {{"interpolation", std::string("bicubic")}});
+  refused("'interpolation'", {{"interpolation", std::string("cubic")}});
   refused("uint8 images with 1 or 3 channels", {}, 4);
 }
 

@@ -56,6 +56,8 @@ METHODS: dict[str, Method] = {
     "vertical": lambda reader, **slots: reader.random_vertical_flip(**slots),
     "pad": lambda reader, **slots: reader.pad([1, 2, 3, 4], **slots),
     "rotation": lambda reader, **slots: reader.random_rotation(20, **slots),
+    "expanded": lambda reader, **slots: reader.random_rotation(20, expand=True, **slots),
+    "perspective": lambda reader, **slots: reader.random_perspective(0.4, 0.8, **slots),
     "affine": lambda reader, **slots: reader.random_affine(
         20, translate=(0.1, 0.1), scale=(0.8, 1.2), shear=5, **slots
     ),

@@ -10,12 +10,14 @@ prints how many values differ)::
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import millhopper
 import numpy as np
 import pytest
+from image_cases import CASES, Case, some_images
 from millhopper import dataset
 from millhopper.base.zipped import zip_strict
 from test_vision import png
@@ -342,6 +344,26 @@ def test_trivial_augment_makes_torchvisions_changes(
             met.add(first_alike(element["image"][0], outcomes(image)))
     assert None not in met
     assert len(met) >= 8
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "all").mkdir()
+    for i, image in enumerate(some_images()):
+        (folder / "all" / f"{i:02d}.png").write_bytes(png(image))
+    return dataset.image_folder(folder).decode_image("image")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_recorded_methods_make_theirs(case: Case, recorded: Reader) -> None:
+    check(
+        case.ours(recorded),
+        some_images(),
+        functools.partial(case.theirs, v2),
+        case.most,
+        case.share,
+    )
 
 
 def resized(x: torch.Tensor) -> object:

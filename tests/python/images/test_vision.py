@@ -128,6 +128,7 @@ def test_random_transforms_depend_on_seed_pass_and_record_alone(folder: Path, po
     assert passes(2, seed=4) != first
 
 
+CORNERS = [[0, 0], [9, 0], [9, 9], [0, 9]]
 # Every method of images, with what it needs.
 METHODS: dict[str, tuple[object, ...]] = {
     "decode_image": (),
@@ -145,6 +146,8 @@ METHODS: dict[str, tuple[object, ...]] = {
     "color_jitter": (0.4, 0.4, 0.4, 0.1),
     "random_rotation": (30,),
     "random_affine": (30,),
+    "random_perspective": (0.5, 0.9),
+    "perspective": (CORNERS, [[2, 0], [9, 0], [9, 7], [0, 6]]),
     "random_erasing": (0.9,),
     "gaussian_blur": (3,),
     "random_posterize": (3,),

@@ -35,6 +35,7 @@ std::vector<Case> Cases() {
           {"flip", {{"p", 0.5f}, {"axis", std::string("vertical")}}},
           {"pad", {{"padding", std::vector<int32_t>{1, 2, 3, 4}}}},
           {"rotate", {{"degrees", Floats{30}}, {"interpolation", std::string("bilinear")}}},
+          {"perspective", {{"distortion_scale", 0.6f}, {"interpolation", std::string("bilinear")}}},
           {"affine",
            {{"degrees", Floats{20}},
             {"translate", Floats{0.1f, 0.2f}},
@@ -70,8 +71,10 @@ std::string Values(const LoDTensor& tensor) {
 
 // A place in pixels after it has moved by image i of Matrix.
 std::pair<double, double> Moved(const LoDTensor& matrix, int64_t i, double x, double y) {
-  const double* const m = matrix.data<double>() + 6 * i;
-  return {m[0] * x + m[1] * y + m[2], m[3] * x + m[4] * y + m[5]};
+  const int64_t numbers = 3 * matrix.dims()[1];
+  const double* const m = matrix.data<double>() + numbers * i;
+  const double w = numbers == 9 ? m[6] * x + m[7] * y + m[8] : 1;
+  return {(m[0] * x + m[1] * y + m[2]) / w, (m[3] * x + m[4] * y + m[5]) / w};
 }
 
 TEST(MovedTogether, MasksAndPointsGoWhereTheImageGoes) {
@@ -128,7 +131,8 @@ TEST(MovedTogether, DrawsAreThoseOfTheImageAlone) {
     for (const auto& attribute : attributes) {
       if (attribute.first != "interpolation") nearest.push_back(attribute);
     }
-    if (type == "resize" || type == "random_resized_crop" || type == "rotate" || type == "affine") {
+    if (type == "resize" || type == "random_resized_crop" || type == "rotate" || type == "affine" ||
+        type == "perspective") {
       nearest.emplace_back("interpolation", std::string("nearest"));
     }
     EXPECT_TRUE(Values(both.at("OutMasks")) ==

@@ -42,6 +42,47 @@ TEST(RotateOp, TurnsAboutTheCenterAndFills) {
             (Bytes{5, 4, 99, 2, 1, 99}));
 }
 
+TEST(RotateOp, ExpandsToTheWholeImage) {
+  const auto turned = [](float degrees) {
+    return RunImageOp("rotate", Small(), {{"degrees", Floats{degrees, degrees}}, {"expand", true}});
+  };
+  EXPECT_EQ(turned(90).dims(), (Dims{1, 3, 2, 1}));
+  EXPECT_EQ(ValuesOf<uint8_t>(turned(90)), (Bytes{3, 6, 2, 5, 1, 4}));
+  EXPECT_EQ(ValuesOf<uint8_t>(turned(-270)), (Bytes{3, 6, 2, 5, 1, 4}));
+  EXPECT_EQ(ValuesOf<uint8_t>(turned(180)), (Bytes{6, 5, 4, 3, 2, 1}));
+  // A square of 10 pixels on its corner is 14.1 pixels across, 7.07 to each side of the middle.
+  const LoDTensor square = RunImageOp("rotate", SmoothImages({1, 10, 10, 3}),
+                                      {{"degrees", Floats{45, 45}}, {"expand", true}});
+  EXPECT_EQ(square.dims(), (Dims{1, 16, 16, 3}));
+  // Boxes and masks go along.
+  const auto made = RunOp(
+      "rotate",
+      {{"X", Small()}, {"Masks", Small()}, {"Boxes", MakeTensor<float>({1, 4}, {0, 0, 1, 2})}},
+      {"Out", "OutMasks", "OutBoxes"}, {{"degrees", Floats{90, 90}}, {"expand", true}});
+  EXPECT_EQ(ValuesOf<uint8_t>(made.at("OutMasks")), (Bytes{3, 6, 2, 5, 1, 4}));
+  const std::vector<float> box = ValuesOf<float>(made.at("OutBoxes"));
+  const Floats wanted = {0, 2, 2, 3};
+  for (size_t k = 0; k < 4; ++k) EXPECT_NEAR(box[k], wanted[k], 1e-6);
+}
+
+TEST(RotateOp, MixesSixteenPixels) {
+  // On a plane cubic weights of a = -1 go from pixel to pixel like x + x (1 - x) (1 - 2 x).
+  const LoDTensor plane = SmoothImages({1, 20, 20, 1});
+  const LoDTensor out = RunImageOp(
+      "affine", plane, {{"scale", Floats{2, 2}}, {"interpolation", std::string("bicubic")}});
+  const auto bent = [](double at) {
+    const double part = at - std::floor(at);
+    return at + part * (1 - part) * (1 - 2 * part);
+  };
+  for (int row = 4; row < 16; ++row) {
+    for (int column = 4; column < 16; ++column) {
+      const double x = (column - 9.5) / 2 + 9.5, y = (row - 9.5) / 2 + 9.5;
+      EXPECT_EQ(out.data<uint8_t>()[20 * row + column],
+                static_cast<int>(20 + 3 * bent(y) + 4 * bent(x) + 1e-9));
+    }
+  }
+}
+
 TEST(RotateOp, DrawsTheAngleAndMixesFourPixels) {
   const Dims dims = {4, 24, 30, 3};
   const LoDTensor x = SmoothImages(dims);
@@ -85,6 +126,10 @@ TEST(RotateOp, Refuses) {
                 {{"degrees", Floats{1}}, {"fill", std::vector<int32_t>{256}}});
   ExpectRefused("'fill' has 3 values", "rotate", x, {"Out"},
                 {{"degrees", Floats{1}}, {"fill", std::vector<int32_t>{1, 2, 3}}});
+  ExpectRefused("with 'expand' it is the middle", "rotate", x, {"Out"},
+                {{"degrees", Floats{1}}, {"expand", true}, {"center", Floats{1, 1}}});
+  ExpectRefused("with 'expand' image 0 becomes", "rotate", {{"X", SmoothImages({9, 30, 3, 1})}},
+                {"Out"}, {{"degrees", Floats{80}}, {"expand", true}});
 }
 
 }  // namespace
