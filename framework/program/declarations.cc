@@ -2,6 +2,7 @@
 #include "framework/program/declarations.h"
 
 #include <string>
+#include <variant>
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
@@ -13,6 +14,45 @@ template <typename T, typename Field>
 std::vector<T> ToVector(const Field& field) {
   return std::vector<T>(field.begin(), field.end());
 }
+
+// Each puts a value of its type into the field for it.
+struct Putter {
+  proto::OpDesc::Attr* to;
+
+  void operator()(int32_t value) const { Type(proto::INT)->set_i(value); }
+  void operator()(int64_t value) const { Type(proto::LONG)->set_l(value); }
+  void operator()(float value) const { Type(proto::FLOAT)->set_f(value); }
+  void operator()(double value) const { Type(proto::FLOAT64)->set_float64(value); }
+  void operator()(bool value) const { Type(proto::BOOLEAN)->set_b(value); }
+  void operator()(const std::string& value) const { Type(proto::STRING)->set_s(value); }
+  void operator()(BlockIndex value) const { Type(proto::BLOCK)->set_block_idx(value.value); }
+  void operator()(const std::vector<int32_t>& values) const {
+    *Type(proto::INTS)->mutable_ints() = {values.begin(), values.end()};
+  }
+  void operator()(const std::vector<int64_t>& values) const {
+    *Type(proto::LONGS)->mutable_longs() = {values.begin(), values.end()};
+  }
+  void operator()(const std::vector<float>& values) const {
+    *Type(proto::FLOATS)->mutable_floats() = {values.begin(), values.end()};
+  }
+  void operator()(const std::vector<double>& values) const {
+    *Type(proto::FLOAT64S)->mutable_float64s() = {values.begin(), values.end()};
+  }
+  void operator()(const std::vector<bool>& values) const {
+    *Type(proto::BOOLEANS)->mutable_bools() = {values.begin(), values.end()};
+  }
+  void operator()(const std::vector<std::string>& values) const {
+    *Type(proto::STRINGS)->mutable_strings() = {values.begin(), values.end()};
+  }
+  void operator()(const std::vector<BlockIndex>& values) const {
+    Type(proto::BLOCKS);
+    for (const BlockIndex& block : values) to->add_blocks_idx(block.value);
+  }
+  proto::OpDesc::Attr* Type(proto::AttrType type) const {
+    to->set_type(type);
+    return to;
+  }
+};
 
 }  // namespace
 
@@ -55,6 +95,11 @@ Attribute FromProto(const proto::OpDesc::Attr& attribute) {
   }
   Throw(ErrorCode::kInvalidArgument, "attribute '", Escaped(attribute.name()), "' is ",
         proto::AttrType_Name(attribute.type()), ", which no operator here takes");
+}
+
+void ToProto(const std::string& name, const Attribute& value, proto::OpDesc::Attr* attribute) {
+  attribute->set_name(name);
+  std::visit(Putter{attribute}, value);
 }
 
 SlotSpec DeclaredTensor(const proto::VarType::LoDTensorDesc& declared) {

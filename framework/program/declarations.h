@@ -4,6 +4,7 @@
 #ifndef MILLHOPPER_FRAMEWORK_PROGRAM_DECLARATIONS_H_
 #define MILLHOPPER_FRAMEWORK_PROGRAM_DECLARATIONS_H_
 
+#include <string>
 #include <vector>
 
 #include "framework/base/attribute.h"
@@ -15,6 +16,8 @@ namespace millhopper {
 // The value of an attribute, whose `type` must be set or inferred already. Throws kInvalidArgument
 // for VAR and VARS, which no operator takes.
 Attribute FromProto(const proto::OpDesc::Attr& attribute);
+// The other way: gives the message a name, a type and a value.
+void ToProto(const std::string& name, const Attribute& value, proto::OpDesc::Attr* attribute);
 // The declared element type, dims and levels of a tensor. Throws kInvalidArgument for an element
 // type that we do not support, or for impossible dims or levels.
 SlotSpec DeclaredTensor(const proto::VarType::LoDTensorDesc& tensor);

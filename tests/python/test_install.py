@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from millhopper import Reader
 
 ROOT = Path(__file__).resolve().parents[2]
 TOTAL = "total 20\n"  # what tools/examples compute
@@ -81,8 +82,21 @@ def test_the_example_is_built_by_cmake_and_runs(prefix: Path, built_by_cmake: Pa
     )
     assert found.returncode == 2
     assert "main.pbtxt:" in found.stderr and "example_scale" in found.stderr
-    loop = built_by_cmake / "loop"
-    assert run(loop, "startup.pbtxt", "batches", folder=examples) == "total 30\n"
+
+
+def test_the_chain_in_cpp_yields_what_the_same_chain_in_python_does(
+    prefix: Path, built_by_cmake: Path
+) -> None:
+    examples = prefix / "share" / "millhopper" / "examples"
+    printed = run(built_by_cmake / "loop", "numbers.csv", folder=examples)
+    reader = Reader.open_files(examples / "numbers.csv", fields=["x float32[]"])
+    batches = reader.shuffle(1000, seed=1).batch(2)
+    lines = [
+        f"batch of {len(batch['x'])} begins with {batch['x'][0]:g}\n"
+        for _ in range(2)
+        for batch in batches
+    ]
+    assert printed == "".join(lines) + "total 30\n"
 
 
 def test_the_example_is_built_by_plain_gxx_and_runs(prefix: Path, tmp_path: Path) -> None:

@@ -64,6 +64,13 @@ def test_a_section_ends_with_the_next_of_its_level(content: ModuleType) -> None:
     assert content.section(text, "one-of-it") == "a\n\n```sh\n# no heading\n```\n\n### Two\n\nb"
 
 
+def test_a_page_has_the_code_that_it_includes(content: ModuleType) -> None:
+    page = content.PAGES / "cpp.md"
+    text = content.included(page.read_text(), page, "cpp.md")
+    code = (content.ROOT / "tools/examples/loop.cc").read_text()
+    assert f"```cpp\n{code}```" in text
+
+
 def test_a_docstring_becomes_lists_and_examples(content: ModuleType) -> None:
     doc = (
         "Does it, as ``x``. ::\n\n    a = 1\n\nArgs:\n    name: what\n        it is.\n"

@@ -58,6 +58,7 @@ def compile_commands(root):
     # Generates what the sources include.
     generated = [
         "//proto/...",
+        "//operators/fluent:reader_methods",
         "//operators/text/tokens:sentence_piece_cc",
         "//tests:readme/resume.cc",
     ]

@@ -113,6 +113,8 @@ def included(text: str, source: Path, page: str) -> str:
         if file.name == "other_names.py":
             return "\n".join(other_names())
         inner = file.read_text()
+        if file.suffix == ".cc":
+            return f"```cpp\n{inner.strip()}\n```"
         part = section(inner, match[2]) if match[2] else without_title(inner)
         return linked(part, file, page)
 

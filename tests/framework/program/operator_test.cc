@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "framework/base/attribute.h"
@@ -253,6 +254,32 @@ TEST(DeclaredSlots, WhatCannotBeIsRefusedWithItsSlot) {
             "slot 1: dim 1 is -7; it must be -1 (any) or more");
   EXPECT_EQ(refusal("lod_tensor { tensor { data_type: FP32 dims: 1 } lod_level: -1 }"),
             "slot 1: lod_level is -1; it must be from 0 to 16");
+}
+
+TEST(ToProto, IsTheOtherWay) {
+  const std::vector<Attribute> values = {
+      int32_t{-3},
+      0.25f,
+      std::string("a\0b", 3),
+      std::vector<int32_t>{1, -2},
+      std::vector<float>{0.5f},
+      std::vector<std::string>{"", "x"},
+      true,
+      std::vector<bool>{true, false},
+      BlockIndex(2),
+      int64_t{1} << 40,
+      std::vector<BlockIndex>{BlockIndex(1), BlockIndex(3)},
+      std::vector<int64_t>{int64_t{1} << 40},
+      0.1,
+      std::vector<double>{0.1, -0.1},
+  };
+  EXPECT_EQ(values.size(), std::variant_size_v<Attribute>);
+  for (const Attribute& value : values) {
+    proto::OpDesc::Attr attribute;
+    ToProto("x", value, &attribute);
+    EXPECT_EQ(attribute.name(), "x");
+    EXPECT_EQ(FromProto(attribute), value) << WholeText(value);
+  }
 }
 
 TEST(FromProto, RefusesTypesThatNoOperatorTakes) {

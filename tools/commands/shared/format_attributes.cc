@@ -10,6 +10,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/spelling.h"
+#include "framework/program/declarations.h"
 
 namespace millhopper {
 namespace {
@@ -78,28 +79,7 @@ AttributeMap AttributesOfFlags(const FormatSchema& format, const std::vector<std
 }
 
 void SetAttributes(const AttributeMap& attributes, proto::OpDesc* op) {
-  for (const auto& [name, given] : attributes.values()) {
-    proto::OpDesc::Attr* const attribute = op->add_attrs();
-    attribute->set_name(name);
-    std::visit(
-        [&](const auto& value) {
-          using T = std::decay_t<decltype(value)>;
-          if constexpr (std::is_same_v<T, std::string>) {
-            attribute->set_type(proto::STRING);
-            attribute->set_s(value);
-          } else if constexpr (std::is_same_v<T, int32_t>) {
-            attribute->set_type(proto::INT);
-            attribute->set_i(value);
-          } else if constexpr (std::is_same_v<T, bool>) {
-            attribute->set_type(proto::BOOLEAN);
-            attribute->set_b(value);
-          } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-            attribute->set_type(proto::STRINGS);
-            for (const std::string& text : value) attribute->add_strings(text);
-          }
-        },
-        given);
-  }
+  for (const auto& [name, value] : attributes.values()) ToProto(name, value, op->add_attrs());
 }
 
 }  // namespace millhopper

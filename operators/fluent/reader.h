@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reader: chains of readers in C++, as millhopper.Reader builds them in Python.
+//
+//   Reader::OpenFilesOptions table;
+//   table.attributes["fields"] = std::vector<std::string>{"fare float32[1]", "tip float32[1]"};
+//   ReaderLoop batches = Reader::OpenFiles({"rides-*.csv"}, table).Shuffle(8192).Batch(128).Open();
+//   for (int epoch = 0; epoch < 3; ++epoch) {
+//     for (const std::vector<LoDTensor>& batch : batches) Train(batch[0], batch[1]);
+//   }
+//
+// There is a method for each operator that creates a reader of files or of other readers, made of
+// its schema: create_padded_batch_reader is PaddedBatch. What the schema requires are arguments;
+// the rest, and the name of the new reader, are members of its options, which may be left out (an
+// empty list, too, is the default). `executor --list_ops TYPE` describes an operator. Names are
+// given as in Python, so that a chain draws the same random numbers there.
+//
+// A Reader is the startup program that ToText shows, and Open runs it.
+#ifndef MILLHOPPER_OPERATORS_FLUENT_READER_H_
+#define MILLHOPPER_OPERATORS_FLUENT_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/base/attribute.h"
+#include "framework/program/run_state.h"
+#include "framework/program/scope.h"
+#include "framework/reader/reader_holder.h"
+#include "framework/tensor/rows.h"
+#include "framework/tensor/tensor.h"
+
+namespace millhopper {
+
+// A created reader and the passes over it. One thread at a time.
+class ReaderLoop {
+ public:
+  class Iterator;
+  struct End {};
+
+  // Begins a pass: the first one, and each time after that the next one, wherever the one before
+  // was left. An element is a tensor for each slot, and is replaced by the next one. Throws what
+  // reading throws, as ++ of an iterator does.
+  Iterator begin();
+  static End end() { return {}; }
+
+  // To save and restore positions, to look at slots and statistics, or to read without `for`.
+  ReaderHolder& holder() { return *holder_; }
+
+ private:
+  friend class Reader;
+  ReaderLoop(std::unique_ptr<Scope> scope, ReaderHolder* holder)
+      : scope_(std::move(scope)), holder_(holder) {}
+
+  std::unique_ptr<Scope> scope_;
+  ReaderHolder* holder_;  // in scope_
+  bool begun_ = false;
+};
+
+// Goes through one pass; all iterators of a loop are at the same element.
+class ReaderLoop::Iterator {
+ public:
+  explicit Iterator(ReaderHolder* holder) : holder_(holder) { ++*this; }
+
+  const std::vector<LoDTensor>& operator*() const { return element_; }
+  const std::vector<LoDTensor>* operator->() const { return &element_; }
+  Iterator& operator++() {
+    if (holder_->HasNext()) {
+      holder_->ReadNext(&element_);
+    } else {
+      holder_ = nullptr;
+    }
+    return *this;
+  }
+  bool operator!=(End) const { return holder_ != nullptr; }
+
+ private:
+  ReaderHolder* holder_;  // null at the end
+  std::vector<LoDTensor> element_;
+};
+
+inline ReaderLoop::Iterator ReaderLoop::begin() {
+  if (begun_) holder_->ReInit();
+  begun_ = true;
+  return Iterator(holder_);
+}
+
+// What creates a reader on top of others. Immutable and cheap to copy; several chains may share a
+// part, of which each makes its own readers.
+class Reader {
+ public:
+  using Attributes = std::map<std::string, Attribute>;
+
+#include "operators/fluent/reader_methods.inc"  // NOLINT(bugprone-suspicious-include)
+
+  // A reader of an operator for which there is no method, such as that of a plugin: a source, one
+  // on top of this reader, or one of this reader and others. `name` is the reader's, in errors and
+  // statistics; what it draws depends on it.
+  static Reader Create(const std::string& type, Attributes attributes,
+                       std::vector<SlotSpec> slots = {}, const std::string& name = "");
+  Reader Decorate(const std::string& type, Attributes attributes,
+                  const std::string& name = "") const;
+  Reader Combine(const std::string& type, const std::vector<Reader>& others, Attributes attributes,
+                 const std::string& name = "") const;
+  // Runs an operator that makes one tensor of one, such as decode_image, on a slot of each element,
+  // on all threads; what it makes takes the slot's place. Opens the files, to know how many slots
+  // there are. Throws kInvalidArgument if there is no such slot or operator.
+  Reader Apply(const std::string& type, size_t slot, Attributes attributes = {},
+               const std::string& name = "") const;
+
+  // The startup program, as --startup of the commands takes it.
+  std::string ToText() const;
+
+  // Creates the readers. `run` has the seed that is drawn from, together with the attributes `seed`
+  // (as --seed of the commands), and the device of a double buffer. Throws kInvalidArgument with
+  // all that is wrong in the chain, and what opening the files throws.
+  ReaderLoop Open(const RunState& run = {}) const;
+  ReaderLoop Open(uint64_t seed) const;
+
+ private:
+  struct Node;
+
+  // The attributes of an operator that are given.
+  class Given {
+   public:
+    explicit Given(Attributes more = {}) : attributes_(std::move(more)) {}
+    template <typename T>
+    void Set(const char* name, const T& value) {
+      attributes_.insert_or_assign(name, Attribute(value));
+    }
+    template <typename T>
+    void Set(const char* name, const std::optional<T>& value) {
+      if (value) Set(name, *value);
+    }
+    template <typename T>
+    void Set(const char* name, const std::vector<T>& values) {
+      if (!values.empty()) attributes_.insert_or_assign(name, Attribute(values));
+    }
+    Attributes Take() { return std::move(attributes_); }
+
+   private:
+    Attributes attributes_;
+  };
+
+  explicit Reader(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+
+  std::shared_ptr<const Node> node_;
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_OPERATORS_FLUENT_READER_H_

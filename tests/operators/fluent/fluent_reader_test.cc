@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains of readers that are built in C++ (operators/fluent/reader.h).
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "framework/base/error.h"
+#include "framework/program/executor.h"
+#include "framework/program/program.h"
+#include "framework/program/scope.h"
+#include "framework/reader/position.h"
+#include "framework/reader/reader_holder.h"
+#include "operators/fluent/reader.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using Numbers = std::vector<int64_t>;
+
+Numbers NumbersOf(const LoDTensor& tensor) {
+  return {tensor.data<int64_t>(), tensor.data<int64_t>() + tensor.numel()};
+}
+
+// The next pass: the values of a slot of int64, a list for each element.
+std::vector<Numbers> Pass(ReaderLoop* loop, size_t slot = 0) {
+  std::vector<Numbers> elements;
+  for (const std::vector<LoDTensor>& element : *loop) elements.push_back(NumbersOf(element[slot]));
+  return elements;
+}
+
+// What a reader of a startup program yields in its first `passes`.
+std::vector<std::vector<Numbers>> PassesOf(const std::string& text, const std::string& name,
+                                           uint64_t seed, int passes) {
+  Scope scope;
+  RunState run;
+  run.seed = seed;
+  Executor(run).Run(Program::FromString(text, "startup.pbtxt"), ProgramRole::kStartup, &scope);
+  auto* const holder = scope.Find(name)->GetMutable<ReaderHolder>();
+  std::vector<std::vector<Numbers>> all;
+  for (int pass = 0; pass < passes; ++pass) {
+    if (pass > 0) holder->ReInit();
+    all.emplace_back();
+    std::vector<LoDTensor> element;
+    while (holder->HasNext()) {
+      holder->ReadNext(&element);
+      all.back().push_back(NumbersOf(element[0]));
+    }
+  }
+  return all;
+}
+
+constexpr char kShuffledBatches[] = R"(
+blocks {
+  idx: 0 parent_idx: -1
+  vars { name: "reader" persistable: true type { type: READER } }
+  vars { name: "reader.shuffle" persistable: true type { type: READER } }
+  vars { name: "reader.shuffle.batch" persistable: true type { type: READER } }
+  ops {
+    type: "create_range_reader" outputs { parameter: "Out" arguments: "reader" }
+    attrs { name: "count" l: 50 }
+  }
+  ops {
+    type: "create_shuffle_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "reader" }
+    outputs { parameter: "Out" arguments: "reader.shuffle" }
+    attrs { name: "buffer_size" i: 20 }
+    attrs { name: "seed" l: 3 }
+  }
+  ops {
+    type: "create_batch_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "reader.shuffle" }
+    outputs { parameter: "Out" arguments: "reader.shuffle.batch" }
+    attrs { name: "batch_size" i: 8 }
+    attrs { name: "discard_leftover" b: true }
+  }
+})";
+
+Reader ShuffledBatches() {
+  Reader::ShuffleOptions shuffle;
+  shuffle.seed = 3;
+  Reader::BatchOptions batch;
+  batch.drop_last = true;
+  return Reader::Range(50).Shuffle(20, shuffle).Batch(8, batch);
+}
+
+TEST(FluentReader, YieldsWhatTheProgramOfItsOperatorsYields) {
+  ReaderLoop loop = ShuffledBatches().Open(uint64_t{7});
+  const auto passes = PassesOf(kShuffledBatches, "reader.shuffle.batch", 7, 3);
+  ASSERT_EQ(passes[0].size(), 6u);
+  EXPECT_NE(passes[0], passes[1]);
+  for (const auto& pass : passes) EXPECT_EQ(Pass(&loop), pass);
+  EXPECT_EQ(PassesOf(ShuffledBatches().ToText(), "reader.shuffle.batch", 7, 3), passes);
+}
+
+TEST(FluentReader, APassThatIsLeftIsFollowedByTheNext) {
+  const auto passes = PassesOf(kShuffledBatches, "reader.shuffle.batch", 0, 2);
+  ReaderLoop loop = ShuffledBatches().Open();
+  for (const std::vector<LoDTensor>& batch : loop) {
+    EXPECT_EQ(NumbersOf(batch[0]), passes[0][0]);
+    break;
+  }
+  EXPECT_EQ(Pass(&loop), passes[1]);
+}
+
+TEST(FluentReader, ChainsSharePartsAndAreSavedByTheirHolder) {
+  const Reader numbers = Reader::Range(10).Shuffle(10);
+  const Reader batches = numbers.Batch(4);  // and `numbers` is as it was
+  ReaderLoop single = numbers.Open();
+  EXPECT_EQ(Pass(&single).size(), 10u);
+  ReaderLoop first = batches.Open();
+  first.holder().ExpectSave();
+  std::vector<LoDTensor> batch;
+  first.holder().ReadNext(&batch);
+  ReaderLoop second = batches.Open();
+  second.holder().Restore(first.holder().Save());
+  for (const size_t size : {4, 2}) {
+    first.holder().ReadNext(&batch);
+    std::vector<LoDTensor> again;
+    second.holder().ReadNext(&again);
+    EXPECT_EQ(NumbersOf(batch[0]).size(), size);
+    EXPECT_EQ(NumbersOf(batch[0]), NumbersOf(again[0]));
+  }
+  EXPECT_FALSE(second.holder().HasNext());
+}
+
+TEST(FluentReader, ReadsFilesAndRunsOperatorsOnSlots) {
+  const TempFile table("table.csv", "a,b\n1,-2\n3,-4\n");
+  Reader::OpenFilesOptions options;
+  options.attributes["fields"] = std::vector<std::string>{"a int64[1]", "b int64[1]"};
+  const Reader reader = Reader::OpenFiles({table.path()}, options).Apply("abs", 1).Batch(2);
+  ReaderLoop loop = reader.Open();
+  EXPECT_EQ(Pass(&loop, 0), (std::vector<Numbers>{{1, 3}}));
+  EXPECT_EQ(Pass(&loop, 1), (std::vector<Numbers>{{2, 4}}));
+}
+
+TEST(FluentReader, CombinesReadersOfWhichEachHasItsOwnChain) {
+  const Reader numbers = Reader::Range(3);
+  ReaderLoop joined = numbers.Zip({numbers, Reader::Range(3).Batch(1)}).Open();
+  std::vector<Numbers> rows;
+  for (const auto& element : joined) {
+    rows.push_back({NumbersOf(element[0])[0], NumbersOf(element[1])[0], NumbersOf(element[2])[0]});
+  }
+  EXPECT_EQ(rows, (std::vector<Numbers>{{0, 0, 0}, {1, 1, 1}, {2, 2, 2}}));
+  Reader::MixOptions mix;
+  mix.weights = {2, 1};
+  mix.when_exhausted = "continue";
+  ReaderLoop mixed = numbers.Mix({numbers}, mix).Open();
+  EXPECT_EQ(Pass(&mixed).size(), 6u);
+}
+
+TEST(FluentReader, SlotsAreDeclaredAndChecked) {
+  Reader::RandomDataGeneratorOptions options;
+  SlotSpec slot;
+  slot.dims = {1, 4};
+  options.slots = {slot};
+  options.count = 3;
+  ReaderLoop loop = Reader::RandomDataGenerator(options).Batch(3).Open();
+  for (const auto& batch : loop) EXPECT_EQ(batch[0].dims(), (Dims{3, 4}));
+}
+
+TEST(FluentReader, ErrorsNameOperatorAndAttribute) {
+  const auto expect = [](const std::string& words, const auto& function) {
+    ExpectError(ErrorCode::kInvalidArgument, words, function);
+  };
+  expect("attribute 'batch_size' is 0; it must be at least 1",
+         [] { Reader::Range(3).Batch(0).Open(); });
+  expect("did you mean 'create_batch_reader'?",
+         [] { Reader::Range(3).Decorate("create_bach_reader", {}).Open(); });
+  expect("slot is 1; the reader has 1 slots", [] { Reader::Range(3).Apply("abs", 1); });
+  expect("no operator 'none'", [] { Reader::Range(3).Apply("none", 0); });
+}
+
+}  // namespace
+}  // namespace millhopper
