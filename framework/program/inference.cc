@@ -122,6 +122,7 @@ VariableSpec ProgramInference::Find(int block, const std::string& name) const {
 void ProgramInference::Give(const std::string& name, const TensorSpec& value) {
   const Key key = KeyOf(outermost_, name);
   known_[key] = Merged(VariableSpec{value, std::nullopt}, Declared(key));
+  written_.insert(key);
 }
 
 void ProgramInference::Follow(int block) {
@@ -165,7 +166,10 @@ void ProgramInference::FollowOperator(int block, int op) {
   }
   if (!outputs.empty()) return;
   for (const proto::OpDesc::Var& parameter : desc.outputs()) {
-    for (const std::string& name : parameter.arguments()) known_.erase(KeyOf(block, name));
+    for (const std::string& name : parameter.arguments()) {
+      known_.erase(KeyOf(block, name));
+      written_.insert(KeyOf(block, name));
+    }
   }
 }
 
@@ -186,6 +190,7 @@ void ProgramInference::Write(int block, int op, const std::string& parameter,
     spec.tensor = Common(spec.tensor, Find(block, output.name).tensor);
   }
   known_[key] = std::move(spec);
+  written_.insert(key);
 }
 
 bool ProgramInference::HasOneWriter(const Key& key) {
@@ -213,20 +218,34 @@ void ProgramInference::FollowInner(int block, bool is_loop) {
     for (const Key& key : written) known_.erase(key);
   };
   if (is_loop) {
+    written_.insert(written.begin(), written.end());
     forget();
+    ++loops_;
     Follow(block);
+    --loops_;
     forget();
     return;
   }
   const std::map<Key, VariableSpec> before = known_;
-  Follow(block);
+  std::set<Key> first_written;
   for (const Key& key : written) {
+    if (HasNoValue(key)) first_written.insert(key);
+  }
+  Follow(block);
+  written_.insert(written.begin(), written.end());
+  for (const Key& key : written) {
+    if (first_written.count(key) > 0) continue;
     const auto find = [&](const std::map<Key, VariableSpec>& known) {
       const auto found = known.find(key);
       return found == known.end() ? Declared(key) : found->second;
     };
     known_[key] = {Common(find(before).tensor, find(known_).tensor), std::nullopt};
   }
+}
+
+bool ProgramInference::HasNoValue(const Key& key) const {
+  return loops_ == 0 && written_.count(key) == 0 && key.first >= 0 &&
+         !IsPersistable(*program_.FindOwnDeclaration(key.first, key.second));
 }
 
 void ProgramInference::AddWritten(int block, std::set<int>* seen, std::set<Key>* written) const {
@@ -258,6 +277,7 @@ std::vector<TensorSpec> ProgramInference::Run(int outer, int block,
     if (program_.FindOwnDeclaration(block, sources[i]) == nullptr) continue;
     const Key key(block, sources[i]);
     known_[key] = Merged(VariableSpec{values[i], std::nullopt}, Declared(key));
+    written_.insert(key);
   }
   Follow(block);
   for (size_t i = 0; i < sinks.size(); ++i) results[i] = Find(block, sinks[i]).tensor;

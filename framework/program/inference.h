@@ -25,9 +25,10 @@ InferContext::Arguments InferOutputs(
     const InferContext::RunBlock& run_block, const InferContext::DeclaresIn& declares = {});
 
 // Follows the operators of a program in the order in which they run and keeps what is known of each
-// variable. The block of a loop or a condition may run any number of times, or never. So before and
-// after such a block only the declarations are known of the variables that it writes. Not
-// thread-safe.
+// variable. The block of a loop may run any number of times, or never: before and after it only the
+// declarations are known of the variables that it writes. After the block of a condition, which
+// runs once or never, what they were and what it makes of them have in common is known; what has
+// had no value before has what the block gives it, or still none. Not thread-safe.
 class ProgramInference {
  public:
   // Gives what is known of variables that are declared outside of the followed blocks.
@@ -58,9 +59,10 @@ class ProgramInference {
   // Whether a single operator writes the variable and nothing outside of the program does: before
   // that operator runs, the variable has no value, or one that this operator wrote.
   bool HasOneWriter(const Key& key);
-  // Follows a block that its operator runs any number of times, or otherwise once at most: then the
-  // variables that it writes are what they were, or what it makes of them.
+  // Follows a block that its operator runs any number of times, or otherwise once at most.
   void FollowInner(int block, bool is_loop);
+  // Whether no operator, and nothing outside of the program, can have written a variable by now.
+  bool HasNoValue(const Key& key) const;
   // Adds the variables that operators in a block and in blocks inside it write; `seen` collects
   // these blocks.
   void AddWritten(int block, std::set<int>* seen, std::set<Key>* written) const;
@@ -73,6 +75,8 @@ class ProgramInference {
   const Outside outside_;
   const Report report_;
   std::map<Key, VariableSpec> known_;  // by what was written; others by declaration
+  std::set<Key> written_;              // those that may have a value by now
+  int loops_ = 0;                      // around what is followed now
   std::set<int> followed_;             // blocks; each is followed once
   std::map<Key, int> writers_;         // how many operators write it; empty until it is needed
 };

@@ -20,9 +20,11 @@ OpSchema Schema() {
              "H) "
              "up and down, as far as the image does. For the labels lambda becomes the part of the "
              "image that stays.",
-             "images, uint8, uint16 or float32 [N, H, W, C]", "dims and type of X; may be X")
+             "images, uint8, uint16 or float32 [N, H, W, C] or [N, C, H, W]",
+             "dims and type of X; may be X")
       .Infer([](InferContext& context) {
-        InferImages(context);
+        int64_t channels;
+        InferEitherLayout(context, &channels);
         InferMix(context);
       });
 }
@@ -41,7 +43,8 @@ Box DrawBox(const RandomKey& key, double lambda, const ImageShape& shape) {
 }
 
 void Run(OpContext& context) {
-  const ImageShape shape = ShapeOfImages(context);
+  const ImagePlanes planes = PlanesOfImages(context);
+  const ImageShape& shape = planes.shape;
   const LoDTensor x = context.In("X");  // a copy that shares the values, since Out may be X
   const int64_t n = x.dims()[0];
   const RandomKey key = ImageKey(context);
@@ -53,9 +56,12 @@ void Run(OpContext& context) {
     using T = typename decltype(tag)::type;
     T* const values = context.Out("Out")->Allocate<T>(x.dims());
     std::copy_n(x.data<T>(), x.numel(), values);
-    for (int64_t i = 0; i < n; ++i) {
-      const PixelsOf<const T> from = ImageOf<T>(x, PartnerOf(i, n)).Crop(box);
-      const PixelsOf<T> to = Contiguous(values + i * shape.values(), shape).Crop(box);
+    for (int64_t k = 0; k < n * planes.count; ++k) {
+      const int64_t i = k / planes.count;
+      const int64_t other = k + (PartnerOf(i, n) - i) * planes.count;
+      const PixelsOf<const T> from =
+          Contiguous(x.data<T>() + other * shape.values(), shape).Crop(box);
+      const PixelsOf<T> to = Contiguous(values + k * shape.values(), shape).Crop(box);
       for (int64_t y = 0; y < box.height; ++y) {
         std::copy_n(from.row(y), box.width * shape.channels, to.row(y));
       }

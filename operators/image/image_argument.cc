@@ -15,11 +15,21 @@ constexpr char kWanted[] =
     "images are uint8, uint16 or float32 [N, H, W, C] with 1 to 4 channels C and no level of "
     "detail";
 
-bool MayBeImages(const TensorSpec& spec) {
+constexpr char kWantedOfEither[] =
+    "images are uint8, uint16 or float32 [N, H, W, C] or [N, C, H, W] with 1 to 4 channels C and "
+    "no level of detail";
+
+bool MayBeChannels(int64_t size) { return size != 0 && size <= 4; }
+
+// Whether the channels come before the rows. Where both axes may be channels, it is the last one.
+bool IsPlanar(const Dims& dims) { return !MayBeChannels(dims[3]) && MayBeChannels(dims[1]); }
+
+bool MayBeImages(const TensorSpec& spec, bool either = false) {
   if (spec.dtype && !ImageTypes::Has(*spec.dtype)) return false;
   if (spec.lod_level.value_or(0) != 0) return false;
   if (!spec.dims) return true;
-  return spec.dims->size() == 4 && (*spec.dims)[3] != 0 && (*spec.dims)[3] <= 4;
+  if (spec.dims->size() != 4) return false;
+  return MayBeChannels((*spec.dims)[3]) || (either && IsPlanar(*spec.dims));
 }
 
 }  // namespace
@@ -57,11 +67,27 @@ void SetOutImages(InferContext& context, const Dims& dims) {
 
 void InferSameImages(InferContext& context) { SetOutImages(context, InferImages(context)); }
 
+Dims InferEitherLayout(const InferContext& context, int64_t* channels) {
+  const TensorSpec& spec = context.In("X");
+  if (!MayBeImages(spec, true)) context.ThrowUnfit("X", kWantedOfEither);
+  Dims dims = spec.dims.value_or(Dims{-1, -1, -1, -1});
+  *channels = dims[IsPlanar(dims) ? 1 : 3];
+  return dims;
+}
+
 ImageShape ShapeOfImages(const OpContext& context, std::string_view parameter, size_t i) {
   const LoDTensor& images = context.In(parameter, i);
   if (!MayBeImages(SpecOf(images))) ThrowUnfit(context, parameter, kWanted, i);
   const Dims& dims = images.dims();
   return {dims[1], dims[2], dims[3]};
+}
+
+ImagePlanes PlanesOfImages(const OpContext& context) {
+  const LoDTensor& images = context.In("X");
+  if (!MayBeImages(SpecOf(images), true)) ThrowUnfit(context, "X", kWantedOfEither);
+  const Dims& dims = images.dims();
+  if (IsPlanar(dims)) return {dims[1], {dims[2], dims[3], 1}};
+  return {1, {dims[1], dims[2], dims[3]}};
 }
 
 RandomKey ImageKey(OpContext& context) {

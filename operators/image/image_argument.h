@@ -40,11 +40,24 @@ Dims InferImages(const InferContext& context, std::string_view parameter = "X", 
 void SetOutImages(InferContext& context, const Dims& dims);
 // The rule of an operator whose Out has the dims and the type of X.
 void InferSameImages(InferContext& context);
+// As InferImages, of an input that may be [N, C, H, W], too. `channels` becomes how many there are,
+// -1 if that is not known.
+Dims InferEitherLayout(const InferContext& context, int64_t* channels);
 
 // ---- For the function that runs an operator. ----
 
 // The shape of every image of an input. Throws kInvalidArgument if the input holds no images.
 ImageShape ShapeOfImages(const OpContext& context, std::string_view parameter = "X", size_t i = 0);
+// Images of either layout: [N, H, W, C], or [N, C, H, W] where only the second axis has 1 to 4.
+struct ImagePlanes {
+  int64_t channels() const { return count * shape.channels; }
+  int64_t values() const { return count * shape.values(); }  // of an image
+
+  int64_t count;     // of an image, one after another: 1, or C
+  ImageShape shape;  // of a plane
+};
+// The planes of every image of X. Throws kInvalidArgument if it holds no images of either layout.
+ImagePlanes PlanesOfImages(const OpContext& context);
 // The key of the draws of an operator with RandomImageSchema.
 RandomKey ImageKey(OpContext& context);
 // Image i of a tensor of images of type T.

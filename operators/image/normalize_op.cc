@@ -13,7 +13,7 @@ OpSchema Schema() {
   return ImageSchema(
              "(value * scale - mean) / std for each channel, computed as value * (scale / std) + "
              "(-mean / std) with both constants rounded to float32: within two units in the last "
-             "place of torchvision's ToTensor and Normalize.",
+             "place of torchvision's ToTensor and Normalize. X may be [N, C, H, W], too.",
              "float32, dims of X; may be X")
       .Attr({"mean", Floats{0.0f}, "one value for all channels, or one for each"})
       .Attr({"std", Floats{1.0f}, "one value for all channels, or one for each, above 0"})
@@ -21,27 +21,30 @@ OpSchema Schema() {
       .Check(
           [](const proto::OpDesc&, const AttributeMap& attributes) { NormalizeStep{attributes}; })
       .Infer([](InferContext& context) {
-        const Dims dims = InferImages(context);
-        if (dims[3] > 0) NormalizeStep(context.attributes()).Check(dims[3]);
+        int64_t channels;
+        const Dims dims = InferEitherLayout(context, &channels);
+        if (channels > 0) NormalizeStep(context.attributes()).Check(channels);
         context.SetOut("Out", {DataType::kFp32, dims, 0});
       });
 }
 
 void Run(OpContext& context) {
-  const ImageShape shape = ShapeOfImages(context);
+  const ImagePlanes planes = PlanesOfImages(context);
   const NormalizeStep step(context.attributes());
-  step.Check(shape.channels);
+  step.Check(planes.channels());
   const LoDTensor x = context.In("X");  // a copy that shares the values, since Out may be X
   LoDTensor* const out = context.Out("Out");
+  const int64_t pixels = planes.shape.height * planes.shape.width;
+  const int64_t stride = planes.shape.channels;
   DispatchType(ImageTypes(), context, "X", [&](auto tag) {
     using T = typename decltype(tag)::type;
     float* const to = out->Allocate<float>(x.dims());
     const T* const from = x.data<T>();
-    const int64_t pixels = x.numel() / shape.channels;
-    for (int64_t c = 0; c < shape.channels; ++c) {
+    for (int64_t k = 0; k < x.dims()[0] * planes.channels(); ++k) {
+      const int64_t c = k % planes.channels();
       const float factor = step.factor(c), offset = step.offset(c);
-      for (int64_t i = 0; i < pixels; ++i) {
-        const int64_t at = i * shape.channels + c;
+      const int64_t first = k / stride * pixels * stride + k % stride;
+      for (int64_t at = first; at < first + pixels * stride; at += stride) {
         to[at] = static_cast<float>(from[at]) * factor + offset;
       }
     }

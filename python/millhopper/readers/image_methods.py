@@ -707,7 +707,7 @@ class ImageMethods(OperatorMethods):
         seed: int | None = None,
         name: str = "",
     ) -> Self:
-        """Puts a rectangle of the image before it into each image ``[N, h, w, c]`` of a batch.
+        """Puts a rectangle of the image before it into each image of a batch, of either layout.
 
         The arguments are those of ``mixup``. Source: operator cutmix; torchvision's CutMix.
         """

@@ -13,6 +13,7 @@ from millhopper.programs.block import Block
 from millhopper.programs.program import Program
 from millhopper.programs.schemas import ArgumentSchema, did_you_mean, find_schema, schema_of
 from millhopper.programs.var_type import VarType
+from millhopper.programs.variable import Variable
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -70,6 +71,18 @@ class Choice:
             for slot in slots
         }
         return written
+
+    @property
+    def replaced(self) -> set[str]:
+        """The slots that are written whatever is drawn."""
+        if self.alternatives[-1][0] < 1:
+            return set()
+        return set.intersection(
+            *(
+                {slot for step in steps for slots in step.outputs.values() for slot in slots}
+                for _, steps in self.alternatives
+            )
+        )
 
 
 def make_step(
@@ -240,16 +253,18 @@ def _append_choice(program: Program, choice: Choice, held: dict[str, str]) -> No
     def variable(name: str) -> str:
         return block.create_var(f"{choice.name}:{name}").name
 
+    before = dict(held)  # what each alternative begins with
     for slot in choice.outputs:
         if slot not in held:
             raise ValueError(f"{choice.name}: an alternative makes a new slot, {slot!r}")
-        kept = variable(slot)
-        block.append_op("assign", {"X": [held[slot]]}, {"Out": [kept]}, {})
-        held[slot] = kept
+        held[slot] = variable(slot)
+        if slot not in choice.replaced:
+            block.append_op("assign", {"X": [before[slot]]}, {"Out": [held[slot]]}, {})
     draw = variable("draw")
     double = int(VarType.FP64)  # a float32 may be rounded up to 1
     uniform = {"shape": [1], "min": 0.0, "max": 1.0, "seed": choice.seed, "dtype": double}
     block.append_op("uniform_random", {}, {"Out": [draw]}, uniform)
+    made: dict[str, list[Variable]] = {slot: [] for slot in choice.replaced}
     not_yet = None  # whether the draw is not below the numbers of the alternatives before
     for i, (most, steps) in enumerate(choice.alternatives):
         limit, below, chosen = (variable(f"{name}_{i}") for name in ("limit", "below", "chosen"))
@@ -264,14 +279,29 @@ def _append_choice(program: Program, choice: Choice, held: dict[str, str]) -> No
         not_yet = variable(f"not_below_{i}")
         block.append_op("logical_not", {"X": [below]}, {"Out": [not_yet]}, {})
         inner = program.create_block()
-        within = dict(held)
+        within = dict(before)
         _append_all(program, steps, within)
         for slot in choice.outputs:
-            if within[slot] != held[slot]:
+            if within[slot] != before[slot]:
                 inner.append_op("assign", {"X": [within[slot]]}, {"Out": [held[slot]]}, {})
+        for slot, variables in made.items():
+            variables.append(inner.var(within[slot]))
         program.rollback()
         condition = {"sub_block": inner, "is_scalar_condition": True}
         block.append_op("conditional_block", {"X": [chosen]}, {}, condition)
+    for slot, variables in made.items():
+        _declare(block.var(held[slot]), variables)
+
+
+def _declare(kept: Variable, made: Sequence[Variable]) -> None:
+    """Declares what the alternatives agree on, one of which has run."""
+    first = made[0]
+    if any(
+        (one.dtype, one.shape, one.lod_level) != (first.dtype, first.shape, first.lod_level)
+        for one in made
+    ):
+        return
+    kept.dtype, kept.shape, kept.lod_level = first.dtype, first.shape, first.lod_level
 
 
 def _append(block: Block, step: Step, held: dict[str, str]) -> None:

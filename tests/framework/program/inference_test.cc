@@ -138,6 +138,42 @@ TEST(Inference, WhatAConditionWritesIsWhatBothWaysAgreeOn) {
       << "within it, it is known";
 }
 
+// What has had no value is what the block makes of it, or still nothing.
+TEST(Inference, WhatOnlyConditionsWriteIsWhatTheyMake) {
+  const std::string add = OpText("sum", {{"X", {"x", "y"}}}, {{"Out", {"z"}}});
+  const auto branch = [](int block) {
+    return OpText("conditional_block", {{"X", {"go"}}}, {},
+                  {{"sub_block", "block_idx: " + std::to_string(block)}});
+  };
+  const auto problems = [&](const std::string& before, const std::string& first,
+                            const std::string& second) {
+    const std::string text =
+        BlockText(0, -1,
+                  {Var("x"), Var("z"), TensorText("y", "FP32", {2}), TensorText("go", "BOOL", {1}),
+                   before, branch(1), branch(2), add}) +
+        BlockText(1, 0, {first}) + BlockText(2, 0, {second});
+    return Join(Program::FromString(text, "p")->Check({}));
+  };
+  const auto filled = [](int dim) {
+    return OpText("fill_constant", {}, {{"Out", {"x"}}},
+                  {{"shape", "ints: " + std::to_string(dim)}, {"dtype", "i: 5"}});
+  };
+  EXPECT_EQ(problems("", filled(2), filled(2)), "");
+  EXPECT_NE(problems("", filled(3), filled(3)), "");
+  EXPECT_EQ(problems("", filled(2), filled(3)), "") << "either";
+  EXPECT_EQ(problems(filled(2), filled(3), filled(3)), "") << "it may stay as it was";
+  const std::string loaded = OpText("load", {}, {{"Out", {"x"}}}, {{"file_path", "s: 'f'"}});
+  EXPECT_EQ(problems(loaded, filled(3), filled(3)), "") << "it may stay what is not known";
+  const std::string loop =
+      OpText("while", {{"Condition", {"go"}}}, {}, {{"sub_block", "block_idx: 1"}});
+  const std::string text =
+      BlockText(
+          0, -1,
+          {Var("x"), Var("z"), TensorText("y", "FP32", {2}), TensorText("go", "BOOL", {1}), loop}) +
+      BlockText(1, 0, {branch(2), add, filled(2)}) + BlockText(2, 1, {filled(3)});
+  EXPECT_EQ(Join(Program::FromString(text, "p")->Check({})), "") << "of the round before";
+}
+
 // A tensor that another program left may have been given any value since.
 TEST(Inference, TensorsOfOtherProgramsAreUnknown) {
   const auto before =

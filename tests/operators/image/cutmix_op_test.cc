@@ -52,6 +52,23 @@ TEST(CutmixOp, TakesARectangleOfTheImageBefore) {
   EXPECT_GT(moved, 100);
 }
 
+TEST(CutmixOp, TakesEitherLayout) {
+  const LoDTensor x = RandomImages({3, 8, 12, 2});
+  const LoDTensor planar = ChannelsFirst(x);
+  for (int32_t seed = 0; seed < 20; ++seed) {
+    const auto mixed = [&](const LoDTensor& images) {
+      return RunOp("cutmix", {{"X", images}, {"Label", MakeTensor<int64_t>({3, 1}, {2, 0, 1})}},
+                   {"Out", "LabelOut"}, {{"num_classes", int64_t{3}}, {"seed", seed}});
+    };
+    const auto wanted = mixed(x);
+    const auto found = mixed(planar);
+    EXPECT_EQ(found.at("Out").dims(), planar.dims());
+    EXPECT_EQ(ValuesOf<uint8_t>(found.at("Out")),
+              ValuesOf<uint8_t>(ChannelsFirst(wanted.at("Out"))));
+    EXPECT_EQ(ValuesOf<float>(found.at("LabelOut")), ValuesOf<float>(wanted.at("LabelOut")));
+  }
+}
+
 TEST(CutmixOp, Refuses) {
   ExpectRefused("it must be int64 [1] or [1, 1]", "cutmix",
                 {{"X", RandomImages({1, 2, 2, 3})}, {"Label", MakeTensor<float>({1, 1}, {0})}},

@@ -32,6 +32,12 @@ inline LoDTensor SmoothImages(const Dims& dims) {
   return MakeTensor<uint8_t>(dims, values);
 }
 
+// [N, H, W, C] as [N, C, H, W].
+inline LoDTensor ChannelsFirst(const LoDTensor& images) {
+  return RunOp("transpose", {{"X", images}}, {"Out"}, {{"axis", std::vector<int32_t>{0, 3, 1, 2}}})
+      .at("Out");
+}
+
 // The output of an operator on images.
 inline LoDTensor RunImageOp(const std::string& type, const LoDTensor& images,
                             const Attributes& attributes = {}, uint64_t seed = 0) {

@@ -7,10 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/base/random.h"
-#include "tests/files/images.h"
-#include "tests/operators/run_op.h"
-#include "tests/testing.h"
+#include "tests/operators/image/image_checks.h"
 
 namespace millhopper {
 namespace {
@@ -43,6 +40,22 @@ TEST(NormalizeOp, TakesOneValueForAllChannels) {
                             {{"mean", Floats{1}}, {"std", Floats{0.5f, 0.25f}}, {"scale", 1.0f}})
                           .at("Out")),
       (Floats{0, 4, 4, 12}));
+}
+
+TEST(NormalizeOp, TakesEitherLayout) {
+  const LoDTensor x = RandomImages({2, 5, 6, 3});
+  const auto normalized = [](const LoDTensor& images) {
+    return RunOp("normalize", {{"X", images}}, {"Out"},
+                 {{"mean", Floats{0.1f, 0.2f, 0.3f}}, {"std", Floats{1, 2, 3}}})
+        .at("Out");
+  };
+  const LoDTensor planar = normalized(ChannelsFirst(x));
+  EXPECT_EQ(planar.dims(), (Dims{2, 3, 5, 6}));
+  EXPECT_EQ(ValuesOf<float>(planar), ValuesOf<float>(ChannelsFirst(normalized(x))));
+  ExpectRefused("attributes 'mean' and 'std' have 2 values for 3 channels", "normalize",
+                {{"X", ChannelsFirst(x)}}, {"Out"}, {{"mean", Floats{1, 2}}});
+  ExpectRefused("[N, H, W, C] or [N, C, H, W]", "normalize", {{"X", RandomImages({1, 5, 6, 7})}},
+                {"Out"}, {});
 }
 
 TEST(NormalizeOp, RefusesWrongNumbersOfValues) {

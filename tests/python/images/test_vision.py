@@ -411,6 +411,25 @@ def test_blur_and_sharpness_change_the_noise(folder: Path) -> None:
     assert roughness(decoded.random_adjust_sharpness(3, p=1)) > before
 
 
+def test_batches_of_either_layout_are_mixed_by_chance(folder: Path) -> None:
+    files = dataset.image_folder(folder).decode_image("image").random_resized_crop(16)
+    last, first = files.normalize().batch(3), files.to_chw().normalize().batch(3)
+    for batches in (last, first, last.to_chw(slot="image")):
+        mixed = batches.random_choice(
+            [
+                lambda reader: reader.mixup(num_classes=2, slot="image", seed=5),
+                lambda reader: reader.cutmix(num_classes=2, slot="image", seed=5),
+            ]
+        )
+        cut = batches.cutmix(num_classes=2, slot="image", seed=5)
+        for _ in range(4):
+            for batch, plain in zip_strict(mixed, batches):
+                assert batch["label"].dtype == np.float32
+                assert batch["label"].sum(axis=1).tolist() == pytest.approx([1.0] * 3)
+                assert batch["image"].shape == plain["image"].shape
+        assert sum((b["image"] != p["image"]).sum() for b, p in zip_strict(cut, batches)) > 0
+
+
 def test_rand_augment_takes_torchvisions_arguments(folder: Path) -> None:
     decoded = dataset.image_folder(folder).decode_image("image")
     augment = vision.RandAugment(3, magnitude=5, num_magnitude_bins=10, fill=[1, 2, 3], seed=7)
