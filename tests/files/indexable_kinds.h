@@ -55,6 +55,15 @@ inline const std::vector<IndexableKind>& SearchedKinds() {
       {"jsonl",
        {"text bytes"},
        [](const Texts& texts) { return Between("{\"text\": \"", texts, "\"}\n\n"); }},
+      {"libffm",
+       {"label int64[]"},
+       [](const Texts& texts) {
+         std::string file;
+         for (const std::string& text : texts) {
+           file += StrCat(std::atoi(text.c_str()), " 0:1:2 # ", text, "\n");
+         }
+         return file;
+       }},
       {"libsvm",
        {"label int64[]"},
        [](const Texts& texts) {

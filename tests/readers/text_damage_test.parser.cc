@@ -45,6 +45,7 @@ std::vector<Case> Cases() {
        "+1 qid:3 1:0.5 3:2 # x\n-1 2:1\n\n0.5\n",
        {"label float32[]", "dense float32[4]"}},
       {"libsvm", "+1 1:0.5 3:2\n-1 2:1\n", {}},
+      {"libffm", "+1 0:1:0.5 7:3:2\n-1 1:2:1\n", {}},
       {"multislot", "2 1 2 1 0.5\n1 7 1 3\n", {"a int64[-1]", "b float32[]"}},
       {"ctr_svm", "1 11:1 12:2\n0 13:1\n", {"label int64[]", "1 int64[-1] default=0"}},
   };

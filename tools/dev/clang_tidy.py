@@ -58,11 +58,13 @@ def compile_commands(root):
     # Generates what the sources include.
     generated = [
         "//proto/...",
-        "//operators/fluent:reader_methods",
         "//operators/text/tokens:sentence_piece_cc",
         "//tests:readme/resume.cc",
     ]
     bazel("build", single, *generated)
+    # What the executor makes is taken from the build that has one.
+    bazel("build", "-c", "opt", "//operators/fluent:reader_methods")
+    optimised = ["-iquote", bazel("info", "-c", "opt", "bazel-bin").strip()]
     external = bazel("info", "output_base").strip() + "/external/"
     actions = bazel("aquery", single, "--output=jsonproto", 'mnemonic("CppCompile", //...)')
     commands = {}
@@ -76,7 +78,7 @@ def compile_commands(root):
                 # Nor what gcc has precompiled: a source includes what it uses itself.
                 if argument not in NOT_FOR_CLANG and "-include" not in (argument, before)
             ]
-            commands[source] = [kept[0], *ONLY_FOR_CLANG, *kept[1:]]
+            commands[source] = [kept[0], *ONLY_FOR_CLANG, *kept[1:], *optimised]
     entries = [
         {"directory": root, "file": source, "arguments": arguments}
         for source, arguments in sorted(commands.items())

@@ -246,7 +246,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
     "pandas and polars": {
         "astype": _CAST,
         "columns": _SLOTS,
-        "describe": "peek --all FILE shows the statistics of each slot",
+        "describe": "statistics() has those of numbers; peek --all FILE shows those of each slot",
         "drop": _DROP,
         "drop_duplicates": "dedupe() leaves out what came before",
         "drop_nulls": _BAD,

@@ -24,6 +24,7 @@ from millhopper.readers.no_array import NoArray
 from millhopper.readers.operator_readers import OperatorReaders
 from millhopper.readers.other_names import OtherNames, no_attribute, other_keywords
 from millhopper.readers.reader_stats import ReaderStats
+from millhopper.readers.statistics_methods import StatisticsMethods
 from millhopper.readers.text_methods import TextMethods
 from millhopper.readers.write_methods import WriteMethods
 
@@ -45,6 +46,7 @@ class Reader(
     BoxMethods,
     ChoiceMethods,
     TextMethods,
+    StatisticsMethods,
     CombineMethods,
     WriteMethods,
     OperatorReaders,

@@ -110,24 +110,46 @@ class TextMethods(OperatorMethods):
         self,
         vocab: Path,
         *,
+        first: int = 0,
         default: int | None = None,
+        num_oov_buckets: int | None = None,
+        null: int | None = None,
         slot: str | None = None,
         output: str | None = None,
     ) -> Self:
         """Words, text each, become the numbers of their lines in a file, int64 ``[words]``.
 
+        What ``StringLookup(mask_token="", num_oov_indices=1)`` of Keras does is
+        ``lookup("words.txt", first=2, default=1, null=0)``.
+
         Args:
-            vocab: the file, one word a line; numbers begin with 0.
-            default: what other words become; None: another word is an error.
+            vocab: the file, one word a line.
+            first: the number of the first line.
+            default: what other words become; if neither it nor ``num_oov_buckets`` is given,
+                another word is an error.
+            num_oov_buckets: how many numbers other words become, each word one of them by its hash
+                (``hash_bucket``): those from ``default`` on, or, if that is not given, those after
+                the vocabulary's.
+            null: what the empty word becomes, as which a null is read; None: it is a word like
+                others.
             slot: the words.
             output: the slot for the numbers.
 
         Raises:
             Error: at an element: it has another word, or the file is missing or damaged.
 
-        Source: operator lookup; what ``vocab=`` of fields does.
+        Source: operator lookup; what ``vocab=`` of fields does; tf.lookup.StaticVocabularyTable.
         """
-        return self.apply("lookup", slot, output, vocab=os.fspath(vocab), default=default)
+        return self.apply(
+            "lookup",
+            slot,
+            output,
+            vocab=os.fspath(vocab),
+            first=first,
+            default=default,
+            num_oov_buckets=num_oov_buckets,
+            null=null,
+        )
 
     def hash_bucket(
         self, buckets: int, *, slot: str | None = None, output: str | None = None
@@ -137,6 +159,25 @@ class TextMethods(OperatorMethods):
         Source: operator hash_bucket; what ``hash=`` of fields does.
         """
         return self.apply("hash_bucket", slot, output, buckets=buckets)
+
+    def cross(self, slots: Sequence[str], buckets: int, *, output: str | None = None) -> Self:
+        """What several slots have in a row becomes one number, by a hash, int64 ``[n]``. ::
+
+            reader.cross(["user", "hour"], 100_000)  # the new slot user_x_hour
+
+        Args:
+            slots: texts, or integers ``[n]``, with equally many rows.
+            buckets: the numbers are below it; different rows may get one number.
+            output: the slot for the numbers; None is a new one, the names joined by ``_x_``.
+
+        Raises:
+            Error: there is no such slot, or one has numbers that are no integers, or another number
+                of rows.
+
+        Source: operator cross; keras.layers.HashedCrossing.
+        """
+        name = "_x_".join(slots) if output is None else output
+        return self.apply("cross", {"X": list(slots)}, name, buckets=buckets)
 
     def bucketize(
         self, boundaries: Sequence[float], *, slot: str | None = None, output: str | None = None

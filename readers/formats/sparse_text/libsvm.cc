@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The format `libsvm`: a line "label index:value index:value ... # comment" for each record, with
 // "qid:7" after the label in data for ranking (www.csie.ntu.edu.tw/~cjlin/libsvm, README, and
-// www.cs.cornell.edu/people/tj/svm_light).
+// www.cs.cornell.edu/people/tj/svm_light); and `libffm`, "label field:index:value ...", for
+// field-aware factorization machines (www.csie.ntu.edu.tw/~cjlin/libffm).
 #include <cstring>
 #include <memory>
 #include <string>
@@ -13,13 +14,23 @@
 namespace millhopper {
 namespace {
 
-constexpr char kNames[] = "label, qid, index, value, dense";
+// Which of the two formats.
+struct Notation {
+  const char* format;
+  const char* names;  // what fields may be called
+  bool has_field;     // whether a feature begins with the number of its field
+};
+constexpr Notation kLibsvm = {"libsvm", "label, qid, index, value, dense", false};
+constexpr Notation kLibffm = {"libffm", "label, field, index, value", true};
 
 class LibsvmFormat final : public SparseTextFormat {
  public:
-  LibsvmFormat(const FormatArguments& arguments, std::vector<Field> fields)
-      : SparseTextFormat(arguments, std::move(fields)),
-        first_index_(arguments.attributes.Get<int32_t>("first_index")) {
+  LibsvmFormat(const Notation& notation, const FormatArguments& arguments,
+               std::vector<Field> fields)
+      : SparseTextFormat(arguments, std::move(fields)), notation_(notation) {
+    if (arguments.attributes.Has("first_index")) {
+      first_index_ = arguments.attributes.Get<int32_t>("first_index");
+    }
     for (const Field& field : this->fields()) Check(field);
   }
 
@@ -30,22 +41,24 @@ class LibsvmFormat final : public SparseTextFormat {
     size_t feature_count = 0;
   };
 
-  static void Check(const Field& field) {
+  void Check(const Field& field) const {
     const std::string& name = field.name;
     const std::string where = StrCat("field '", Escaped(name), "': ");
-    Require(
-        name == "label" || name == "qid" || name == "index" || name == "value" || name == "dense",
-        where, "a line of libsvm has only ", kNames);
+    const bool of_features = name == "index" || name == "value" || name == "field";
+    const bool of_one = notation_.has_field ? name == "field" : name == "qid" || name == "dense";
+    Require(name == "label" || name == "index" || name == "value" || of_one, where, "a line of ",
+            notation_.format, " has only ", notation_.names);
     Require(!field.bytes && !field.names_things() && field.decode == Field::Decode::kNone, where,
-            "bytes, hash=, vocab= and decode= are for text, and a line of libsvm has numbers");
-    Require((name != "index" && name != "value") || (field.sequence && field.values == 1), where,
+            "bytes, hash=, vocab= and decode= are for text, and a line of ", notation_.format,
+            " has numbers");
+    Require(!of_features || (field.sequence && field.values == 1), where,
             "a record has any number of them, so its dims are [-1]");
     Require(name != "dense" || !field.sequence, where,
             "its dims say how many features there are, such as float32[13]");
     Require(name != "qid" || (!field.sequence && field.values == 1), where, "it is one number");
   }
 
-  static Line Parse(std::string_view text) {
+  Line Parse(std::string_view text) const {
     text = text.substr(0, text.find('#'));
     Line line;
     Tokens tokens(text);
@@ -53,7 +66,8 @@ class LibsvmFormat final : public SparseTextFormat {
     if (!tokens.Next(&line.label)) Throw(ErrorCode::kDataLoss, "the line has no label");
     line.features = tokens.rest();
     while (tokens.Next(&token)) {
-      if (token.substr(0, 4) == "qid:" && line.qid.empty() && line.feature_count == 0) {
+      if (!notation_.has_field && token.substr(0, 4) == "qid:" && line.qid.empty() &&
+          line.feature_count == 0) {
         line.qid = token.substr(4);
         line.features = tokens.rest();
       } else {
@@ -63,17 +77,30 @@ class LibsvmFormat final : public SparseTextFormat {
     return line;
   }
 
-  // Calls feature(index, value) with the text of both.
-  template <typename Feature>
-  static void ForEachFeature(const Line& line, const Feature& feature) {
+  // What a feature says, as text.
+  struct Feature {
+    std::string_view field, index, value;
+  };
+
+  template <typename F>
+  void ForEachFeature(const Line& line, const F& function) const {
     Tokens tokens(line.features);
     for (std::string_view token; tokens.Next(&token);) {
-      const size_t colon = token.find(':');
-      if (colon == std::string_view::npos) {
-        Throw(ErrorCode::kDataLoss, "'", Escaped(std::string(token.substr(0, 60))),
-              "' is no index:value");
+      Feature feature;
+      std::string_view rest = token;
+      size_t colon = rest.find(':');
+      if (notation_.has_field && colon != std::string_view::npos) {
+        feature.field = rest.substr(0, colon);
+        rest.remove_prefix(colon + 1);
+        colon = rest.find(':');
       }
-      feature(token.substr(0, colon), token.substr(colon + 1));
+      if (colon == std::string_view::npos) {
+        Throw(ErrorCode::kDataLoss, "'", Escaped(std::string(token.substr(0, 60))), "' is no ",
+              notation_.has_field ? "field:" : "", "index:value");
+      }
+      feature.index = rest.substr(0, colon);
+      feature.value = rest.substr(colon + 1);
+      function(feature);
     }
   }
 
@@ -100,10 +127,12 @@ class LibsvmFormat final : public SparseTextFormat {
     } else if (field.name == "dense") {
       LoadDense(line, slot, rows);
     } else {
-      const bool indices = field.name == "index";
+      const auto part = field.name == "index"   ? &Feature::index
+                        : field.name == "value" ? &Feature::value
+                                                : &Feature::field;
       char* place = rows->Take(slot, line.feature_count);
-      ForEachFeature(line, [&](std::string_view index, std::string_view value) {
-        field.ReadAll(indices ? index : value, place);
+      ForEachFeature(line, [&](const Feature& feature) {
+        field.ReadAll(feature.*part, place);
         place += field.value_bytes();
       });
     }
@@ -114,15 +143,15 @@ class LibsvmFormat final : public SparseTextFormat {
     const Field& field = fields()[slot];
     char* const place = rows->Take(slot, field.values);
     field.WriteDefault(field.values, place);
-    ForEachFeature(line, [&](std::string_view index, std::string_view value) {
+    ForEachFeature(line, [&](const Feature& feature) {
       int64_t number;
-      index_field.ReadAll(index, reinterpret_cast<char*>(&number));
+      index_field.ReadAll(feature.index, reinterpret_cast<char*>(&number));
       if (number < first_index_ || number - first_index_ >= static_cast<int64_t>(field.values)) {
         Throw(ErrorCode::kDataLoss, "the index ", number, " is not in ", first_index_, " to ",
               first_index_ + static_cast<int64_t>(field.values) - 1, ", which ",
               ToString(field.slot), " has room for");
       }
-      field.ReadAll(value,
+      field.ReadAll(feature.value,
                     place + static_cast<size_t>(number - first_index_) * field.value_bytes());
     });
   }
@@ -138,18 +167,30 @@ class LibsvmFormat final : public SparseTextFormat {
     return false;
   }
 
-  const int64_t first_index_;
+  const Notation& notation_;
+  int64_t first_index_ = 1;
 };
 
-FormatSchema Schema() {
+// The fields of a file for which none are given.
+std::vector<std::string> AllFields(const Notation& notation) {
+  std::vector<std::string> entries = {"label float32[]", "index int64[-1]", "value float32[-1]"};
+  if (notation.has_field) entries.insert(entries.begin() + 1, "field int64[-1]");
+  return entries;
+}
+
+constexpr char kFilesDoc[] = "; plain, gzip, zstd, lz4, bzip2, xz";
+
+FormatSchema LibsvmSchema() {
   return std::move(
-      FormatSchema("lines \"label index:value ...\" of LIBSVM and SVMlight; plain, gzip, zstd, "
-                   "lz4, bzip2, xz")
+      FormatSchema(StrCat("lines \"label index:value ...\" of LIBSVM and SVMlight", kFilesDoc))
           .Extension(".svm")
           .Extension(".libsvm")
           .Extension(".svmlight")
+          .InferFields([](const std::string&, const AttributeMap&) {
+            return FittingFields{AllFields(kLibsvm), {}};
+          })
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
-          .Attr(FieldsAttribute(StrCat(kNames,
+          .Attr(FieldsAttribute(StrCat(kLibsvm.names,
                                        " (the values at their indices, and default= "
                                        "elsewhere); without fields they are \"label "
                                        "float32[]\", \"index int64[-1]\", \"value "
@@ -158,16 +199,38 @@ FormatSchema Schema() {
                     .AtLeast(0)));
 }
 
-std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
-  std::vector<Field> fields =
-      ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"));
-  if (fields.empty()) {
-    fields = ParseFields({"label float32[]", "index int64[-1]", "value float32[-1]"});
-  }
-  return std::make_unique<LibsvmFormat>(arguments, std::move(fields));
+FormatSchema LibffmSchema() {
+  return std::move(
+      FormatSchema(StrCat("lines \"label field:index:value ...\" of LIBFFM", kFilesDoc))
+          .Extension(".ffm")
+          .Extension(".libffm")
+          .InferFields([](const std::string&, const AttributeMap&) {
+            return FittingFields{AllFields(kLibffm), {}};
+          })
+          .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
+          .Attr(FieldsAttribute(
+              StrCat(kLibffm.names,
+                     "; without fields they are \"label float32[]\", \"field int64[-1]\", \"index "
+                     "int64[-1]\", \"value float32[-1]\""))));
 }
 
-REGISTER_FILE_FORMAT(libsvm, Schema, Make);
+std::unique_ptr<FileFormat> Make(const Notation& notation, const FormatArguments& arguments) {
+  std::vector<Field> fields =
+      ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"));
+  if (fields.empty()) fields = ParseFields(AllFields(notation));
+  return std::make_unique<LibsvmFormat>(notation, arguments, std::move(fields));
+}
+
+std::unique_ptr<FileFormat> MakeLibsvm(const FormatArguments& arguments) {
+  return Make(kLibsvm, arguments);
+}
+
+std::unique_ptr<FileFormat> MakeLibffm(const FormatArguments& arguments) {
+  return Make(kLibffm, arguments);
+}
+
+REGISTER_FILE_FORMAT(libsvm, LibsvmSchema, MakeLibsvm);
+REGISTER_FILE_FORMAT(libffm, LibffmSchema, MakeLibffm);
 
 }  // namespace
 }  // namespace millhopper

@@ -53,6 +53,48 @@ TEST(LookupOp, RefusesOtherWordsUnlessThereIsADefault) {
   }
 }
 
+TEST(LookupOp, BeginsWithAnyNumber) {
+  const TempFile file("words.txt", "a\nb\n");
+  Attributes attributes = With(file);
+  attributes.emplace_back("first", int64_t{2});
+  EXPECT_EQ(ValuesOf<int64_t>(Lookup(TextsOf({"b", "a"}), attributes)),
+            (std::vector<int64_t>{3, 2}));
+  attributes.emplace_back("default", int64_t{1});
+  EXPECT_EQ(ValuesOf<int64_t>(Lookup(TextsOf({"b", "c"}), attributes)),
+            (std::vector<int64_t>{3, 1}));
+}
+
+TEST(LookupOp, OtherWordsHaveBuckets) {
+  const TempFile file("words.txt", "a\nb\n");
+  const std::vector<std::string> words = {"a", "c", "dog", "b", "", "c"};
+  RunOpOptions by_values;
+  by_values.dims_by_values = true;
+  const auto hashes = ValuesOf<int64_t>(
+      RunOp("hash_bucket", {{"X", TextsOf(words)}}, {"Out"}, {{"buckets", int64_t{10}}}, by_values)
+          .at("Out"));
+  Attributes attributes = With(file);
+  attributes.emplace_back("first", int64_t{100});
+  attributes.emplace_back("num_oov_buckets", int64_t{10});
+  const auto numbers = [&](int64_t others) {
+    return std::vector<int64_t>{100, others + hashes[1], others + hashes[2],
+                                101, others + hashes[4], others + hashes[5]};
+  };
+  EXPECT_EQ(ValuesOf<int64_t>(Lookup(TextsOf(words), attributes)), numbers(102));
+  attributes.emplace_back("default", int64_t{1});
+  EXPECT_EQ(ValuesOf<int64_t>(Lookup(TextsOf(words), attributes)), numbers(1));
+}
+
+TEST(LookupOp, TellsNullFromOtherWords) {
+  const TempFile file("words.txt", "a\n\nb\n");
+  Attributes attributes = With(file);
+  EXPECT_EQ(ValuesOf<int64_t>(Lookup(TextsOf({"", "b"}), attributes)),
+            (std::vector<int64_t>{1, 2}));
+  attributes.emplace_back("null", int64_t{-5});
+  attributes.emplace_back("default", int64_t{9});
+  EXPECT_EQ(ValuesOf<int64_t>(Lookup(TextsOf({"", "b", "c"}), attributes)),
+            (std::vector<int64_t>{-5, 2, 9}));
+}
+
 TEST(LookupOp, SaysWhatIsWrongWithAFile) {
   const LoDTensor x = TextsOf({"a"});
   const TempFile twice("twice.txt", "a\nb\na\n");
@@ -63,6 +105,9 @@ TEST(LookupOp, SaysWhatIsWrongWithAFile) {
   ExpectError(ErrorCode::kIo, "missing.txt", [&] {
     Lookup(x, {{"vocab", TempName("missing.txt")}});
   });
+  Attributes far = With(twice);
+  far.emplace_back("first", int64_t{1} << 62);
+  ExpectRefused("attribute 'first' is 4611686018427387904", "lookup", {{"X", x}}, {"Out"}, far);
   ExpectRefused("text is uint8 [n]", "lookup", {{"X", MakeTensor<float>({1}, {1})}}, {"Out"},
                 With(empty));
 }

@@ -73,6 +73,29 @@ TEST(Libsvm, FillsDenseFeatures) {
   ExpectLibsvmError("1 0:1", "dense float32[3]", "the index 0 is not in 1 to 3");
 }
 
+TEST(Libffm, ReadsFieldsIndicesAndValues) {
+  const std::string content = "1 0:3:0.5 12:40:-2\n\n0 # end 1:2:3\n0 1:2:1e2\n";
+  EXPECT_EQ(TextsIn("libffm", content, {}),
+            (Texts{"1.0 | 0 12 | 3 40 | 0.5 -2.0", "0.0 |  |  | ", "0.0 | 1 | 2 | 100.0"}));
+  EXPECT_EQ(TextsIn("libffm", content, {"index int32[-1]", "field int32[-1]", "label int64[]"}),
+            (Texts{"3 40 | 0 12 | 1", " |  | 0", "2 | 1 | 0"}));
+}
+
+TEST(Libffm, TellsWhatIsWrong) {
+  const auto expect = [](const std::string& content, const std::string& words) {
+    ExpectError(ErrorCode::kDataLoss, words, [&] { TextsIn("libffm", content, {}); });
+  };
+  expect("1 2:3:1\n1 2:3\n", "'2:3' is no field:index:value");
+  expect("1 2:3:1\n1 2:3\n", "in line 2, which begins at byte 8");
+  expect("1 23\n", "'23' is no field:index:value");
+  expect("1 2::1\n", "field 'index': '' is no int64");
+  expect("1 qid:2:1\n", "field 'field': 'qid' is no int64");
+  ExpectError(ErrorCode::kInvalidArgument, "a line of libffm has only label, field, index, value",
+              [] { TextsIn("libffm", "", {"dense float32[3]"}); });
+  ExpectError(ErrorCode::kInvalidArgument, "a line of libsvm has only",
+              [] { TextsIn("libsvm", "", {"field int64[-1]"}); });
+}
+
 TEST(Libsvm, TellsTheLine) {
   ExpectLibsvmError("1 1:1\n\nx 1:1\n", "label float32[]", "field 'label': 'x' is no float32");
   ExpectLibsvmError("1 1:1\n\nx 1:1\n", "label float32[]", "in line 3, which begins at byte 7");

@@ -69,7 +69,7 @@ ChunkIndex MakeIndex(const FormatChoice& choice, const std::vector<std::string>&
   Require(indexable != nullptr, Escaped(path), ": there is no index for files of the format ",
           schema.tag,
           "; there are indexes of recordio, tar, tfrecord, mxnet, text, csv, tsv, jsonl, libsvm, "
-          "multislot and ctr_svm");
+          "libffm, multislot and ctr_svm");
   return indexable->MakeIndex({path, "", BufferType::kMemory}, bytes);
 }
 

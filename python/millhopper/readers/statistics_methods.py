@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of Reader that find statistics of numbers, and standardise by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from millhopper.base.integers import INT64_MAX
+from millhopper.base.zipped import zip_strict
+from millhopper.ragged import Ragged
+from millhopper.readers.operator_methods import OperatorMethods
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, TypeAlias
+
+# By slot, by what it is: "count", "nulls", "min", "max", "mean" and "std".
+Statistics: TypeAlias = "dict[str, dict[str, Any]]"
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+
+class StatisticsMethods(OperatorMethods):
+    """What Reader can do with the statistics of its slots."""
+
+    def statistics(self, slots: Iterable[str] | None = None) -> Statistics:
+        """Reads the first pass, and finds how slots of numbers are distributed. ::
+
+            statistics = train.statistics(["fare", "km"])
+            with open("statistics.json", "w") as file:
+                json.dump(statistics, file)
+            train = train.standardize(statistics).batch(128)
+
+        Args:
+            slots: the slots; None: all of numbers that are not text or bytes. Of rows with several
+                values, such as ``[13]``, each value has statistics of its own, lists of as many;
+                all values of sequences have one.
+
+        Returns:
+            For each slot a dict, which JSON can hold: ``count`` of values, ``nulls``, which are
+            NaN and count for nothing else, ``min``, ``max``, ``mean``, and ``std``, that of all
+            values (``numpy.std``), computed in float64. Without values all but the first two are
+            NaN.
+
+        Raises:
+            ValueError: there is no such slot, or it has text or bytes.
+            Error: as in a loop.
+
+        Source: numpy; polars.DataFrame.describe.
+        """
+        wanted = None if slots is None else list(slots)
+        found: dict[str, _Moments] = {}
+        for element in self._in_parts():
+            for slot in element if wanted is None else wanted:
+                if slot not in element:
+                    raise ValueError(f"no slot is called {slot!r}; the slots are {list(element)}")
+                values = _numbers(element[slot])
+                if values is not None:
+                    found.setdefault(slot, _Moments()).add(values)
+                elif wanted is not None:
+                    raise ValueError(f"slot {slot!r} has text or bytes, which have no statistics")
+        return {slot: moments.result() for slot, moments in found.items()}
+
+    def _in_parts(self) -> Any:
+        """The same records in batches, where elements are records of one size."""
+        known = self.slots()
+        sizes = [slot[1] for slot in known if slot is not None and slot[2] == 0]
+        fit = all(slot is not None and min(slot[1][1:], default=0) >= 0 for slot in known)
+        if fit and any(dims[:1] == [1] for dims in sizes):
+            return self._append("create_batch_reader", "", {"batch_size": 1024})
+        # Not this reader itself, whose next loop is its first pass.
+        return self._append("create_take_reader", "", {"count": INT64_MAX})
+
+    def standardize(self, statistics: Mapping[str, Mapping[str, Any]], *slots: str) -> Self:
+        """Slots become ``(x - mean) / std``, float32, by statistics that ``statistics`` has found.
+
+        Args:
+            statistics: as ``statistics`` returns it, or as JSON gives it back; ``mean`` and ``std``
+                of each slot are used. A ``std`` of 0 counts as 1.
+            slots: the slots; without any, all that have statistics.
+
+        Raises:
+            ValueError: a slot has no statistics.
+            Error: there is no such slot, or rows have another number of values than statistics.
+
+        Source: operator standardize; sklearn.preprocessing.StandardScaler.
+        """
+        made = self
+        for slot in slots or statistics:
+            if slot not in statistics:
+                raise ValueError(f"there are no statistics of {slot!r}, only of {list(statistics)}")
+            mean, std = (np.ravel(statistics[slot][name]).tolist() for name in ("mean", "std"))
+            made = made.apply("standardize", slot, mean=mean, std=std)
+        return made
+
+
+class _Moments:
+    """Statistics of values that come in parts, for each column."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Array, ...]] = []
+
+    def add(self, values: Array) -> None:
+        """Adds rows of columns, float64."""
+        known = ~np.isnan(values)
+        count = known.sum(axis=0)
+        mean = np.where(known, values, 0).sum(axis=0) / np.maximum(count, 1)
+        squares = np.where(known, (values - mean) ** 2, 0).sum(axis=0)
+        lowest = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
+        highest = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)
+        self._parts.append((count, len(values) - count, lowest, highest, mean, squares))
+        if len(self._parts) >= _MOST_PARTS:
+            self._parts = [self._joined()]
+
+    def _joined(self) -> tuple[Array, ...]:
+        """The parts as one (Chan, Golub, LeVeque: Updating Formulae, 1979)."""
+        counts, nulls, lowest, highest, means, squares = (
+            np.stack(of_all) for of_all in zip_strict(*self._parts)
+        )
+        count = counts.sum(axis=0)
+        mean = (counts * means).sum(axis=0) / np.maximum(count, 1)
+        spread = squares.sum(axis=0) + (counts * (means - mean) ** 2).sum(axis=0)
+        return count, nulls.sum(axis=0), lowest.min(axis=0), highest.max(axis=0), mean, spread
+
+    def result(self) -> dict[str, Any]:
+        count, nulls, lowest, highest, mean, squares = self._joined()
+        none = count == 0
+        std = np.sqrt(squares / np.maximum(count, 1))
+        of_values = {"min": lowest, "max": highest, "mean": mean, "std": std}
+        result = {"count": count, "nulls": nulls}
+        result |= {name: np.where(none, np.nan, values) for name, values in of_values.items()}
+        return {
+            name: values.tolist() if len(values) > 1 else values[0].item()
+            for name, values in result.items()
+        }
+
+
+_MOST_PARTS = 1024
+
+
+def _numbers(values: Any) -> Array | None:
+    """Rows of columns, float64; None for text and bytes."""
+    if isinstance(values, Ragged):
+        if values.values.dtype == np.uint8:
+            return None
+        return np.asarray(values.values, np.float64).reshape(-1, 1)
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        return None
+    return array.reshape(len(array), -1).astype(np.float64)

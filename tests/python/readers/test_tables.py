@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of tables as features: words, crosses, and statistics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import millhopper
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+Reader = millhopper.Reader
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.csv"
+    path.write_text("city,hour,fare\nOslo,7,1.5\nRome,7,\n,8,3\nOslo,7,6\nBonn,9,3\n")
+    return path
+
+
+@pytest.mark.usefixtures("threads")
+def test_words_have_numbers_as_in_keras(table: Path, tmp_path: Path) -> None:
+    (tmp_path / "cities.txt").write_text("Oslo\nBonn\n")
+    reader = Reader.open_files(table, fields=["city str", "hour int64[]"])
+    cities = tmp_path / "cities.txt"
+    (batch,) = reader.lookup(cities, first=2, default=1, null=0, slot="city").batch(5)
+    assert batch["city"].tolist() == [2, 1, 0, 2, 3]
+    (batch,) = reader.lookup(cities, num_oov_buckets=4, null=-1, slot="city").batch(5)
+    (hashes,) = reader.hash_bucket(4, slot="city").batch(5)
+    assert batch["city"].tolist() == [0, 2 + hashes["city"][1], -1, 0, 1]
+
+
+def test_columns_are_crossed(table: Path) -> None:
+    reader = Reader.open_files(table, fields=["city str", "hour int32[]"])
+    (batch,) = reader.cross(["city", "hour"], 1_000_003).batch(5)
+    crossed = batch["city_x_hour"]
+    assert crossed.dtype == np.int64 and crossed.shape == (5,)
+    assert crossed[0] == crossed[3]
+    assert len(set(crossed.tolist())) == 4
+    # The same by batches, whatever the type of the hours is.
+    wide = Reader.open_files(table, fields=["city str", "hour int64[]"])
+    (again,) = wide.batch(5).cross(["city", "hour"], 1_000_003, output="hour")
+    assert again["hour"].tolist() == crossed.tolist()
+    with pytest.raises(millhopper.Error, match="there is no slot 'town'"):
+        reader.cross(["town", "hour"], 10)
+
+
+def test_fields_of_factorization_machines(tmp_path: Path) -> None:
+    (tmp_path / "a.ffm").write_text("1 0:3:0.5 12:40:-2\n0\n")
+    first, second = Reader.open_files(tmp_path / "a.ffm")
+    assert first["field"][0].tolist() == [0, 12]
+    assert first["index"][0].tolist() == [3, 40]
+    assert first["value"][0].tolist() == [0.5, -2.0]
+    assert second["label"].tolist() == [0.0] and len(second["value"][0]) == 0
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_statistics_are_those_of_numpy(tmp_path: Path, batched: bool) -> None:
+    random = np.random.default_rng(1)
+    x = random.normal(1e6, 3, 5000)
+    x[random.random(5000) < 0.1] = np.nan
+    y = random.integers(-5, 100, (5000, 3))
+    reader = Reader.from_arrays({"x": x, "y": y})
+    found = (reader.batch(700) if batched else reader).statistics()
+    found = json.loads(json.dumps(found))
+    assert found["x"]["count"] == np.isfinite(x).sum()
+    assert found["x"]["nulls"] == np.isnan(x).sum()
+    assert found["y"]["count"] == [5000] * 3 and found["y"]["nulls"] == [0] * 3
+    for slot, values in {"x": x, "y": y}.items():
+        for name, function in {"min": np.nanmin, "max": np.nanmax}.items():
+            np.testing.assert_array_equal(found[slot][name], function(values, axis=0))
+        for name, function in {"mean": np.nanmean, "std": np.nanstd}.items():
+            np.testing.assert_allclose(found[slot][name], function(values, axis=0), rtol=1e-12)
+    (batch,) = reader.standardize(found).batch(5000)
+    assert batch["x"].dtype == np.float32 and batch["y"].shape == (5000, 3)
+    expected = (x - np.nanmean(x)) / np.nanstd(x)
+    np.testing.assert_allclose(batch["x"], expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(batch["y"].mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(batch["y"].std(axis=0), 1, rtol=1e-5)
+
+
+def test_statistics_leave_the_next_loop_as_it_is(table: Path) -> None:
+    reader = Reader.open_files(table).shuffle(5, seed=3)
+    expected = [batch["hour"].tolist() for batch in Reader.open_files(table).shuffle(5, seed=3)]
+    assert set(reader.statistics()) == {"city.valid", "hour", "fare"}
+    assert [batch["hour"].tolist() for batch in reader] == expected
+
+
+def test_statistics_of_sequences_and_of_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"v": [1, 2]}\n{"v": []}\n{"v": [6]}\n')
+    reader = Reader.open_files(tmp_path / "a.jsonl", fields=["v float32[-1]"])
+    found = reader.statistics()["v"]
+    assert found["count"] == 3 and found["mean"] == 3.0 and found["max"] == 6.0
+    (batch,) = reader.standardize({"v": found}).batch(3)
+    np.testing.assert_allclose(batch["v"].values, (np.array([1, 2, 6]) - 3) / found["std"])
+    assert reader.take(0).statistics() == {}
+
+
+def test_what_has_no_statistics(table: Path) -> None:
+    reader = Reader.open_files(table)
+    with pytest.raises(ValueError, match="slot 'city' has text or bytes"):
+        reader.statistics(["city"])
+    with pytest.raises(ValueError, match="no slot is called 'town'"):
+        reader.statistics(["town"])
+    with pytest.raises(ValueError, match="there are no statistics of 'hour', only of"):
+        reader.standardize({"fare": {"mean": 0, "std": 1}}, "hour")
