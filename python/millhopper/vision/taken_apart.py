@@ -274,8 +274,19 @@ def _color_jitter(t: Any) -> Chain:
 
 
 def _rotation(t: Any) -> Chain:
-    _default(t, expand=False)
-    return [ours.RandomRotation(_range(t.degrees), **_moved(t))]
+    expand = _given(expand=getattr(t, "expand", False) or None)
+    return [ours.RandomRotation(_range(t.degrees), **expand, **_moved(t))]
+
+
+def _perspective(t: Any) -> Chain:
+    return [
+        ours.RandomPerspective(
+            float(t.distortion_scale),
+            float(t.p),
+            interpolation=_interpolation(t),
+            **_filled(t),
+        )
+    ]
 
 
 def _affine(t: Any) -> Chain:
@@ -351,6 +362,7 @@ _METHODS: dict[str, Callable[[Any], Chain]] = {
     "RandomHorizontalFlip": lambda t: [ours.RandomHorizontalFlip(float(t.p))],
     "RandomInvert": lambda t: [ours.RandomInvert(float(t.p))],
     "RandomOrder": lambda t: [ours.RandomOrder(_inner(t.transforms))],
+    "RandomPerspective": _perspective,
     "RandomPosterize": lambda t: [ours.RandomPosterize(t.bits, float(t.p))],
     "RandomResizedCrop": _resized_crop,
     "RandomResizedCropAndInterpolation": _resized_crop,

@@ -292,6 +292,12 @@ class RandomOrder:
         return _shown("RandomOrder", map(repr, self.transforms))
 
 
+class RandomPerspective(_MovingMethod):
+    """``Reader.random_perspective``. Source: torchvision's RandomPerspective."""
+
+    method = "random_perspective"
+
+
 class RandomPosterize(_Method):
     """``Reader.random_posterize``. Source: torchvision's RandomPosterize."""
 
