@@ -7,32 +7,9 @@
 
 #include "framework/base/attribute.h"
 #include "operators/image/image_argument.h"
+#include "operators/image/image_draws.h"
 
 namespace millhopper {
-namespace {
-
-constexpr double kFullTurn = 6.283185307179586;
-
-// The logarithm of a number of the distribution Gamma(alpha, 1). That of a small alpha may be too
-// small for a double, its logarithm is not.
-double DrawLogGamma(const RandomKey& key, uint64_t which, double alpha) {
-  const auto above_zero = [&](uint64_t k) { return 1.0 - ToUnitDouble(key.Bits(which, k)); };
-  const double d = alpha + 1 - 1.0 / 3;
-  const double c = 1 / std::sqrt(9 * d);
-  for (uint64_t first = 1;; first += 3) {
-    const double normal = std::sqrt(-2 * std::log(above_zero(first))) *
-                          std::cos(kFullTurn * ToUnitDouble(key.Bits(which, first + 1)));
-    const double root = 1 + c * normal;
-    if (root <= 0) continue;
-    const double cube = root * root * root;
-    if (std::log(above_zero(first + 2)) < normal * normal / 2 + d - d * cube + d * std::log(cube)) {
-      return std::log(d * cube) + std::log(above_zero(0)) / alpha;
-    }
-  }
-}
-
-}  // namespace
-
 OpSchema MixSchema(std::string doc, std::string x, std::string out) {
   return OpSchema(
              std::move(doc) +
@@ -55,11 +32,8 @@ OpSchema MixSchema(std::string doc, std::string x, std::string out) {
       .Attr({"alpha", 1.0f, "of the Beta distribution, from 0.001 to 1000"})
       .Attr(AttributeSchema("num_classes", int64_t{0}, "how many").Required().AtLeast(1))
       .Attr({"seed", int32_t{0}, "decides the draws together with --seed and the name of Out"})
-      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
-        const float alpha = attributes.Get<float>("alpha");
-        Require(alpha >= 0.001f && alpha <= 1000, "attribute 'alpha' is ", alpha,
-                "; it must be from 0.001 to 1000");
-      });
+      .Check(
+          [](const proto::OpDesc&, const AttributeMap& attributes) { RequireAlpha(attributes); });
 }
 
 void InferMix(InferContext& context) {
@@ -77,7 +51,7 @@ void InferMix(InferContext& context) {
 }
 
 double DrawLambda(const RandomKey& key, double alpha) {
-  return 1 / (1 + std::exp(DrawLogGamma(key, 1, alpha) - DrawLogGamma(key, 0, alpha)));
+  return 1 / (1 + std::exp(LogGammaOf(key, 1, alpha) - LogGammaOf(key, 0, alpha)));
 }
 
 void MixLabels(OpContext& context, int64_t n, double lambda) {

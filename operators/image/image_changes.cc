@@ -47,9 +47,10 @@ double RandAugmentAmount(Change change, const Strength& strength, const ImageSha
 }
 
 ImageChanger::ImageChanger(const AttributeMap& attributes, const ImageShape& shape)
-    : sampling_(SamplingOf(attributes, shape.channels)),
-      shape_(shape),
-      before_(Pool<PooledPixels>::Take()) {
+    : ImageChanger(SamplingOf(attributes, shape.channels), shape) {}
+
+ImageChanger::ImageChanger(const Sampling& sampling, const ImageShape& shape)
+    : sampling_(sampling), shape_(shape), before_(Pool<PooledPixels>::Take()) {
   before_->values.resize(static_cast<size_t>(shape.values()));
 }
 
@@ -82,6 +83,14 @@ void ImageChanger::Apply(Change change, double amount, const PixelsOf<uint8_t>& 
     case Change::kInvert:
       return Solarize(0, image);
   }
+}
+
+void ImageChanger::Move(const AffineMap& inverse, bool bicubic,
+                        const PixelsOf<uint8_t>& image) const {
+  Sampling sampling = sampling_;
+  if (sampling.filter == Sampling::kNearest && bicubic) sampling.filter = Sampling::kBicubic;
+  if (sampling.filter != Sampling::kBicubic) sampling.filter = Sampling::kClampedBilinear;
+  Warp(Seen(image), inverse, sampling, image);
 }
 
 Affine ImageChanger::AffineOf(Change change, double amount) const {

@@ -58,6 +58,8 @@ class ImageChanger {
  public:
   // For images of this shape; the attributes are those of image_sampling.h.
   ImageChanger(const AttributeMap& attributes, const ImageShape& shape);
+  // The same with another sampling.
+  ImageChanger(const Sampling& sampling, const ImageShape& shape);
 
   const ImageShape& shape() const { return shape_; }
   // Changes an image by so much: shears by a tangent, about the upper left corner; translates by
@@ -65,6 +67,9 @@ class ImageChanger {
   // color, contrast or sharpness by 1 + amount; posterizes to that many bits; solarizes from that
   // threshold on. The other changes have no amount.
   void Apply(Change change, double amount, const PixelsOf<uint8_t>& image) const;
+  // Takes each pixel from where `inverse` says, as Pillow's Image.transform does: by bicubic, or by
+  // bilinear, where the sampling does not say which of them.
+  void Move(const AffineMap& inverse, bool bicubic, const PixelsOf<uint8_t>& image) const;
 
  private:
   // Memory of a pool, which is used again.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // rand_augment: a few changes of each image, which are drawn.
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "framework/base/attribute.h"
 #include "operators/image/byte_images.h"
 #include "operators/image/image_changes.h"
 #include "operators/image/image_sampling.h"
+#include "operators/image/timm_changes.h"
 
 namespace millhopper {
 namespace {
@@ -47,16 +50,50 @@ OpSchema Schema() {
       .Attr({"num_ops", int32_t{2}, "changes of each image, from 0 to 100"})
       .Attr({"magnitude", int32_t{9}, "how much, from 0 to num_magnitude_bins - 1"})
       .Attr({"num_magnitude_bins", int32_t{31}, "at least 2"})
+      .Attr({"policy", std::string(),
+             "a text of timm's, such as 'rand-m9-mstd0.5-inc1', in place of the numbers above: m: "
+             "the magnitude, 10 if it is not said; n: changes, 2; p: how likely each is made, 0.5; "
+             "mstd: the standard deviation of the magnitude, 0, above 100: it is uniform from 0 to "
+             "m; mmax: its most, 10; inc1: changes become stronger with it. Change j of 15 that "
+             "timm lists (autocontrast, equalize, invert, rotate, posterize, solarize, "
+             "solarize_add, color, contrast, brightness, sharpness, shear x and y, translate x and "
+             "y) is chosen by draw 5j, made if draw 5j + 1, in [0, 1), is below p, its magnitude "
+             "drawn by 5j + 2 (as by gaussian_noise), turned to its opposite if draw 5j + 3, below "
+             "2, is 1. Pixels are moved as by Pillow, by bilinear, or by bicubic if draw 5j + 4, "
+             "below 2, is 1, where `interpolation` is nearest, and else as it says; without "
+             "`fill` what lies outside is 128. Of Pillow's values colours and tones are off by 2 "
+             "at most"})
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         RandAugmentStep{attributes};
         SamplingOf(attributes, -1);
+        if (const auto& policy = attributes.Get<std::string>("policy"); !policy.empty()) {
+          TimmChanges{policy};
+        }
       })
       .Infer(InferSameByteImages);
+}
+
+// Makes the changes of a policy of timm.
+void RunPolicy(OpContext& context, const std::string& policy) {
+  const ImageShape shape = ShapeOfImages(context);
+  const TimmChanges changes(policy);
+  Sampling sampling = SamplingOf(context.attributes(), shape.channels);
+  if (context.Attr<std::vector<int32_t>>("fill").empty()) sampling.fill.fill(128);
+  const ImageChanger changer(sampling, shape);
+  const RandomKey key = ImageKey(context);
+  ChangeByteImages(context, [&](const PixelsOf<uint8_t>& image, uint64_t i) {
+    for (uint64_t j = 0; j < changes.count(); ++j) {
+      changes.Apply(key, i, j * TimmChanges::kDraws, changer, image);
+    }
+  });
 }
 
 void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
   RequireWarpable(shape);
+  if (const auto& policy = context.Attr<std::string>("policy"); !policy.empty()) {
+    return RunPolicy(context, policy);
+  }
   const RandAugmentStep step(context.attributes());
   const ImageChanger changer(context.attributes(), shape);
   const RandomKey key = ImageKey(context);

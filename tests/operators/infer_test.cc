@@ -125,8 +125,10 @@ std::vector<Case> Cases() {
       {"top_k", {{"X", x}}, {"Out", "Indices"}, {{"k", int32_t{1}}}},
   };
   const LoDTensor photo = MakeTensor<uint8_t>({1, 2, 2, 3}, std::vector<uint8_t>(12, 7));
-  for (const char* type : {"affine", "autocontrast", "color_jitter", "cutout", "equalize", "flip",
-                           "grayscale", "normalize", "perspective", "rand_augment", "solarize"}) {
+  for (const char* type :
+       {"affine", "aug_mix", "autocontrast", "channel_permutation", "color_jitter", "cutout",
+        "equalize", "flip", "gaussian_noise", "grayscale", "normalize", "perspective",
+        "photometric_distort", "rand_augment", "solarize"}) {
     cases.push_back({type, {{"X", photo}}, {"Out"}, {}});
   }
   for (const char* type : {"center_crop", "crop", "random_crop", "random_resized_crop", "resize"}) {
@@ -134,6 +136,7 @@ std::vector<Case> Cases() {
   }
   cases.push_back({"pad", {{"X", photo}}, {"Out"}, {{"padding", Ints{1, 2, 3, 4}}}});
   cases.push_back({"rotate", {{"X", photo}}, {"Out"}, {{"degrees", std::vector<float>{30}}}});
+  cases.push_back({"jpeg", {{"X", photo}}, {"Out"}, {{"quality", Ints{50}}}});
   cases.push_back({"posterize", {{"X", photo}}, {"Out"}, {{"bits", int32_t{4}}}});
   cases.push_back({"adjust_sharpness", {{"X", photo}}, {"Out"}, {{"factor", 2.0f}}});
   cases.push_back({"gaussian_blur", {{"X", photo}}, {"Out"}, {{"kernel_size", Ints{3}}}});

@@ -110,7 +110,7 @@ JpegDecoder::Session::Session() {
   errors.emit_message = TakeMessage;
   cinfo.client_data = this;
   Guarded([this] { jpeg_create_decompress(&cinfo); });
-  memory.Install(&cinfo);
+  memory.Install(reinterpret_cast<j_common_ptr>(&cinfo));
   source.init_source = [](j_decompress_ptr) {};
   source.fill_input_buffer = GiveEnd;
   source.skip_input_data = Skip;
@@ -123,7 +123,7 @@ JpegDecoder::Session::Session() {
 }
 
 JpegDecoder::Session::~Session() {
-  memory.Uninstall(&cinfo);
+  memory.Uninstall(reinterpret_cast<j_common_ptr>(&cinfo));
   jpeg_destroy_decompress(&cinfo);
 }
 

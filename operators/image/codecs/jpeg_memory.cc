@@ -21,7 +21,7 @@ size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 
 }  // namespace
 
-void JpegMemory::Install(jpeg_decompress_struct* cinfo) {
+void JpegMemory::Install(j_common_ptr cinfo) {
   own_manager_ = cinfo->mem;
   manager_.memory = this;
   manager_.max_memory_to_use = own_manager_->max_memory_to_use;
@@ -38,12 +38,9 @@ void JpegMemory::Install(jpeg_decompress_struct* cinfo) {
   cinfo->mem = &manager_;
 }
 
-void JpegMemory::Uninstall(jpeg_decompress_struct* cinfo) { cinfo->mem = own_manager_; }
+void JpegMemory::Uninstall(j_common_ptr cinfo) { cinfo->mem = own_manager_; }
 
-void JpegMemory::Clear(jpeg_decompress_struct* cinfo) {
-  for (JQUANT_TBL*& table : cinfo->quant_tbl_ptrs) table = nullptr;
-  for (JHUFF_TBL*& table : cinfo->dc_huff_tbl_ptrs) table = nullptr;
-  for (JHUFF_TBL*& table : cinfo->ac_huff_tbl_ptrs) table = nullptr;
+void JpegMemory::GiveBack() {
   buffers_.clear();
   free_ = nullptr;
   free_bytes_ = 0;

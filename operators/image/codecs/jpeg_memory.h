@@ -27,14 +27,20 @@ class JpegMemory {
   JpegMemory(const JpegMemory&) = delete;
   JpegMemory& operator=(const JpegMemory&) = delete;
 
-  // Makes a decompressor that has just been created use this memory. Until Uninstall, which must
-  // precede jpeg_destroy_decompress, both objects stay where they are.
-  void Install(jpeg_decompress_struct* cinfo);
-  void Uninstall(jpeg_decompress_struct* cinfo);
+  // Makes a compressor or decompressor that has just been created use this memory. Until Uninstall,
+  // which must precede its destruction, both objects stay where they are.
+  void Install(j_common_ptr cinfo);
+  void Uninstall(j_common_ptr cinfo);
 
   // Returns all memory, so that the next image cannot see data of this one, such as tables that it
-  // lacks. Call jpeg_abort_decompress before.
-  void Clear(jpeg_decompress_struct* cinfo);
+  // lacks. The compressor or decompressor has come to the end of the image, or aborted it.
+  template <typename Codec>
+  void Clear(Codec* cinfo) {
+    for (JQUANT_TBL*& table : cinfo->quant_tbl_ptrs) table = nullptr;
+    for (JHUFF_TBL*& table : cinfo->dc_huff_tbl_ptrs) table = nullptr;
+    for (JHUFF_TBL*& table : cinfo->ac_huff_tbl_ptrs) table = nullptr;
+    GiveBack();
+  }
 
   // The error of the pool that made libjpeg fail, or null; forgets it.
   std::exception_ptr TakeError();
@@ -69,6 +75,7 @@ class JpegMemory {
   static T** AllocateRows(j_common_ptr cinfo, int pool, size_t bytes, JDIMENSION height);
 
   void* Allocate(size_t bytes);
+  void GiveBack();
 
   Manager manager_ = {};
   jpeg_memory_mgr* own_manager_ = nullptr;  // of libjpeg

@@ -3,7 +3,11 @@
 #ifndef MILLHOPPER_OPERATORS_IMAGE_PIXELS_CHANNELS_H_
 #define MILLHOPPER_OPERATORS_IMAGE_PIXELS_CHANNELS_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+
+#include "operators/image/pixels/image.h"
 
 namespace millhopper {
 
@@ -12,6 +16,23 @@ namespace millhopper {
 // overlap.
 void ConvertChannels(const uint8_t* from, int64_t from_channels, int64_t width, uint8_t* to,
                      int64_t to_channels);
+
+// The most channels of an image.
+constexpr size_t kMostChannels = 4;
+
+// Channel c of the image becomes what channel order[c] was. Only the channels that it has count.
+template <typename T>
+void PermuteChannels(const std::array<size_t, kMostChannels>& order, const PixelsOf<T>& image) {
+  const auto channels = static_cast<size_t>(image.shape.channels);
+  for (int64_t y = 0; y < image.shape.height; ++y) {
+    T* pixel = image.row(y);
+    for (int64_t x = 0; x < image.shape.width; ++x, pixel += channels) {
+      T before[kMostChannels];
+      for (size_t c = 0; c < channels; ++c) before[c] = pixel[c];
+      for (size_t c = 0; c < channels; ++c) pixel[c] = before[order[c]];
+    }
+  }
+}
 
 }  // namespace millhopper
 

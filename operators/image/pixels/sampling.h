@@ -15,11 +15,12 @@ namespace millhopper {
 
 // How the values between pixels are found, and what lies outside of an image. Nearest takes the
 // pixel whose middle is nearest, the right or lower one of two. Bilinear mixes four pixels by
-// weights of 11 bits each way, rounded half up; outside of the image they are `fill`. Bicubic is
-// Pillow's for Image.transform: cubic weights with a = -1 of 4 x 4 pixels, those at the border for
-// the ones beyond it, in double, the fraction cut off; places outside of the image are `fill`.
+// weights of 11 bits each way, rounded half up; outside of the image they are `fill`. The other two
+// are Pillow's for Image.transform, in double, the fraction cut off, with the pixels at the border
+// for the ones beyond it; places outside of the image are `fill`: bicubic has cubic weights with a
+// = -1 of 4 x 4 pixels, clamped bilinear mixes four.
 struct Sampling {
-  enum Filter { kNearest, kBilinear, kBicubic };
+  enum Filter { kNearest, kBilinear, kBicubic, kClampedBilinear };
 
   Filter filter = kNearest;
   std::array<uint8_t, 4> fill = {};  // for each channel
@@ -65,7 +66,8 @@ void SamplePlaces(const PixelsOf<const uint8_t>& from, const Sampling& sampling,
   };
   if (sampling.filter == Sampling::kNearest) return run(Sample<Sampling::kNearest>);
   if (sampling.filter == Sampling::kBilinear) return run(Sample<Sampling::kBilinear>);
-  run(Sample<Sampling::kBicubic>);
+  if (sampling.filter == Sampling::kBicubic) return run(Sample<Sampling::kBicubic>);
+  run(Sample<Sampling::kClampedBilinear>);
 }
 
 }  // namespace millhopper

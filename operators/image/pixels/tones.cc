@@ -72,6 +72,13 @@ void Solarize(double threshold, const PixelsOf<uint8_t>& image) {
              image);
 }
 
+void SolarizeAdd(int added, const PixelsOf<uint8_t>& image) {
+  ApplyTable(TableOf([&](uint8_t value) {
+               return value < 128 ? static_cast<uint8_t>(std::min(value + added, 255)) : value;
+             }),
+             image);
+}
+
 void AutoContrast(const PixelsOf<uint8_t>& image) {
   for (int64_t c = 0; c < image.shape.channels; ++c) {
     ApplyTable(Spread(HistogramOf(image, c)), c, image);

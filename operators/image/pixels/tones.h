@@ -17,6 +17,8 @@ namespace millhopper {
 void Posterize(int bits, const PixelsOf<uint8_t>& image);
 // Turns values of `threshold` and above into 255 - value.
 void Solarize(double threshold, const PixelsOf<uint8_t>& image);
+// Adds to values below 128, up to 255 (Source: solarize_add of timm/data/auto_augment.py).
+void SolarizeAdd(int added, const PixelsOf<uint8_t>& image);
 // Spreads the values so that the lowest becomes 0 and the highest 255: value * (255 * (1 / range)),
 // each operation rounded to float32, and the fraction cut off, by which a value that would be whole
 // may become one less. A channel of one value only stays.

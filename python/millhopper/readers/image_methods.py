@@ -8,28 +8,14 @@ from typing import TYPE_CHECKING
 
 from millhopper.base.floats import floats
 from millhopper.base.zipped import zip_strict
+from millhopper.readers.augment_methods import AugmentMethods, Numbers, Size, fills, sides
 from millhopper.readers.moved_slots import Moved, MovedSlots
-from millhopper.readers.operator_methods import OperatorMethods
 
 if TYPE_CHECKING:
-    from typing_extensions import Self, TypeAlias
+    from typing_extensions import Self
 
 
-Numbers: TypeAlias = "float | Sequence[float]"
-Size: TypeAlias = "int | Sequence[int]"
-
-
-def _sides(size: Size) -> list[int]:
-    """[height, width]; one number stands for both."""
-    return [size, size] if isinstance(size, int) else list(size)
-
-
-def _fills(fill: int | Sequence[int] | None) -> list[int] | None:
-    """What lies outside of an image: one value, or one for each channel."""
-    return [fill] if isinstance(fill, int) else None if fill is None else list(fill)
-
-
-class ImageMethods(OperatorMethods):
+class ImageMethods(AugmentMethods):
     """What Reader can do with images. Each method returns a new reader, as ``apply`` does.
 
     Images are uint8 or float32 ``[N, height, width, channels]``, with N = 1 before ``batch``.
@@ -161,7 +147,7 @@ class ImageMethods(OperatorMethods):
         name: str = "",
     ) -> Self:
         """Keeps [height, width] pixels from row top, column left on. Source: operator crop."""
-        return self._move("crop", slot, slots, size=_sides(size), top=top, left=left, name=name)
+        return self._move("crop", slot, slots, size=sides(size), top=top, left=left, name=name)
 
     def center_crop(
         self,
@@ -175,7 +161,7 @@ class ImageMethods(OperatorMethods):
 
         Source: operator center_crop.
         """
-        return self._move("center_crop", slot, slots, size=_sides(size), name=name)
+        return self._move("center_crop", slot, slots, size=sides(size), name=name)
 
     def random_crop(
         self,
@@ -196,7 +182,7 @@ class ImageMethods(OperatorMethods):
         whole = self
         if padding is not None:
             whole = self.pad(padding, fill=fill, padding_mode=padding_mode, slot=slot, slots=slots)
-        return whole._move("random_crop", slot, slots, size=_sides(size), seed=seed, name=name)
+        return whole._move("random_crop", slot, slots, size=sides(size), seed=seed, name=name)
 
     def random_resized_crop(
         self,
@@ -219,7 +205,7 @@ class ImageMethods(OperatorMethods):
             "random_resized_crop",
             slot,
             slots,
-            size=_sides(size),
+            size=sides(size),
             scale=floats(scale),
             ratio=floats(ratio),
             interpolation=interpolation,
@@ -371,7 +357,7 @@ class ImageMethods(OperatorMethods):
             degrees=floats(degrees),
             interpolation=interpolation,
             expand=expand or None,
-            fill=_fills(fill),
+            fill=fills(fill),
             mask_fill=mask_fill or None,
             center=None if center is None else floats(center),
             seed=seed,
@@ -404,7 +390,7 @@ class ImageMethods(OperatorMethods):
             distortion_scale=float(distortion_scale),
             p=float(p),
             interpolation=interpolation,
-            fill=_fills(fill),
+            fill=fills(fill),
             mask_fill=mask_fill or None,
             seed=seed,
             name=name,
@@ -438,7 +424,7 @@ class ImageMethods(OperatorMethods):
             startpoints=[float(x) for point in startpoints for x in point],
             endpoints=[float(x) for point in endpoints for x in point],
             interpolation=interpolation,
-            fill=_fills(fill),
+            fill=fills(fill),
             mask_fill=mask_fill or None,
             name=name,
         )
@@ -469,39 +455,9 @@ class ImageMethods(OperatorMethods):
             scale=None if scale is None else floats(scale),
             shear=None if shear is None else floats(shear),
             interpolation=interpolation,
-            fill=_fills(fill),
+            fill=fills(fill),
             mask_fill=mask_fill or None,
             center=None if center is None else floats(center),
-            seed=seed,
-            name=name,
-        )
-
-    def random_erasing(
-        self,
-        p: float = 0.5,
-        scale: Sequence[float] = (0.02, 0.33),
-        ratio: Sequence[float] = (0.3, 3.3),
-        value: Numbers | None = None,
-        *,
-        size: int | None = None,
-        slot: str | None = None,
-        seed: int | None = None,
-        name: str = "",
-    ) -> Self:
-        """Covers a random rectangle by ``value``, one or one a channel, with probability p.
-
-        With ``size`` it is a square of so many pixels, as in Cutout, part of which may lie outside.
-
-        Source: operator cutout; torchvision's RandomErasing.
-        """
-        return self.apply(
-            "cutout",
-            slot,
-            p=float(p),
-            scale=floats(scale),
-            ratio=floats(ratio),
-            value=None if value is None else floats(value),
-            size=size,
             seed=seed,
             name=name,
         )
@@ -526,7 +482,7 @@ class ImageMethods(OperatorMethods):
         return self.apply(
             "gaussian_blur",
             slot,
-            kernel_size=_sides(kernel_size),
+            kernel_size=sides(kernel_size),
             sigma=floats(sigma),
             seed=seed,
             name=name,
@@ -594,82 +550,6 @@ class ImageMethods(OperatorMethods):
             slot,
             factor=float(sharpness_factor),
             p=float(p),
-            seed=seed,
-            name=name,
-        )
-
-    def rand_augment(
-        self,
-        num_ops: int = 2,
-        magnitude: int = 9,
-        num_magnitude_bins: int = 31,
-        interpolation: str = "nearest",
-        fill: int | Sequence[int] | None = None,
-        *,
-        slot: str | None = None,
-        seed: int | None = None,
-        name: str = "",
-    ) -> Self:
-        """Changes images num_ops times, each time in one of 14 ways that is drawn.
-
-        Source: operator rand_augment; torchvision's RandAugment.
-        """
-        return self.apply(
-            "rand_augment",
-            slot,
-            num_ops=num_ops,
-            magnitude=magnitude,
-            num_magnitude_bins=num_magnitude_bins,
-            interpolation=interpolation,
-            fill=_fills(fill),
-            seed=seed,
-            name=name,
-        )
-
-    def auto_augment(
-        self,
-        policy: str = "imagenet",
-        interpolation: str = "nearest",
-        fill: int | Sequence[int] | None = None,
-        *,
-        slot: str | None = None,
-        seed: int | None = None,
-        name: str = "",
-    ) -> Self:
-        """Changes images by one of 25 pairs of changes: policy ``imagenet``, ``cifar10``, ``svhn``.
-
-        Source: operator auto_augment; torchvision's AutoAugment.
-        """
-        return self.apply(
-            "auto_augment",
-            slot,
-            policy=policy,
-            interpolation=interpolation,
-            fill=_fills(fill),
-            seed=seed,
-            name=name,
-        )
-
-    def trivial_augment_wide(
-        self,
-        num_magnitude_bins: int = 31,
-        interpolation: str = "nearest",
-        fill: int | Sequence[int] | None = None,
-        *,
-        slot: str | None = None,
-        seed: int | None = None,
-        name: str = "",
-    ) -> Self:
-        """Changes images once, in one of 14 ways and by any strength that is drawn.
-
-        Source: operator trivial_augment_wide; torchvision's TrivialAugmentWide.
-        """
-        return self.apply(
-            "trivial_augment_wide",
-            slot,
-            num_magnitude_bins=num_magnitude_bins,
-            interpolation=interpolation,
-            fill=_fills(fill),
             seed=seed,
             name=name,
         )

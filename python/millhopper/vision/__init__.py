@@ -33,6 +33,7 @@ Source: names of torchvision.transforms.v2.
 from millhopper.vision.presets import clip, dinov2, imagenet_eval, imagenet_train, simclr
 from millhopper.vision.taken_apart import from_torchvision
 from millhopper.vision.transforms import (
+    AugMix,
     AutoAugment,
     CenterCrop,
     ColorJitter,
@@ -41,7 +42,9 @@ from millhopper.vision.transforms import (
     CutMix,
     DecodeImage,
     GaussianBlur,
+    GaussianNoise,
     Grayscale,
+    JPEG,
     MixUp,
     Normalize,
     Pad,
@@ -50,6 +53,7 @@ from millhopper.vision.transforms import (
     RandomAffine,
     RandomApply,
     RandomAutocontrast,
+    RandomChannelPermutation,
     RandomChoice,
     RandomCrop,
     RandomEqualize,
@@ -59,6 +63,7 @@ from millhopper.vision.transforms import (
     RandomInvert,
     RandomOrder,
     RandomPerspective,
+    RandomPhotometricDistort,
     RandomPosterize,
     RandomResizedCrop,
     RandomRotation,
@@ -71,6 +76,7 @@ from millhopper.vision.transforms import (
 )
 
 __all__ = [
+    "AugMix",
     "AutoAugment",
     "CenterCrop",
     "ColorJitter",
@@ -79,7 +85,9 @@ __all__ = [
     "CutMix",
     "DecodeImage",
     "GaussianBlur",
+    "GaussianNoise",
     "Grayscale",
+    "JPEG",
     "MixUp",
     "Normalize",
     "Pad",
@@ -88,6 +96,7 @@ __all__ = [
     "RandomAffine",
     "RandomApply",
     "RandomAutocontrast",
+    "RandomChannelPermutation",
     "RandomChoice",
     "RandomCrop",
     "RandomEqualize",
@@ -97,6 +106,7 @@ __all__ = [
     "RandomInvert",
     "RandomOrder",
     "RandomPerspective",
+    "RandomPhotometricDistort",
     "RandomPosterize",
     "RandomResizedCrop",
     "RandomRotation",

@@ -73,6 +73,12 @@ def _steps(
     return lambda reader: transform(reader, slot=slot, slots=slots)
 
 
+class AugMix(_Method):
+    """``Reader.aug_mix``. Source: torchvision's AugMix."""
+
+    method = "aug_mix"
+
+
 class AutoAugment(_Method):
     """``Reader.auto_augment``. Source: torchvision's AutoAugment."""
 
@@ -130,10 +136,22 @@ class GaussianBlur(_Method):
     method = "gaussian_blur"
 
 
+class GaussianNoise(_Method):
+    """``Reader.gaussian_noise``. Source: torchvision's GaussianNoise."""
+
+    method = "gaussian_noise"
+
+
 class Grayscale(_Method):
     """``Reader.grayscale``. Source: torchvision's Grayscale."""
 
     method = "grayscale"
+
+
+class JPEG(_Method):
+    """``Reader.jpeg``. Source: torchvision's JPEG."""
+
+    method = "jpeg"
 
 
 class MixUp(_Method):
@@ -202,6 +220,12 @@ class RandomAutocontrast(_Method):
     """``Reader.random_autocontrast``. Source: torchvision's RandomAutocontrast."""
 
     method = "random_autocontrast"
+
+
+class RandomChannelPermutation(_Method):
+    """``Reader.random_channel_permutation``. Source: torchvision's RandomChannelPermutation."""
+
+    method = "random_channel_permutation"
 
 
 class RandomChoice:
@@ -296,6 +320,12 @@ class RandomPerspective(_MovingMethod):
     """``Reader.random_perspective``. Source: torchvision's RandomPerspective."""
 
     method = "random_perspective"
+
+
+class RandomPhotometricDistort(_Method):
+    """``Reader.random_photometric_distort``. Source: torchvision's RandomPhotometricDistort."""
+
+    method = "random_photometric_distort"
 
 
 class RandomPosterize(_Method):

@@ -44,7 +44,12 @@ constexpr const char* kTypes[] = {"adjust_sharpness",
                                   "cutmix",
                                   "mixup",
                                   "transpose",
-                                  "perspective"};
+                                  "perspective",
+                                  "photometric_distort",
+                                  "channel_permutation",
+                                  "gaussian_noise",
+                                  "jpeg",
+                                  "aug_mix"};
 
 // Bytes one after another; 0 when there are no more.
 class Bytes {

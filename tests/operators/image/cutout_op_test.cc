@@ -2,7 +2,12 @@
 // cutout.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/operators/image/image_checks.h"
@@ -84,6 +89,59 @@ TEST(CutoutOp, CoversFloatsWithAValueForEachChannel) {
             (Floats{1, 2, 3}));
 }
 
+TEST(CutoutOp, CoversSeveralRectanglesByNoise) {
+  const LoDTensor ones =
+      MakeTensor<float>({kImages, kHeight, kWidth, 2}, Floats(kImages * kHeight * kWidth * 2, 1));
+  const std::vector<int32_t> count = {1, 3};
+  const Attributes drawn = {{"p", 1.0f}, {"count", count}, {"scale", Floats{0.2f, 0.5f}}};
+  const auto with = [&](const char* mode) {
+    Attributes attributes = drawn;
+    attributes.emplace_back("mode", std::string(mode));
+    attributes.emplace_back("mean", Floats{5, -5});
+    attributes.emplace_back("std", Floats{0.5f});
+    return ValuesOf<float>(RunImageOp("cutout", ones, attributes));
+  };
+  const Floats covered = ValuesOf<float>(RunImageOp("cutout", ones, drawn));
+  const Floats pixel = with("pixel"), rand = with("rand");
+  double sums[] = {0, 0}, squares[] = {0, 0};
+  std::map<std::pair<size_t, float>, int> colours;  // of the first channel, in each image
+  double numbers = 0;
+  for (size_t v = 0; v < covered.size(); ++v) {
+    EXPECT_EQ(pixel[v] == 1, covered[v] == 1);
+    EXPECT_EQ(rand[v] == 1, covered[v] == 1);
+    if (covered[v] == 1) continue;
+    sums[v % 2] += double{pixel[v]};
+    squares[v % 2] += double{pixel[v]} * double{pixel[v]};
+    numbers += 0.5;
+    if (v % 2 == 0) ++colours[{v / (kHeight * kWidth * 2), rand[v]}];
+  }
+  for (const size_t c : {0, 1}) {
+    const double mean = sums[c] / numbers;
+    EXPECT_NEAR(mean, c == 0 ? 5 : -5, 0.05);
+    EXPECT_NEAR(squares[c] / numbers - mean * mean, 0.25, 0.03);
+  }
+  // One colour for each rectangle that is not covered by later ones.
+  EXPECT_TRUE(colours.size() > 140 && colours.size() < 220) << colours.size();
+  const RandomKey key = ImageOpKey();
+  std::map<size_t, uint64_t> of_image;
+  for (const auto& [colour, pixels] : colours) ++of_image[colour.first];
+  for (const auto& [i, found] : of_image) {
+    EXPECT_LE(found, 1 + key.Below(3, i, uint64_t{1} << 31));
+  }
+}
+
+TEST(CutoutOp, RoundsNoiseToBytes) {
+  const Attributes attributes = {{"p", 1.0f},
+                                 {"scale", Floats{0.5f, 0.5f}},
+                                 {"mode", std::string("pixel")},
+                                 {"mean", Floats{250}},
+                                 {"std", Floats{20}}};
+  const auto out = ValuesOf<uint8_t>(RunImageOp("cutout", Ones(), attributes));
+  const auto most = std::count(out.begin(), out.end(), 255);
+  const auto covered = static_cast<int64_t>(out.size()) - std::count(out.begin(), out.end(), 1);
+  EXPECT_NEAR(static_cast<double>(most) / static_cast<double>(covered), 0.41, 0.03);
+}
+
 TEST(CutoutOp, Refuses) {
   const SlotTensors x = {{"X", MakeTensor<uint8_t>({1, 1, 1, 3}, {1, 2, 3})}};
   ExpectRefused("'value' has 2 values", "cutout", x, {"Out"}, {{"value", Floats{1, 2}}});
@@ -91,6 +149,14 @@ TEST(CutoutOp, Refuses) {
   ExpectRefused("'scale' asks for", "cutout", x, {"Out"}, {{"scale", Floats{0.5f, 2}}});
   ExpectRefused("'ratio' asks for", "cutout", x, {"Out"}, {{"ratio", Floats{0, 1}}});
   ExpectRefused("'p' is 2", "cutout", x, {"Out"}, {{"p", 2.0f}});
+  ExpectRefused("'count' asks for 3 to 2", "cutout", {{"X", Ones()}}, {"Out"},
+                {{"count", std::vector<int32_t>{3, 2}}});
+  ExpectRefused("'count' asks for 101 to 101", "cutout", {{"X", Ones()}}, {"Out"},
+                {{"count", std::vector<int32_t>{101}}});
+  ExpectRefused("'std' has the value inf", "cutout", {{"X", Ones()}}, {"Out"},
+                {{"std", Floats{HUGE_VALF}}});
+  ExpectRefused("'mean' has 2 values", "cutout", {{"X", Ones()}}, {"Out"},
+                {{"mean", Floats{1, 2}}});
 }
 
 }  // namespace

@@ -115,6 +115,35 @@ TEST(RandAugmentOp, DrawsForEachImage) {
   EXPECT_EQ(RunImageOp("rand_augment", RandomImages({40, 1, 1, 1})).numel(), 40);
 }
 
+// tests/python/images/test_drawn.py compares all changes of policies with timm's.
+TEST(RandAugmentOp, MakesChangesOfPoliciesOfTimm) {
+  // With no magnitude and one change at most: equalize, autocontrast, invert; the increasing
+  // posterize keeps 4 bits, and nothing is moved or coloured.
+  constexpr int64_t kImages = 300;
+  const Dims dims = {kImages, 4, 5, 3};
+  const auto in = ValuesOf<uint8_t>(RandomImages(dims));
+  const auto out = ValuesOf<uint8_t>(RunImageOp("rand_augment", MakeTensor<uint8_t>(dims, in),
+                                                {{"policy", std::string("rand-m0-n1-inc1")}}));
+  const RandomKey key = ImageOpKey();
+  int inverted = 0;
+  for (size_t i = 0; i < kImages; ++i) {
+    const uint64_t kind = key.Below(15, i, 0);
+    const bool is_made = UnitOf(key.Bits(i, 1)) < 0.5;
+    inverted += is_made && kind == 2 ? 1 : 0;
+    for (size_t v = i * 60; v < (i + 1) * 60; ++v) {
+      if (is_made && kind <= 1) continue;
+      const uint8_t expected = !is_made    ? in[v]
+                               : kind == 2 ? static_cast<uint8_t>(255 - in[v])
+                               : kind == 4 ? static_cast<uint8_t>(in[v] & 0xf0)
+                                           : in[v];
+      ASSERT_EQ(out[v], expected) << i << " " << kind;
+    }
+  }
+  EXPECT_GT(inverted, 3);
+  ExpectDrawsForEachImage("rand_augment", RandomImages({20, 9, 11, 3}),
+                          {{"policy", std::string("rand-m9-mstd0.5-inc1")}});
+}
+
 TEST(RandAugmentOp, Refuses) {
   const auto refused = [](const std::string& words, const Attributes& attributes,
                           int64_t channels = 3) {
@@ -131,6 +160,16 @@ TEST(RandAugmentOp, Refuses) {
   refused("'fill' has the value 256", {{"fill", std::vector<int32_t>{256}}});
   refused("'interpolation'", {{"interpolation", std::string("cubic")}});
   refused("uint8 images with 1 or 3 channels", {}, 4);
+  const auto refused_policy = [&](const std::string& words, const std::string& policy) {
+    refused(words, {{"policy", policy}});
+  };
+  refused_policy("'policy' is 'augmix-m3'; it begins with 'rand'", "augmix-m3");
+  refused_policy("'tweights' is no option that is known", "rand-m9-tweights");
+  refused_policy("'m' is no 'm' with a whole magnitude", "rand-m");
+  refused_policy("'m1.5' is no 'm' with a whole magnitude", "rand-m1.5");
+  refused_policy("'p1.5' is no 'p' with a probability", "rand-p1.5");
+  refused_policy("'n0x3' is no 'n'", "rand-n0x3");
+  refused_policy("'' is no option", "rand-");
 }
 
 }  // namespace

@@ -113,4 +113,14 @@ CASES = [
         1,
         0.0001,  # places have 24 bits after the point
     ),
+    *(
+        Case(
+            f"jpeg {quality}",
+            functools.partial(Reader.jpeg, quality=quality),
+            lambda v2, image, quality=quality: v2.jpeg(image, quality),
+            1,  # both have a libjpeg-turbo of their own
+            0.0,
+        )
+        for quality in (1, 30, 75, 100)
+    ),
 ]

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from millhopper import current_record, dataset, vision
 from millhopper.base.zipped import zip_strict
+from millhopper.readers.augment_methods import AugmentMethods
 from millhopper.readers.image_methods import ImageMethods
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -160,6 +161,11 @@ METHODS: dict[str, tuple[object, ...]] = {
     "trivial_augment_wide": (),
     "random_invert": (),
     "random_grayscale": (),
+    "random_photometric_distort": (),
+    "random_channel_permutation": (),
+    "gaussian_noise": (0.0, 0.5),
+    "jpeg": (20,),
+    "aug_mix": (),
     "mixup": (),
     "cutmix": (),
 }
@@ -169,7 +175,8 @@ RANDOM |= {"color_jitter", "gaussian_blur"}
 
 
 def test_every_method_takes_a_name(folder: Path) -> None:
-    own = {name for name in vars(ImageMethods) if not name.startswith("_")}
+    methods = {**vars(ImageMethods), **vars(AugmentMethods)}
+    own = {name for name in methods if not name.startswith("_")}
     assert own == set(METHODS)
     files = dataset.image_folder(folder)
     decoded = files.decode_image("image")

@@ -43,22 +43,24 @@ TEST(RotateOp, TurnsAboutTheCenterAndFills) {
 }
 
 TEST(RotateOp, ExpandsToTheWholeImage) {
-  const auto turned = [](float degrees) {
-    return RunImageOp("rotate", Small(), {{"degrees", Floats{degrees, degrees}}, {"expand", true}});
+  RunOpOptions sized;
+  sized.dims_by_values = true;
+  const auto turned = [&](float degrees, const LoDTensor& x = Small()) {
+    return RunOp("rotate", {{"X", x}}, {"Out"},
+                 {{"degrees", Floats{degrees, degrees}}, {"expand", true}}, sized)
+        .at("Out");
   };
   EXPECT_EQ(turned(90).dims(), (Dims{1, 3, 2, 1}));
   EXPECT_EQ(ValuesOf<uint8_t>(turned(90)), (Bytes{3, 6, 2, 5, 1, 4}));
   EXPECT_EQ(ValuesOf<uint8_t>(turned(-270)), (Bytes{3, 6, 2, 5, 1, 4}));
   EXPECT_EQ(ValuesOf<uint8_t>(turned(180)), (Bytes{6, 5, 4, 3, 2, 1}));
   // A square of 10 pixels on its corner is 14.1 pixels across, 7.07 to each side of the middle.
-  const LoDTensor square = RunImageOp("rotate", SmoothImages({1, 10, 10, 3}),
-                                      {{"degrees", Floats{45, 45}}, {"expand", true}});
-  EXPECT_EQ(square.dims(), (Dims{1, 16, 16, 3}));
+  EXPECT_EQ(turned(45, SmoothImages({1, 10, 10, 3})).dims(), (Dims{1, 16, 16, 3}));
   // Boxes and masks go along.
   const auto made = RunOp(
       "rotate",
       {{"X", Small()}, {"Masks", Small()}, {"Boxes", MakeTensor<float>({1, 4}, {0, 0, 1, 2})}},
-      {"Out", "OutMasks", "OutBoxes"}, {{"degrees", Floats{90, 90}}, {"expand", true}});
+      {"Out", "OutMasks", "OutBoxes"}, {{"degrees", Floats{90, 90}}, {"expand", true}}, sized);
   EXPECT_EQ(ValuesOf<uint8_t>(made.at("OutMasks")), (Bytes{3, 6, 2, 5, 1, 4}));
   const std::vector<float> box = ValuesOf<float>(made.at("OutBoxes"));
   const Floats wanted = {0, 2, 2, 3};

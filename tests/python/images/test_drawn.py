@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random operators on images, compared with torchvision's and timm's functions on the same draws.
+
+What is drawn is computed anew (``drawn.py``) and given to their functions. In an environment with
+torchvision, and timm for its policies (timm 1.0.31 has been compared, with Pillow 13).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import Key, log_gamma, normal
+from image_cases import some_images
+from millhopper import Reader
+from millhopper.base.zipped import zip_strict
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("torchvision", reason="torchvision is not installed")
+
+from PIL import Image  # noqa: E402
+from torchvision.transforms import InterpolationMode, autoaugment  # noqa: E402
+from torchvision.transforms import functional as F  # noqa: E402
+from torchvision.transforms.v2 import functional as v2  # noqa: E402
+
+COUNT = 120
+SLOTS = {"image": ("uint8", [1, -1, -1, 3], 0)}
+
+
+def drawn(
+    method: Callable[..., Reader], dtype: type = np.uint8, times: int = COUNT
+) -> Iterator[tuple[np.ndarray, np.ndarray, Key]]:
+    """What a method makes of images, the images, and the draws of each."""
+    given = some_images()
+    images = [given[i % len(given)].astype(dtype) for i in range(times)]
+    slots = {"image": (np.dtype(dtype).name, [1, -1, -1, 3], 0)}
+    reader = Reader.from_dataset([{"image": image} for image in images], slots=slots, seed=5)
+    made = [np.asarray(element["image"])[0] for element in method(reader, name="mine")]
+    for i, (image, one) in enumerate(zip_strict(images, made)):
+        yield one, image, Key("mine:Out", i, run_seed=5)
+
+
+def tensor(image: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(image.copy()).permute(2, 0, 1)
+
+
+def array(image: torch.Tensor) -> np.ndarray:
+    return image.permute(1, 2, 0).numpy()
+
+
+def between(key: Key, index: int, low: float, high: float) -> float:
+    low, high = float(np.float32(low)), float(np.float32(high))
+    return low + (high - low) * key.unit(index)
+
+
+def test_photometric_distort() -> None:
+    changed = 0
+    for made, image, key in drawn(Reader.random_photometric_distort):
+        pixels = tensor(image)
+        steps: list[tuple[int, Callable[..., Any], float, float]] = [
+            (0, F.adjust_brightness, 0.875, 1.125),
+            (2, F.adjust_saturation, 0.5, 1.5),
+            (3, F.adjust_hue, -0.05, 0.05),
+        ]
+        steps.insert(1 if key.unit24(8) < 0.5 else 3, (1, F.adjust_contrast, 0.5, 1.5))
+        for which, function, low, high in steps:
+            if key.unit24(2 * which) < 0.5:
+                pixels = function(pixels, between(key, 2 * which + 1, low, high))
+        if key.unit24(9) < 0.5:
+            pixels = v2.permute_channels(pixels, key.order(3, 10))
+        np.testing.assert_array_equal(made, array(pixels))
+        changed += int((made != image).any())
+    assert COUNT > changed > COUNT * 3 // 4
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_channel_permutation(dtype: type) -> None:
+    orders = set()
+    for made, image, key in drawn(Reader.random_channel_permutation, dtype):
+        order = key.order(3, 1)
+        np.testing.assert_array_equal(made, array(v2.permute_channels(tensor(image), order)))
+        orders.add(tuple(order))
+    assert len(orders) == 6
+
+
+def test_gaussian_noise() -> None:
+    def noisy(reader: Reader, name: str) -> Reader:
+        return reader.gaussian_noise(0.01, 0.08, name=name)
+
+    for made, image, key in drawn(noisy, times=4):
+        noise = np.array([normal(key.bits(v)) for v in range(image.size)]).reshape(image.shape)
+        added = np.trunc(noise.astype(np.float32) * np.float32(0.08 * 255) + np.float32(0.01 * 255))
+        wanted = np.clip(image + added, 0, 255)
+        # Where a product lies next to a whole number its fraction may go.
+        assert np.abs(made - wanted).max() <= 1
+        assert (made != wanted).mean() < 1e-3
+
+
+def test_aug_mix() -> None:
+    space = autoaugment.AugMix()
+    for made, image, key in drawn(Reader.aug_mix):
+        gammas = [log_gamma(key.part(0), k, 1.0) for k in range(5)]
+        parts = [np.exp(np.array(some) - max(some)) for some in (gammas[:2], gammas[2:])]
+        m, mixing = (part / part.sum() for part in parts)
+        pixels = tensor(image)
+        mix = np.float32(m[0]) * pixels
+        changes = space._augmentation_space(10, image.shape[:2])
+        names = [*list(changes)[:9], "Brightness", "Color", "Contrast", "Sharpness"]
+        for chain in range(3):
+            changed = pixels
+            draw = 64 * chain
+            for _ in range(1 + key.below(3, draw)):
+                name = names[key.below(13, draw + 1)]
+                values, signed = changes[name]
+                value = float(values[key.below(3, draw + 2)]) if values.ndim > 0 else 0.0
+                if signed and key.below(2, draw + 3):
+                    value = -value
+                changed = autoaugment._apply_op(
+                    changed, name, value, InterpolationMode.BILINEAR, None
+                )
+                draw += 3
+            mix = mix + np.float32(mixing[chain]) * np.float32(m[1]) * changed
+        wanted = array(mix.to(torch.uint8)).astype(int)
+        # Pixels that are moved are rounded otherwise, by 1, which the changes after it may spread.
+        difference = np.abs(made - wanted)
+        assert (difference > 1).mean() < 0.02
+        assert difference.mean() < 0.6
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "rand-m9-mstd0.5-inc1",
+        "rand-m9-mstd0.5",
+        "rand-m7-n3-p0.8-mmax20-mstd101",
+        "rand-m15-n1-p1-inc1-mmax20",
+    ],
+)
+def test_policies_of_timm(policy: str) -> None:
+    auto_augment = pytest.importorskip("timm.data.auto_augment", reason="timm is not installed")
+    theirs = auto_augment.rand_augment_transform(policy, {})
+    assert theirs.choice_weights is None
+    far = []
+    for made, image, key in drawn(lambda r, name: r.rand_augment(policy=policy, name=name)):
+        pixels = Image.fromarray(image)
+        for j in range(theirs.num_layers):
+            draw = 5 * j
+            op = theirs.ops[key.below(15, draw)]
+            if not key.unit(draw + 1) < op.prob:
+                continue
+            magnitude = op.magnitude
+            if op.magnitude_std == float("inf"):
+                magnitude *= key.unit(draw + 2)
+            elif op.magnitude_std > 0:
+                magnitude += op.magnitude_std * normal(key.bits(draw + 2))
+            magnitude = max(0.0, min(magnitude, op.magnitude_max or 10.0))
+            sign = -1 if key.below(2, draw + 3) else 1
+            auto_augment._randomly_negate = lambda v, sign=sign: sign * v
+            filters = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC)
+            arguments = op.level_fn(magnitude, op.hparams) if op.level_fn is not None else ()
+            if op.name.startswith("Posterize") and arguments[0] < 1:
+                pixels = pixels.point(lambda _: 0)  # as Pillow did before 13, which refuses it
+                continue
+            pixels = op.aug_fn(
+                pixels,
+                *arguments,
+                fillcolor=(128, 128, 128),
+                resample=filters[key.below(2, draw + 4)],
+            )
+        difference = np.abs(made.astype(int) - np.asarray(pixels).astype(int))
+        far.append((difference.max(), (difference > 2).mean(), difference.mean()))
+    far = np.array(far)
+    print(policy, far.max(axis=0), np.median(far, axis=0))
+    assert np.median(far[:, 0]) <= 2
+    assert (far[:, 1] > 0.02).mean() < 0.05
