@@ -33,6 +33,7 @@ Source: names of torchvision.transforms.v2.
 from millhopper.vision.presets import clip, dinov2, imagenet_eval, imagenet_train, simclr
 from millhopper.vision.taken_apart import from_torchvision
 from millhopper.vision.transforms import (
+    JPEG,
     AugMix,
     AutoAugment,
     CenterCrop,
@@ -44,7 +45,6 @@ from millhopper.vision.transforms import (
     GaussianBlur,
     GaussianNoise,
     Grayscale,
-    JPEG,
     MixUp,
     Normalize,
     Pad,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millhopper.vision.transforms import (
+    AugMix,
     AutoAugment,
     CenterCrop,
     ColorJitter,
@@ -45,6 +46,7 @@ def imagenet_train(
     auto_augment: str | None = None,
     magnitude: int = 9,
     erase: float = 0.0,
+    erase_mode: str = "const",
     mean: Sequence[float] = IMAGENET_MEAN,
     std: Sequence[float] = IMAGENET_STD,
 ) -> Compose:
@@ -54,17 +56,20 @@ def imagenet_train(
         size: of the images that are made.
         interpolation: of the crop and of what moves pixels after it.
         flip: the probability of a flip.
-        auto_augment: ``"ra"``, ``"ta_wide"``, or a policy of AutoAugment: ``"imagenet"``,
-            ``"cifar10"``, ``"svhn"``.
+        auto_augment: ``"ra"``, ``"ta_wide"``, ``"augmix"``, a policy of AutoAugment:
+            ``"imagenet"``, ``"cifar10"``, ``"svhn"``, or one of timm's RandAugment:
+            ``"rand-m9-mstd0.5-inc1"``.
         magnitude: of ``"ra"``.
         erase: the probability that a rectangle is erased.
+        erase_mode: what covers it: ``"const"``, zeros; ``"rand"`` or ``"pixel"``, as in timm.
         mean: of the channels, where values are from 0 to 1.
         std: their standard deviations.
 
     Raises:
         ValueError: there is no such policy.
 
-    Source: ClassificationPresetTrain of torchvision's references, whose names the policies have.
+    Source: ClassificationPresetTrain of torchvision's references, whose names the policies have;
+    timm's create_transform, of which ``"rand-..."`` and ``erase_mode`` are.
     """
     chain: list[Transform] = [
         DecodeImage(),
@@ -75,16 +80,22 @@ def imagenet_train(
         chain.append(RandAugment(magnitude=magnitude, interpolation=interpolation))
     elif auto_augment == "ta_wide":
         chain.append(TrivialAugmentWide(interpolation=interpolation))
+    elif auto_augment == "augmix":
+        chain.append(AugMix(interpolation=interpolation))
     elif auto_augment in ("imagenet", "cifar10", "svhn"):
         chain.append(AutoAugment(auto_augment, interpolation=interpolation))
+    elif auto_augment is not None and auto_augment.startswith("rand-"):
+        fill = [round(255 * value) for value in mean]
+        chain.append(RandAugment(policy=auto_augment, interpolation=interpolation, fill=fill))
     elif auto_augment is not None:
         raise ValueError(
             f"imagenet_train: auto_augment is {auto_augment!r}; it is None, 'ra', 'ta_wide', "
-            "'imagenet', 'cifar10' or 'svhn'"
+            "'augmix', 'imagenet', 'cifar10', 'svhn' or a policy such as 'rand-m9-mstd0.5-inc1'"
         )
     chain.append(Normalize(mean, std))
     if erase > 0:
-        chain.append(RandomErasing(erase))
+        mode = {} if erase_mode == "const" else {"mode": erase_mode}
+        chain.append(RandomErasing(erase, **mode))
     return Compose([*chain, ToCHW()])
 
 

@@ -296,14 +296,19 @@ def _affine(t: Any) -> Chain:
 
 def _erasing(t: Any) -> Chain:
     if hasattr(t, "probability"):  # timm's
-        _default(t, mode="const", max_count=1)
-        ratio = tuple(math.exp(x) for x in t.log_aspect_ratio)
-        return [ours.RandomErasing(t.probability, (t.min_area, t.max_area), ratio)]
+        ratio = tuple(float(f"{math.exp(x):.7g}") for x in t.log_aspect_ratio)
+        count = (t.min_count, t.max_count)
+        more = _given(
+            mode=None if t.mode in ("", "const") else t.mode,
+            count=None if count == (1, 1) else count,
+        )
+        return [ours.RandomErasing(t.probability, (t.min_area, t.max_area), ratio, **more)]
     values = t.value if isinstance(t.value, (list, tuple)) else [t.value]
-    if t.value is None or isinstance(t.value, str):
-        raise _Unlike("for value='random'")
-    value = _given(value=_range(values) if any(values) else None)
-    return [ours.RandomErasing(float(t.p), _range(t.scale), _range(t.ratio), **value)]
+    if t.value is None or isinstance(t.value, str):  # "random"
+        more = {"mode": "pixel"}
+    else:
+        more = _given(value=_range(values) if any(values) else None)
+    return [ours.RandomErasing(float(t.p), _range(t.scale), _range(t.ratio), **more)]
 
 
 def _blur(t: Any) -> Chain:
@@ -316,10 +321,68 @@ def _auto_augment(t: Any) -> Chain:
     return [ours.AutoAugment(str(t.policy.value), **_augment(t))]
 
 
+# The changes of timm's RandAugment, and which of them it makes stronger with "inc".
+_TIMM_CHANGES = (
+    "AutoContrast Equalize Invert Rotate Posterize Solarize SolarizeAdd Color Contrast Brightness "
+    "Sharpness ShearX ShearY TranslateXRel TranslateYRel"
+).split()
+_TIMM_INCREASING = "Posterize Solarize Color Contrast Brightness Sharpness".split()
+
+
+def _timm_policy(t: Any) -> Chain:
+    """RandAugment of timm, whose text is lost: it is made anew of its changes."""
+    first = t.ops[0]
+    names = [op.name for op in t.ops]
+    increasing = [
+        f"{name}Increasing" if name in _TIMM_INCREASING else name for name in _TIMM_CHANGES
+    ]
+    settings = {(op.magnitude, op.magnitude_std, op.magnitude_max, op.prob) for op in t.ops}
+    if names not in (_TIMM_CHANGES, increasing) or len(settings) > 1:
+        raise _Unlike("for other changes")
+    if t.choice_weights is not None:
+        raise _Unlike("for weights of the changes")
+    policy = f"rand-m{first.magnitude:g}-n{t.num_layers}-p{first.prob:g}"
+    if first.magnitude_std:
+        policy += f"-mstd{first.magnitude_std:g}"
+    if first.magnitude_max is not None:
+        policy += f"-mmax{first.magnitude_max:g}"
+    if names == increasing:
+        policy += "-inc1"
+    resample = first.kwargs["resample"]
+    mode = None if isinstance(resample, (tuple, list)) else {2: "bilinear", 3: "bicubic"}[resample]
+    fill = list(first.kwargs["fillcolor"])
+    more = _given(interpolation=mode, fill=fill if fill != [128, 128, 128] else None)
+    return [ours.RandAugment(policy=policy, **more)]
+
+
 def _rand_augment(t: Any) -> Chain:
     if not hasattr(t, "magnitude"):
-        raise _Unlike("of timm")
+        return _timm_policy(t)
     return [ours.RandAugment(t.num_ops, t.magnitude, t.num_magnitude_bins, **_augment(t))]
+
+
+def _aug_mix(t: Any) -> Chain:
+    return [
+        ours.AugMix(
+            t.severity,
+            t.mixture_width,
+            t.chain_depth,
+            float(t.alpha),
+            bool(t.all_ops),
+            interpolation=_interpolation(t),
+            **_filled(t),
+        )
+    ]
+
+
+def _photometric_distort(t: Any) -> Chain:
+    names = ("brightness", "contrast", "saturation", "hue")
+    ranges = {name: _range(getattr(t, name)) for name in names}
+    return [ours.RandomPhotometricDistort(**ranges, p=float(t.p))]
+
+
+def _noise(t: Any) -> Chain:
+    return [ours.GaussianNoise(float(t.mean), float(t.sigma), bool(t.clip))]
 
 
 def _inner(transforms: Iterable[object]) -> Chain:
@@ -341,11 +404,14 @@ def _choice(t: Any) -> Chain:
 
 # What steps of one transform each make, by its name.
 _METHODS: dict[str, Callable[[Any], Chain]] = {
+    "AugMix": _aug_mix,
     "AutoAugment": _auto_augment,
     "CenterCrop": lambda t: [ours.CenterCrop(_square(t.size))],
     "ColorJitter": _color_jitter,
     "GaussianBlur": _blur,
+    "GaussianNoise": _noise,
     "Grayscale": lambda t: [ours.Grayscale(t.num_output_channels)],
+    "JPEG": lambda t: [ours.JPEG(_square(t.quality))],
     "Pad": _pad,
     "RandAugment": _rand_augment,
     "RandomAdjustSharpness": lambda t: [
@@ -354,6 +420,7 @@ _METHODS: dict[str, Callable[[Any], Chain]] = {
     "RandomAffine": _affine,
     "RandomApply": lambda t: [ours.RandomApply(_inner(t.transforms), p=float(t.p))],
     "RandomAutocontrast": lambda t: [ours.RandomAutocontrast(float(t.p))],
+    "RandomChannelPermutation": lambda t: [ours.RandomChannelPermutation()],
     "RandomChoice": _choice,
     "RandomCrop": _random_crop,
     "RandomEqualize": lambda t: [ours.RandomEqualize(float(t.p))],
@@ -363,6 +430,7 @@ _METHODS: dict[str, Callable[[Any], Chain]] = {
     "RandomInvert": lambda t: [ours.RandomInvert(float(t.p))],
     "RandomOrder": lambda t: [ours.RandomOrder(_inner(t.transforms))],
     "RandomPerspective": _perspective,
+    "RandomPhotometricDistort": _photometric_distort,
     "RandomPosterize": lambda t: [ours.RandomPosterize(t.bits, float(t.p))],
     "RandomResizedCrop": _resized_crop,
     "RandomResizedCropAndInterpolation": _resized_crop,
@@ -375,7 +443,9 @@ _METHODS: dict[str, Callable[[Any], Chain]] = {
 # Those of them that do to scaled values what they do to bytes.
 _OF_FLOATS = {
     "CenterCrop",
+    "GaussianNoise",
     "Pad",
+    "RandomChannelPermutation",
     "RandomCrop",
     "RandomErasing",
     "RandomHorizontalFlip",

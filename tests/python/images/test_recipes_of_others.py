@@ -26,6 +26,11 @@ from PIL import Image  # noqa: E402
 from torchvision import transforms as v1  # noqa: E402
 from torchvision.transforms import v2  # noqa: E402
 
+try:
+    from timm import data
+except ImportError:
+    data = None
+
 COUNT = 3000
 BICUBIC = v1.InterpolationMode.BICUBIC
 
@@ -170,6 +175,16 @@ for name, theirs in {
             v1.RandomErasing(0.3),
         ]
     ),
+    "distorted": v2.Compose(
+        [
+            v2.ToImage(),
+            v2.RandomPhotometricDistort(),
+            v2.RandomPerspective(0.4, 0.6),
+            v2.ToDtype(torch.float32, scale=True),
+            v2.GaussianNoise(0.05, 0.1),
+        ]
+    ),
+    "augmix": v1.Compose([v1.AugMix(), v1.ToTensor()]),
     "taken of v2": v2.Compose(
         [
             v2.ToImage(),
@@ -184,6 +199,21 @@ for name, theirs in {
     PAIRS[name] = (vision.from_torchvision(theirs), "image", theirs)
 
 
+if data is not None:
+    theirs = data.create_transform(
+        32,
+        is_training=True,
+        auto_augment="rand-m5-n3-mstd0.5-inc1",  # from 10 on Pillow refuses timm's posterize
+        re_prob=0.4,
+        re_mode="pixel",
+        interpolation="bicubic",
+        color_jitter=None,
+        mean=(0.0, 0.0, 0.0),
+        std=(1.0, 1.0, 1.0),
+    )
+    PAIRS["timm"] = (vision.from_torchvision(theirs), "image", theirs)
+
+
 @pytest.mark.parametrize("name", list(PAIRS))
 def test_training_has_the_same_distribution(name: str) -> None:
     ours, slot, theirs = PAIRS[name]
@@ -194,6 +224,7 @@ def test_training_has_the_same_distribution(name: str) -> None:
     found = np.array([features(element[slot][0]) for element in ours(files, slot="image")])
     torch.manual_seed(7)
     random.seed(7)
+    np.random.seed(7)  # for timm
     image = Image.fromarray(photo)
     wanted = np.array([features(np.asarray(theirs(image))) for _ in range(COUNT)])
     # Means and mean squares, each within 4.5 standard errors; Pillow rounds to bytes in between.
@@ -205,7 +236,8 @@ def test_training_has_the_same_distribution(name: str) -> None:
 
 
 def test_transforms_of_timm_are_taken_apart(folder: Path, photos: list[np.ndarray]) -> None:
-    data = pytest.importorskip("timm.data", reason="timm is not installed")
+    if data is None:
+        pytest.skip("timm is not installed")
     theirs = data.create_transform(96, interpolation="bicubic")
     taken = vision.from_torchvision(theirs)
     for element, photo in zip(taken(dataset.image_folder(folder), slot="image"), photos):
