@@ -14,7 +14,7 @@ from millhopper.readers.chain import Chain
 from millhopper.readers.map_function import keep_function
 from millhopper.readers.other_names import other_keywords
 from millhopper.readers.slots import Slot, declared
-from millhopper.readers.steps import append_steps
+from millhopper.readers.steps import Step, append_steps
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -79,26 +79,33 @@ class FunctionMethods(Chain):
     ) -> Self:
         """Yields the elements for which ``condition`` is true, in their order.
 
-        A slot is looked at in C++; ``apply`` makes one. A function is called as that of ``map``
-        is, by several threads at once. ::
+        A text is computed in C++, by operators, and never as Python. A function is called as that
+        of ``map`` is, by several threads at once. ::
 
-            reader.filter(lambda e: len(e["text"].decode()) > 20)
-            reader.apply("is_empty", "text", "empty").apply("logical_not", "empty").filter("empty")
+            reader.filter("label >= 3 and lang in ('en', 'de') and not fare is missing")
+            reader.filter(lambda e: len(e["text"]) > 20)
 
         Args:
-            condition: a slot that holds one bool in each element, or a function that gets an
-                element as ``map`` passes it and returns something that is true or false.
+            condition: a slot that holds one bool in each element; a text that compares slots of one
+                value (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in (...)``, ``is missing``)
+                with each other, numbers, texts in quotes, ``true`` and ``false``, joined by
+                ``and``, ``or``, ``not`` and parentheses; or a function that gets an element as
+                ``map`` passes it and returns something that is true or false. In a text, a slot
+                whose name is no word stands in backquotes. A slot is missing where it is NaN or its
+                mask ``NAME.valid`` says so; what is compared with it is neither true nor false, as
+                in SQL, so that the element is left out.
             name: of the new reader.
 
         Raises:
             TypeError: ``condition`` is neither a text nor a function.
-            Error: there is no such slot, or it is no bool; at an element: the function raised an
-                exception, or returned None.
+            Error: there is no such slot, or it is no bool; the text has another form, which the
+                message shows by the character, or compares text and numbers; at an element: the
+                function raised an exception, or returned None, or a slot has several values.
 
-        Source: tf.data.Dataset.filter.
+        Source: tf.data.Dataset.filter; pandas.DataFrame.query; operator condition.
         """
         if isinstance(condition, str):
-            return self._filter_by_slot(condition, name)
+            return self._filter_by_text(condition, name)
         return self._filter_by_function(condition, name)
 
     def _filter_by_function(self, function: Callable[[dict[str, Any]], object], name: str) -> Self:
@@ -118,13 +125,20 @@ class FunctionMethods(Chain):
             "create_python_filter_reader", name, {}, attributes, self._naming, functions
         )
 
-    def _filter_by_slot(self, slot: str, name: str) -> Self:
+    def _filter_by_text(self, condition: str, name: str) -> Self:
         variable = checked_text("name", name) or f"{self._variable}.filter"
         program = Program.parse_from_string(self._program, self._settings)
-        slots, attributes = append_steps(program, self._variable, self._slot_names(), ())
-        if slot not in slots:
-            raise Error(f"{self._name}: filter: there is no slot {slot!r} among {slots}")
-        attributes["sink_var_names"] = [attributes["source_var_names"][slots.index(slot)]]
+        slots = self._slot_names()
+        steps = []
+        if condition not in slots:
+            attributes = {"condition": condition, "names": slots}
+            outputs = {"Out": [condition]}
+            steps.append(Step("condition", variable, {"X": slots}, outputs, attributes))
+        try:
+            made, attributes = append_steps(program, self._variable, slots, steps)
+        except ValueError as error:
+            raise Error(f"{self._name}: filter: {error}") from None
+        attributes["sink_var_names"] = [attributes["sink_var_names"][made.index(condition)]]
         return self._created(
             program,
             {"UnderlyingReader": self._variable},

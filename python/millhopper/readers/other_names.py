@@ -62,7 +62,7 @@ _NORMALIZE = "normalize(mean, std), random_horizontal_flip() and crop(size) are 
 _STEP = "take(n) ends a pass after n elements"
 _EPOCH = "set_epoch(n) says which pass is next"
 _LOOP = "a reader is iterated over as it is"
-_FILTER = "filter(function) leaves elements out"
+_FILTER = "filter('label >= 3') or filter(function) leaves elements out"
 _WHERE = 'open_files("data/**/*.tar") finds files by patterns and ranges {000..127}'
 
 # What libraries call things that have another name here, by library.
@@ -255,6 +255,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "from_dataframe": _FRAMES,
         "from_files": _FILES,
         "head": "take(count) ends after the first ones",
+        "query": _FILTER,
         "read_csv": _FILES,
         "read_json": _FILES,
         "read_parquet": _FILES,

@@ -108,3 +108,43 @@ def test_what_has_no_statistics(table: Path) -> None:
         reader.statistics(["town"])
     with pytest.raises(ValueError, match="there are no statistics of 'hour', only of"):
         reader.standardize({"fare": {"mean": 0, "std": 1}}, "hour")
+
+
+def hours(reader: Reader) -> list[int]:
+    return [hour for element in reader for hour in element["hour"].tolist()]
+
+
+@pytest.mark.usefixtures("threads")
+def test_a_filter_is_a_text(table: Path) -> None:
+    reader = Reader.open_files(table)
+    assert hours(reader.filter("hour >= 8")) == [8, 9]
+    assert hours(reader.filter("city == 'Oslo' and fare > 1.5")) == [7]
+    assert hours(reader.filter("city != 'Oslo'")) == [7, 9]  # not the row without a city
+    assert hours(reader.filter("city is missing or fare is missing")) == [7, 8]
+    assert hours(reader.filter("`city.valid`")) == hours(reader.filter("city.valid"))
+    assert len(hours(reader.shuffle(5).filter("hour in (7, 9)").filter("not hour == 9"))) == 3
+    kept = reader.filter(lambda e: e["hour"][0] >= 8)
+    assert hours(reader.filter("hour >= 8")) == hours(kept)
+
+
+def test_a_filter_without_names_has_slots_by_number(table: Path) -> None:
+    reader = Reader.from_arrays({"x": np.arange(10), "y": np.arange(10) % 3})
+    (batch,) = reader.filter("x > 3 and y == 0").batch(10)
+    assert batch["x"].tolist() == [6, 9]
+    generated = Reader.create("create_range_reader", count=5)
+    (batch,) = generated.filter("slot0 < 2").batch(5)
+    assert batch["slot0"].tolist() == [0, 1]
+
+
+def test_a_filter_that_is_wrong(table: Path) -> None:
+    reader = Reader.open_files(table)
+    with pytest.raises(millhopper.Error, match="no slot 'hours'; did you mean 'hour'"):
+        reader.filter("hours > 3")
+    with pytest.raises(millhopper.Error, match="character 6: == is wanted"):
+        reader.filter("hour = 3")
+    with pytest.raises(millhopper.Error, match="slot 'city' is text, and '3' is a number"):
+        list(reader.filter("city == 3"))
+    with pytest.raises(millhopper.Error, match="has 5 values in an element"):
+        list(reader.batch(5).filter("hour > 3"))
+    with pytest.raises(millhopper.Error, match="character"):
+        reader.filter("__import__('os').system('true')")

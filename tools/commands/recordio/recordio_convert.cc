@@ -19,6 +19,7 @@
 #include "framework/base/secrets.h"
 #include "framework/io/one_pass.h"
 #include "framework/io/status_line.h"
+#include "framework/program/declarations.h"
 #include "framework/program/executor.h"
 #include "framework/program/program.h"
 #include "framework/reader/file_format.h"
@@ -53,6 +54,10 @@ DEFINE_string(
     "file name and place in it, which --seed changes. {split} in --output, or else the "
     "beginning of the name, is train and val of two parts, train, val and test of three, "
     "and part0, part1 and so on of more. Each part reads the inputs again");
+DEFINE_string(filter, "",
+              "convert: only the records for which a condition on their slots holds, such as "
+              "'label >= 3 and lang in (\"en\", \"de\")'; executor --list_ops condition describes "
+              "it. Slots without names are slot0, slot1 and so on");
 DEFINE_double(sample, 1, "convert: only this share of the records, chosen by such a hash");
 DEFINE_string(shard_size, "",
               "convert: begin another file after so many records (1000) or bytes (256MB, before "
@@ -145,6 +150,7 @@ class Chains {
     proto::OpDesc* const open = desc_.mutable_blocks(0)->mutable_ops(0);
     AddAttr(open, "cycle_length", proto::INT)->set_i(1);
     if (!FLAGS_label_filename.empty()) AddLabels(open);
+    if (!FLAGS_filter.empty()) AddFilter();
     Require(FLAGS_sample > 0 && FLAGS_sample <= 1, "--sample=", ExactText(FLAGS_sample),
             ": a share above 0, up to 1");
     if (FLAGS_sample < 1) {
@@ -217,6 +223,39 @@ class Chains {
     for (const double share : shares) attr->add_float64s(share);
     AddAttr(op, "part", proto::LONG)->set_l(static_cast<int64_t>(part));
     AddAttr(op, "seed", proto::LONG)->set_l(static_cast<int64_t>(seed));
+  }
+
+  // A block that runs the operator condition on all slots.
+  void AddFilter() {
+    Strings names = given_.slot_names;
+    for (size_t count = names.empty() ? Open({}, 0)->slots().size() : 0; names.size() < count;) {
+      names.push_back(StrCat("slot", names.size()));
+    }
+    proto::OpDesc* const filter = AddReader("create_filter_reader", &desc_);
+    proto::BlockDesc* const block = desc_.add_blocks();
+    block->set_idx(desc_.blocks_size() - 1);
+    block->set_parent_idx(0);
+    proto::OpDesc* const op = block->add_ops();
+    op->set_type("condition");
+    const auto declare = [block](const std::string& name, proto::OpDesc::Var* argument) {
+      proto::VarDesc* const variable = block->add_vars();
+      variable->set_name(name);
+      variable->mutable_type()->set_type(proto::VarType::LOD_TENSOR);
+      argument->add_arguments(name);
+    };
+    op->add_inputs()->set_parameter("X");
+    op->add_outputs()->set_parameter("Out");
+    Strings sources;
+    for (size_t i = 0; i < names.size(); ++i) {
+      sources.push_back(StrCat("slot", i));
+      declare(sources.back(), op->mutable_inputs(0));
+    }
+    declare("holds", op->mutable_outputs(0));
+    ToProto("condition", FLAGS_filter, op->add_attrs());
+    ToProto("names", names, op->add_attrs());
+    ToProto("sub_block", BlockIndex(block->idx()), filter->add_attrs());
+    ToProto("source_var_names", sources, filter->add_attrs());
+    ToProto("sink_var_names", Strings{"holds"}, filter->add_attrs());
   }
 
   void AddLabels(proto::OpDesc* open) const {

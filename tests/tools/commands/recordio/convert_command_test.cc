@@ -120,6 +120,33 @@ TEST(ConvertCommand, Shuffles) {
   EXPECT_LT(near.find("\n1\n"), 20u);
 }
 
+TEST(ConvertCommand, WritesTheRecordsForWhichAConditionHolds) {
+  const TempFile rows("rows.csv", kRows);
+  EXPECT_EQ(Converted({"--output=csv:-", "--filter=id >= 2 and title != 'd'", rows.path()}),
+            "id,price,title\n2,nan,\"b, c\"\n");
+  EXPECT_EQ(Converted({"--output=csv:-", "--filter=not price is missing", "--field=id",
+                       "--field=price", rows.path()}),
+            "id,price\n1,0.5\n3,1.25\n");
+  EXPECT_EQ(Converted({"--output=csv:-", "--filter=price < 1", rows.path()}),
+            "id,price,title\n1,0.5,a\n");
+  // Slots that have no names, and parts that have what is left.
+  const TempFile bytes("bytes.fixed", "abcd");
+  EXPECT_EQ(Converted({"--output=csv:-", "--slots=uint8[1]", "--filter=slot0 != 98",
+                       "fixed:" + bytes.path()}),
+            "slot0\n97\n99\n100\n");
+  const std::string folder = NewFolder();
+  Converted(
+      {"--output=" + folder + "/{split}.csv", "--split=0.5,0.5", "--filter=id > 1", rows.path()});
+  const std::string both = ReadFile(folder + "/train.csv") + ReadFile(folder + "/val.csv");
+  EXPECT_EQ(std::count(both.begin(), both.end(), '\n'), 4);
+  ExpectFailure({"convert", "--output=csv:-", "--filter=prize > 1", rows.path()}, 2,
+                "there is no slot 'prize'; did you mean 'price'?");
+  ExpectFailure({"convert", "--output=csv:-", "--filter=id > 1 or", rows.path()}, 2,
+                "character 10: a slot, a number or a text in quotes is wanted, and it ends");
+  ExpectFailure({"convert", "--output=csv:-", "--filter=title > 1", rows.path()}, 2,
+                "slot 'title' is text, and '1' is a number");
+}
+
 TEST(ConvertCommand, RefusesBeforeAnythingIsWritten) {
   const TempFile rows("rows.jsonl", "{\"x\": [1, 2], \"y\": 1}\n{\"x\": [1], \"y\": 2}\n");
   const std::string folder = NewFolder();

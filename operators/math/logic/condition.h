@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditions on the slots of an element, as text: `label >= 3 and lang in ("en", "de")`.
+#ifndef MILLHOPPER_OPERATORS_MATH_LOGIC_CONDITION_H_
+#define MILLHOPPER_OPERATORS_MATH_LOGIC_CONDITION_H_
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millhopper {
+
+// What a slot holds, or what a text of a condition says.
+struct ConditionValue {
+  enum Kind { kMissing, kBool, kNumber, kText };
+  Kind kind = kMissing;
+  // Of a number; a bool is 0 or 1. It holds every int64, uint64 and double.
+  long double number = 0;
+  bool is_float32 = false;  // numbers that the condition writes are compared as such, too
+  std::string_view text;
+};
+
+// A condition that has been parsed. Immutable; any thread.
+//
+//   condition  = part {"or" part};  part = factor {"and" factor};
+//   factor     = "not" factor | "(" condition ")" | operand [comparison]
+//   comparison = ("==" | "!=" | "<" | "<=" | ">" | ">=") operand
+//              | ["not"] "in" "(" literal {"," literal} ")" | "is" ["not"] "missing"
+//   operand    = slot | literal;  literal = number | "text" | 'text' | true | false
+//   slot       = letters, digits, "_" and "." | `any characters`
+//
+// A comparison with a slot that is missing is neither true nor false, as in SQL, and neither is its
+// "not"; only what is true holds.
+class Condition {
+ public:
+  // Throws kInvalidArgument, with the place, for a text of another form, one of more than 64 KiB or
+  // with parentheses deeper than 100, and a slot that is not among `names`.
+  Condition(const std::string& text, const std::vector<std::string>& names);
+
+  // The numbers of the slots that it reads, in order of their names in the text.
+  const std::vector<size_t>& slots() const { return slots_; }
+  // The slot NAME.valid, which says whether slot number `slot`, called NAME, has a value.
+  std::optional<size_t> mask_of(size_t slot) const { return masks_[slot]; }
+  // Throws kInvalidArgument where kinds do not fit each other; `kind_of` says what is known of a
+  // slot.
+  using KindOfSlot = std::function<std::optional<ConditionValue::Kind>(size_t slot)>;
+  void CheckKinds(const KindOfSlot& kind_of) const;
+
+  // Whether it is true. Throws as CheckKinds.
+  using ValueOfSlot = std::function<ConditionValue(size_t slot)>;
+  bool Holds(const ValueOfSlot& value_of) const;
+
+ private:
+  friend class ConditionParser;
+  enum class Truth { kFalse, kTrue, kUnknown };
+  struct Operand {
+    std::optional<size_t> slot;
+    ConditionValue value;  // without a slot
+    std::string text;      // that value.text shows; of a slot its name
+  };
+  struct Node {
+    enum Kind { kOr, kAnd, kNot, kCompare, kIn, kIsMissing, kHolds };
+    Kind kind = kHolds;
+    size_t left = 0, right = 0;  // nodes
+    std::string comparison;      // "==" ...
+    std::vector<Operand> operands;
+  };
+
+  void CheckPair(const Operand& left, std::optional<ConditionValue::Kind> left_kind,
+                 const Operand& right, std::optional<ConditionValue::Kind> right_kind) const;
+  Truth Evaluate(size_t node, const ValueOfSlot& value_of) const;
+  Truth Compare(const std::string& comparison, const Operand& left, const Operand& right,
+                const ValueOfSlot& value_of) const;
+  [[noreturn]] void ThrowAt(const std::string& problem) const;
+
+  std::string text_;
+  std::vector<Node> nodes_;  // the last one is the condition
+  std::vector<size_t> slots_;
+  std::vector<std::optional<size_t>> masks_;  // by slot
+};
+
+}  // namespace millhopper
+
+#endif  // MILLHOPPER_OPERATORS_MATH_LOGIC_CONDITION_H_

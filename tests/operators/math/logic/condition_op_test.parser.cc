@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// condition: values, missing ones, texts of conditions that are wrong.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "operators/math/logic/condition.h"
+#include "tests/operators/run_op.h"
+#include "tests/operators/text/texts.h"
+#include "tests/testing.h"
+
+namespace millhopper {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+struct Slot {
+  std::string name;
+  LoDTensor value;
+};
+
+LoDTensor Number(int64_t value) { return MakeTensor<int64_t>({1}, {value}); }
+LoDTensor Bool(bool value) { return MakeTensor<bool>({1}, {value}); }
+
+bool Holds(const std::string& condition, const std::vector<Slot>& slots) {
+  SlotTensors inputs;
+  Strings names;
+  for (const Slot& slot : slots) {
+    inputs.emplace_back("X", slot.value);
+    names.push_back(slot.name);
+  }
+  const auto outs =
+      RunOp("condition", inputs, {"Out"}, {{"condition", condition}, {"names", names}});
+  return ValuesOf<bool>(outs.at("Out"))[0] != 0;
+}
+
+std::vector<Slot> Element() {
+  return {{"label", Number(3)},
+          {"lang", TextsOf({"en"})},
+          {"good", Bool(true)},
+          {"fare", MakeTensor<float>({1}, {0.1f})},
+          {"user id", MakeTensor<uint64_t>({1}, {~uint64_t{0}})}};
+}
+
+TEST(ConditionOp, ComparesNumbersAndTexts) {
+  for (const char* const condition : {"label >= 3",
+                                      "label == 3.0",
+                                      "3 <= label",
+                                      "label<4",
+                                      "label > -1",
+                                      "label != 2",
+                                      "lang == \"en\"",
+                                      "lang == 'en'",
+                                      "lang < \"fr\"",
+                                      "lang != ''",
+                                      "fare == 0.1",
+                                      "fare <= 1e-1",
+                                      "good",
+                                      "good == true",
+                                      "not good == false",
+                                      "label in (1, 2, 3)",
+                                      "lang not in ('de', \"fr\")",
+                                      "`user id` == 18446744073709551615",
+                                      "label == +3",
+                                      "`user id` > 18446744073709551614",
+                                      "true",
+                                      "label > .5"}) {
+    EXPECT_TRUE(Holds(condition, Element())) << condition;
+    EXPECT_FALSE(Holds(StrCat("not (", condition, ")"), Element())) << condition;
+  }
+  // Neither is a float64 near the other.
+  const std::vector<Slot> large = {{"x", Number((int64_t{1} << 53) + 1)}};
+  EXPECT_FALSE(Holds("x == 9007199254740992", large));
+  EXPECT_TRUE(Holds("x == 9007199254740993", large));
+}
+
+TEST(ConditionOp, JoinsByPrecedence) {
+  const auto with = [](bool a, bool b, bool c) {
+    return std::vector<Slot>{{"a", Bool(a)}, {"b", Bool(b)}, {"c", Bool(c)}};
+  };
+  for (int bits = 0; bits < 8; ++bits) {
+    const bool a = bits & 1, b = bits & 2, c = bits & 4;
+    EXPECT_EQ(Holds("a or b and c", with(a, b, c)), a || (b && c)) << bits;
+    EXPECT_EQ(Holds("(a or b) and c", with(a, b, c)), (a || b) && c) << bits;
+    EXPECT_EQ(Holds("not a and b or c", with(a, b, c)), (!a && b) || c) << bits;
+    EXPECT_EQ(Holds("not (a and b)\n or not not c", with(a, b, c)), !(a && b) || c) << bits;
+  }
+}
+
+// Tables of SQL: unknown is neither true nor false.
+TEST(ConditionOp, WhatIsMissingIsNeitherTrueNorFalse) {
+  const std::vector<Slot> element = {{"x", MakeTensor<float>({1}, {NAN})}, {"age", Number(0)},
+                                     {"age.valid", Bool(false)},           {"name", TextsOf({""})},
+                                     {"name.valid", Bool(true)},           {"yes", Bool(true)}};
+  for (const char* const condition :
+       {"x == 0", "x != 0", "not x == 0", "age < 5", "not age < 5", "age == age", "x in (1)",
+        "x not in (1)", "yes and age == 0", "age == 0 or not yes", "not (yes and age == 0)",
+        "name is missing", "age is not missing"}) {
+    EXPECT_FALSE(Holds(condition, element)) << condition;
+  }
+  for (const char* const condition :
+       {"x is missing", "age is missing", "name is not missing", "name == ''", "yes or age == 0",
+        "age == 0 or yes", "not (age == 0 and not yes)"}) {
+    EXPECT_TRUE(Holds(condition, element)) << condition;
+  }
+}
+
+TEST(ConditionOp, SaysWhatIsWrong) {
+  const Strings names = {"label", "lang"};
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"", "character 1: a slot, a number or a text in quotes is wanted, and it ends"},
+      {"label >=", "character 9: a slot, a number or a text in quotes is wanted, and it ends"},
+      {"label = 3", "character 7: == is wanted, and '=' stands there"},
+      {"label >= 3 lang", "character 12: and, or, or the end is wanted, and 'lang' stands there"},
+      {"1 < label < 3", "character 11: and, or, or the end is wanted"},
+      {"lable > 1", "there is no slot 'lable'; did you mean 'label'?"},
+      {"x > 1", "there is no slot 'x'; there are label, lang"},
+      {"lang == \"en", "character 9: the quote \" is not closed"},
+      {"(label > 1", "character 11: ) is wanted, and it ends"},
+      {"label in 3", "character 10: ( is wanted"},
+      {"label in (lang)", "character 11: a slot, a number or a text in quotes is wanted"},
+      {"label not 3", "character 11: in is wanted"},
+      {"3 is missing", "slot is missing is wanted"},
+      {"label > 1x", "a number is wanted, and '1x' stands there"},
+      {"label > -inf", "a number is wanted, and '-inf' stands there"},
+      {"label > 1..2", "a number is wanted"},
+      {"label > -", "a number is wanted"},
+      {"label ; 3", "';' stands there"},
+      {std::string(1000, '('), "it is nested too deeply"},
+      {std::string(70000, 'x'), "at most 65536 are possible"},
+  };
+  for (const auto& [text, words] : wrong) {
+    SCOPED_TRACE(text.substr(0, 100));
+    ExpectError(ErrorCode::kInvalidArgument, words, [&, text = text] { Condition(text, names); });
+  }
+}
+
+TEST(ConditionOp, RefusesKindsThatDoNotFit) {
+  const auto refused = [](const std::string& words, const std::string& condition) {
+    SlotTensors inputs;
+    Strings names;
+    for (const Slot& slot : Element()) {
+      inputs.emplace_back("X", slot.value);
+      names.push_back(slot.name);
+    }
+    ExpectRefused(words, "condition", inputs, {"Out"},
+                  {{"condition", condition}, {"names", names}});
+  };
+  refused("slot 'lang' is text, and '3' is a number; only what is of one kind", "lang == 3");
+  refused("slot 'label' is a number, and 'en' is text", "label in (3, 'en')");
+  refused("slot 'good' is true or false, and '1' is a number", "good == 1");
+  refused("'label' is a number, which is neither true nor false; compare it, as in != 0", "label");
+  refused("'lang' is text, which is neither true nor false", "not lang");
+  ExpectError(ErrorCode::kInvalidArgument, "slot 'v' has 2 values in an element", [] {
+    Holds("v > 1", {{"v", MakeTensor<int64_t>({2}, {1, 2})}});
+  });
+}
+
+}  // namespace
+}  // namespace millhopper
