@@ -138,7 +138,7 @@ OpSchema Schema() {
              "chooses "
              "within its range, number r, from 0, has the draws 23r later, and its part of the "
              "area is divided by their number, as timm's RandomErasing does.",
-             "images with dims and type of X; may be X")
+             "images with dims and type of X, which may be [N, C, H, W], too; may be X")
       .Attr({"p", 0.5f, "probability, from 0 to 1"})
       .Attr(
           AttributeSchema("size", int32_t{0}, "side of the square in pixels; 0: drawn").AtLeast(0))
@@ -161,7 +161,10 @@ OpSchema Schema() {
              "their standard deviation: one, or one for each channel; those of uint8 and uint16 "
              "are rounded and held within what these hold"})
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) { CutoutStep{attributes}; })
-      .Infer(InferSameImages);
+      .Infer([](InferContext& context) {
+        int64_t channels;
+        SetOutImages(context, InferEitherLayout(context, &channels));
+      });
 }
 
 template <typename T>
@@ -179,23 +182,26 @@ T ValueAs(float value) {
 template <typename T>
 class Cover {
  public:
-  Cover(const AttributeMap& attributes, const ImageShape& shape)
+  Cover(const AttributeMap& attributes, int64_t channels)
       : is_drawn_(attributes.Get<std::string>("mode") != "const"),
         is_one_(attributes.Get<std::string>("mode") != "pixel"),
-        channels_(static_cast<uint64_t>(shape.channels)),
-        mean_(PerChannel(attributes, "mean", shape.channels)),
-        deviation_(PerChannel(attributes, "std", shape.channels)) {
-    const std::array<float, 4> value = PerChannel(attributes, "value", shape.channels);
+        channels_(static_cast<uint64_t>(channels)),
+        mean_(PerChannel(attributes, "mean", channels)),
+        deviation_(PerChannel(attributes, "std", channels)) {
+    const std::array<float, 4> value = PerChannel(attributes, "value", channels);
     std::transform(value.begin(), value.end(), value_.begin(), ValueAs<T>);
   }
 
-  void Put(const RandomKey& key, uint64_t i, uint64_t r, const PixelsOf<T>& rectangle) const {
-    uint64_t draw = kFirstOfNoise * (r + 1);
+  // Covers the channels from `first` on that a plane of the image has.
+  void Put(const RandomKey& key, uint64_t i, uint64_t r, uint64_t first,
+           const PixelsOf<T>& rectangle) const {
+    const auto count = static_cast<uint64_t>(rectangle.shape.channels);
+    uint64_t draw = kFirstOfNoise * (r + 1) + first;
     for (int64_t y = 0; y < rectangle.shape.height; ++y) {
       T* pixel = rectangle.row(y);
-      for (int64_t x = 0; x < rectangle.shape.width; ++x, pixel += channels_) {
-        for (uint64_t c = 0; c < channels_; ++c) {
-          pixel[c] = is_drawn_ ? Noise(key.Bits(i, draw + c), c) : value_[c];
+      for (int64_t x = 0; x < rectangle.shape.width; ++x, pixel += count) {
+        for (uint64_t c = 0; c < count; ++c) {
+          pixel[c] = is_drawn_ ? Noise(key.Bits(i, draw + c), first + c) : value_[first + c];
         }
         if (!is_one_) draw += channels_;
       }
@@ -220,22 +226,26 @@ class Cover {
 };
 
 void Run(OpContext& context) {
-  const ImageShape shape = ShapeOfImages(context);
+  const ImagePlanes planes = PlanesOfImages(context);
+  const ImageShape& shape = planes.shape;
   const CutoutStep step(context.attributes());
   const RandomKey key = ImageKey(context);
   const LoDTensor x = context.In("X");  // a copy that shares the values, since Out may be X
   LoDTensor* const out = context.Out("Out");
   DispatchType(ImageTypes(), context, "X", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const Cover<T> cover(context.attributes(), shape);
+    const Cover<T> cover(context.attributes(), planes.channels());
     T* const values = out->Allocate<T>(x.dims());
     std::copy_n(x.data<T>(), x.numel(), values);
     for (int64_t image = 0; image < x.dims()[0]; ++image) {
       const auto i = static_cast<uint64_t>(image);
-      const PixelsOf<T> pixels = Contiguous(values + image * shape.values(), shape);
       const uint64_t count = step.Count(key, i, shape);
       for (uint64_t r = 0; r < count; ++r) {
-        cover.Put(key, i, r, pixels.Crop(step.Draw(key, i, r, count, shape)));
+        const Box box = step.Draw(key, i, r, count, shape);
+        for (int64_t plane = 0; plane < planes.count; ++plane) {
+          T* const first = values + (image * planes.count + plane) * shape.values();
+          cover.Put(key, i, r, static_cast<uint64_t>(plane), Contiguous(first, shape).Crop(box));
+        }
       }
     }
   });

@@ -159,5 +159,23 @@ TEST(CutoutOp, Refuses) {
                 {{"mean", Floats{1, 2}}});
 }
 
+TEST(CutoutOp, TakesEitherLayout) {
+  const LoDTensor x = RandomImages({3, 12, 16, 3});
+  for (const char* mode : {"const", "rand", "pixel"}) {
+    const auto covered = [&](const LoDTensor& images) {
+      return RunImageOp("cutout", images,
+                        {{"p", 1.0f},
+                         {"count", std::vector<int32_t>{2}},
+                         {"mode", std::string(mode)},
+                         {"value", std::vector<float>{1, 2, 3}},
+                         {"mean", std::vector<float>{100, 120, 140}},
+                         {"std", std::vector<float>{30}}});
+    };
+    EXPECT_EQ(ValuesOf<uint8_t>(covered(ChannelsFirst(x))),
+              ValuesOf<uint8_t>(ChannelsFirst(covered(x))))
+        << mode;
+  }
+}
+
 }  // namespace
 }  // namespace millhopper

@@ -437,6 +437,15 @@ def test_batches_of_either_layout_are_mixed_by_chance(folder: Path) -> None:
         assert sum((b["image"] != p["image"]).sum() for b, p in zip_strict(cut, batches)) > 0
 
 
+def test_erasing_takes_either_layout(folder: Path) -> None:
+    files = dataset.image_folder(folder).decode_image("image").random_resized_crop(16)
+    last, first = (
+        (element["image"] for element in reader)
+        for reader in (files.random_erasing(1.0).to_chw(), files.to_chw().random_erasing(1.0))
+    )
+    assert all((one == other).all() for one, other in zip_strict(last, first))
+
+
 def test_rand_augment_takes_torchvisions_arguments(folder: Path) -> None:
     decoded = dataset.image_folder(folder).decode_image("image")
     augment = vision.RandAugment(3, magnitude=5, num_magnitude_bins=10, fill=[1, 2, 3], seed=7)
