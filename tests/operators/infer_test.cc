@@ -131,7 +131,8 @@ std::vector<Case> Cases() {
         "photometric_distort", "rand_augment", "solarize"}) {
     cases.push_back({type, {{"X", photo}}, {"Out"}, {}});
   }
-  for (const char* type : {"center_crop", "crop", "random_crop", "random_resized_crop", "resize"}) {
+  for (const char* type :
+       {"center_crop", "crop", "five_crop", "random_crop", "random_resized_crop", "resize"}) {
     cases.push_back({type, {{"X", photo}}, {"Out"}, {{"size", Ints{2, 1}}}});
   }
   cases.push_back({"pad", {{"X", photo}}, {"Out"}, {{"padding", Ints{1, 2, 3, 4}}}});

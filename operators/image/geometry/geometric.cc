@@ -168,6 +168,20 @@ void InferMoved(InferContext& context, int64_t height, int64_t width, int64_t ma
   context.SetOut("Matrix", {DataType::kFp64, Dims{InferImages(context)[0], matrix_rows, 3}, 0});
 }
 
+ImageSize OneSize(const OpContext& context, const std::function<ImageSize(uint64_t i)>& size_of) {
+  const ImageShape shape = ShapeOfImages(context);
+  const int64_t images = context.In("X").dims()[0];
+  if (images == 0) return {shape.height, shape.width};
+  const ImageSize size = size_of(0);
+  for (int64_t i = 1; i < images; ++i) {
+    const auto [height, width] = size_of(static_cast<uint64_t>(i));
+    RequireInput(height == size.height && width == size.width, context, "X", "image 0 becomes ",
+                 size.height, " x ", size.width, " pixels, image ", i, " ", height, " x ", width,
+                 "; images of one X keep one size: `batch` them afterwards");
+  }
+  return size;
+}
+
 PlaceMap MapOfPart(const Box& box, int64_t height, int64_t width) {
   PlaceMap map;
   map.xx = static_cast<double>(width) / static_cast<double>(box.width);

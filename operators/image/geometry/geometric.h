@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "operators/image/pixels/affine.h"
 #include "operators/image/pixels/image.h"
 #include "operators/image/pixels/projection.h"
+#include "operators/image/runs/image_steps.h"
 
 namespace millhopper {
 
@@ -37,6 +39,10 @@ int32_t MaskFillOf(const AttributeMap& attributes);
 // output, and can hold what it is for.
 void InferMoved(InferContext& context, int64_t height, int64_t width,
                 int64_t matrix_rows = kAffineRows);
+
+// The size that images get of which image i gets size_of(i); their own if there are none. Throws
+// kInvalidArgument unless it is one.
+ImageSize OneSize(const OpContext& context, const std::function<ImageSize(uint64_t i)>& size_of);
 
 // Where things go, both in pixels from the upper left corner.
 using PlaceMap = Projection;

@@ -24,8 +24,27 @@ Padding PaddingOf(const AttributeMap& attributes) {
           given.size(),
           " values; it is [all], [left and right, top and bottom] or "
           "[left, top, right, bottom]");
+  const auto& least = attributes.Get<Ints>("least");
+  Require(least.empty() || least.size() == 2, "attribute 'least' has ", least.size(),
+          " values; it is [height, width]");
   const size_t n = given.size();
   return {given[0], given[1 % n], given[2 % n], given[3 % n]};
+}
+
+// The same, with what an image of this size lacks after it.
+Padding PaddingOf(const AttributeMap& attributes, int64_t height, int64_t width) {
+  Padding padding = PaddingOf(attributes);
+  const auto& least = attributes.Get<Ints>("least");
+  if (least.empty()) return padding;
+  const auto& where = attributes.Get<std::string>("where");
+  const auto add = [&](int64_t side, int64_t wanted, int64_t* before, int64_t* after) {
+    const int64_t lacking = std::max<int64_t>(wanted - side - *before - *after, 0);
+    if (where != "end") *before += where == "each" ? lacking : lacking / 2;
+    *after += where == "center" ? lacking - lacking / 2 : lacking;
+  };
+  add(height, least[0], &padding.top, &padding.bottom);
+  add(width, least[1], &padding.left, &padding.right);
+  return padding;
 }
 
 OpSchema Schema() {
@@ -33,10 +52,18 @@ OpSchema Schema() {
                                     "[N, top + H + bottom, left + W + right, C], type of X; may "
                                     "be X");
   return WithMaskFill(schema)
-      .Attr(AttributeSchema("padding", Ints{},
+      .Attr(AttributeSchema("padding", Ints{0},
                             "[all], [left and right, top and bottom] or [left, top, right, bottom]")
-                .Required()
                 .AtLeast(0))
+      .Attr(AttributeSchema("least", Ints{},
+                            "[height, width] that images have at least: where one is smaller with "
+                            "its padding, what it lacks is added")
+                .AtLeast(1))
+      .Attr(AttributeSchema("where", std::string("each"),
+                            "each: what an image lacks is added on each side, as by torchvision's "
+                            "RandomCrop with pad_if_needed; center: half of it on each side, the "
+                            "rest after it; end: all of it on the right and at the bottom")
+                .OneOf({"each", "center", "end"}))
       .Attr(AttributeSchema("mode", std::string("constant"),
                             "what the new pixels are: `fill`; the nearest pixel (edge); the image "
                             "mirrored at its first and last pixel, which are not repeated "
@@ -49,7 +76,7 @@ OpSchema Schema() {
       })
       .Infer([](InferContext& context) {
         Dims dims = InferImages(context);
-        const Padding padding = PaddingOf(context.attributes());
+        const Padding padding = PaddingOf(context.attributes(), dims[1], dims[2]);
         if (dims[1] >= 0) dims[1] += padding.top + padding.bottom;
         if (dims[2] >= 0) dims[2] += padding.left + padding.right;
         InferMoved(context, dims[1], dims[2]);
@@ -81,7 +108,7 @@ void RequireFills(const OpContext& context, float fill) {
 
 void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
-  const Padding padding = PaddingOf(context.attributes());
+  const Padding padding = PaddingOf(context.attributes(), shape.height, shape.width);
   const auto& mode = context.Attr<std::string>("mode");
   const float fill = context.Attr<float>("fill");
   const int64_t most_across = std::max(padding.left, padding.right);

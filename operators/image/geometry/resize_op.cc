@@ -29,7 +29,11 @@ OpSchema Schema() {
                 .Required()
                 .AtLeast(1))
       .Attr(AttributeSchema("side", std::string("short"), "the side whose length is given")
-                .OneOf({"short", "long"}));
+                .OneOf({"short", "long"}))
+      .Attr(AttributeSchema("max_size", int32_t{0},
+                            "the most of the longer side where the length of the short one is "
+                            "given, which is less then; 0: any")
+                .AtLeast(0));
   AddResizeAttributes(&schema);
   return schema
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) { ResizeStep{attributes}; })

@@ -44,6 +44,17 @@ void MoveResized(OpContext& context, const Resize& resize, BoxOf box_of) {
   });
 }
 
+// Moves all of each image, resized to the size that size_of(i) is for image i. Throws
+// kInvalidArgument unless it is one.
+template <typename SizeOf>
+void MoveResizedWhole(OpContext& context, Resize resize, SizeOf size_of) {
+  const ImageShape shape = ShapeOfImages(context);
+  const ImageSize size = OneSize(context, size_of);
+  resize.height = size.height;
+  resize.width = size.width;
+  MoveResized(context, resize, [&](uint64_t) { return Box{0, 0, shape.width, shape.height}; });
+}
+
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_OPERATORS_IMAGE_GEOMETRY_RESIZED_IMAGES_H_

@@ -80,17 +80,10 @@ void Run(OpContext& context) {
   };
   ImageSize size{shape.height, shape.width};
   if (context.Attr<bool>("expand")) {
-    const auto size_of = [&](uint64_t i) {
+    size = OneSize(context, [&](uint64_t i) {
       const AffineMap inverse = inverse_of(i);
       return Around(affine.clockwise, inverse, shape);
-    };
-    size = size_of(0);
-    for (int64_t i = 1; i < context.In("X").dims()[0]; ++i) {
-      const auto [height, width] = size_of(static_cast<uint64_t>(i));
-      RequireInput(height == size.height && width == size.width, context, "X",
-                   "with 'expand' image 0 becomes ", size.height, " x ", size.width,
-                   " pixels, image ", i, " ", height, " x ", width, "; turn them before `batch`");
-    }
+    });
   }
   WarpImages(context, size.height, size.width, inverse_of);
 }

@@ -37,22 +37,8 @@ Enum PlaceOf(const std::string& name, const std::vector<std::string>& names) {
   return static_cast<Enum>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-Resize ResizeOf(const AttributeMap& attributes) {
-  Resize resize;
-  resize.interpolation =
-      PlaceOf<Interpolation>(attributes.Get<std::string>("interpolation"), Interpolations());
-  resize.antialias = attributes.Get<bool>("antialias");
-  return resize;
-}
-
 void RequireSize(size_t given, const char* wanted) {
   Require(given == 2, "attribute 'size' has ", given, " values; ", wanted);
-}
-
-ImageSize SizeOf(const AttributeMap& attributes) {
-  const auto& size = attributes.Get<Ints>("size");
-  RequireSize(size.size(), "it is [height, width]");
-  return {size[0], size[1]};
 }
 
 // Throws unless the box lies within an image of this shape.
@@ -71,6 +57,30 @@ Box Within(const ImageShape& shape, const ImageSize& size) {
 int64_t HalfToEven(int64_t n) { return n / 2 + (n % 2 == 1 && n / 2 % 2 == 1 ? 1 : 0); }
 
 }  // namespace
+
+ImageSize ImageSizeOf(const AttributeMap& attributes) {
+  const auto& size = attributes.Get<Ints>("size");
+  RequireSize(size.size(), "it is [height, width]");
+  return {size[0], size[1]};
+}
+
+Resize ResizeOf(const AttributeMap& attributes) {
+  Resize resize;
+  resize.interpolation =
+      PlaceOf<Interpolation>(attributes.Get<std::string>("interpolation"), Interpolations());
+  resize.antialias = attributes.Get<bool>("antialias");
+  return resize;
+}
+
+ImageSize ScaledSize(const ImageShape& shape, double factor) {
+  Require(shape.height > 0 && shape.width > 0, "an image without pixels cannot be resized");
+  const auto side = [&](int64_t pixels) {
+    constexpr double kMost = 1e12;  // which is refused later
+    const double scaled = std::min(static_cast<double>(pixels) * factor, kMost);
+    return std::max<int64_t>(static_cast<int64_t>(scaled), 1);
+  };
+  return {side(shape.height), side(shape.width)};
+}
 
 void AddModeAttribute(OpSchema* schema) {
   schema->Attr(
@@ -105,13 +115,13 @@ void AddResizeAttributes(OpSchema* schema) {
 }
 
 CropStep::CropStep(const AttributeMap& attributes) {
-  const ImageSize size = SizeOf(attributes);
+  const ImageSize size = ImageSizeOf(attributes);
   box = {attributes.Get<int32_t>("left"), attributes.Get<int32_t>("top"), size.width, size.height};
 }
 
 Box CropStep::Of(const ImageShape& shape) const { return Within(shape, box); }
 
-CenterCropStep::CenterCropStep(const AttributeMap& attributes) : size(SizeOf(attributes)) {}
+CenterCropStep::CenterCropStep(const AttributeMap& attributes) : size(ImageSizeOf(attributes)) {}
 
 Box CenterCropStep::Of(const ImageShape& shape) const {
   Box box = Within(shape, size);
@@ -120,7 +130,7 @@ Box CenterCropStep::Of(const ImageShape& shape) const {
   return box;
 }
 
-RandomCropStep::RandomCropStep(const AttributeMap& attributes) : size(SizeOf(attributes)) {}
+RandomCropStep::RandomCropStep(const AttributeMap& attributes) : size(ImageSizeOf(attributes)) {}
 
 Box RandomCropStep::Of(const ImageShape& shape, const RandomKey& key, uint64_t i) const {
   Box box = Within(shape, size);
@@ -134,9 +144,14 @@ Box RandomCropStep::Of(const ImageShape& shape, const RandomKey& key, uint64_t i
 ResizeStep::ResizeStep(const AttributeMap& attributes)
     : size(attributes.Get<Ints>("size")),
       long_side(attributes.Get<std::string>("side") == "long"),
+      most(attributes.Get<int32_t>("max_size")),
       resize(ResizeOf(attributes)) {
   if (size.size() != 1)
     RequireSize(size.size(), "it is [height, width], or the length of one side");
+  Require(most == 0 || (size.size() == 1 && !long_side && most > size[0]),
+          "attribute 'max_size' is ", most,
+          "; with a longer side that is at most so long 'size' is the length of the short side, "
+          "and less");
 }
 
 Resize ResizeStep::Of(const ImageShape& shape) const {
@@ -150,15 +165,20 @@ Resize ResizeStep::Of(const ImageShape& shape) const {
   const bool given_is_height = (shape.height < shape.width) != long_side;
   const int64_t given = given_is_height ? shape.height : shape.width;
   const int64_t other = given_is_height ? shape.width : shape.height;
-  const int64_t computed = std::max<int64_t>(size[0] * other / given, 1);
-  result.height = given_is_height ? size[0] : computed;
-  result.width = given_is_height ? computed : size[0];
+  int64_t asked = size[0];
+  int64_t computed = std::max<int64_t>(asked * other / given, 1);
+  if (most > 0 && computed > most) {
+    asked = std::max<int64_t>(most * asked / computed, 1);
+    computed = most;
+  }
+  result.height = given_is_height ? asked : computed;
+  result.width = given_is_height ? computed : asked;
   return result;
 }
 
 RandomResizedCropStep::RandomResizedCropStep(const AttributeMap& attributes)
     : resize(ResizeOf(attributes)) {
-  const ImageSize size = SizeOf(attributes);
+  const ImageSize size = ImageSizeOf(attributes);
   resize.height = size.height;
   resize.width = size.width;
   const auto range = [&](const char* name) {

@@ -31,6 +31,14 @@ void AddSizeAttribute(OpSchema* schema);
 // Declares the attributes `interpolation` and `antialias`.
 void AddResizeAttributes(OpSchema* schema);
 
+// The attribute `size`. Throws kInvalidArgument unless it has two values.
+ImageSize ImageSizeOf(const AttributeMap& attributes);
+// The attributes of AddResizeAttributes; the size is not set.
+Resize ResizeOf(const AttributeMap& attributes);
+// The size of an image of this shape times a factor, rounded down, 1 each way at least. Throws
+// kInvalidArgument if it has no pixels.
+ImageSize ScaledSize(const ImageShape& shape, double factor);
+
 // crop: the part of an image that begins at a place.
 struct CropStep {
   explicit CropStep(const AttributeMap& attributes);
@@ -63,6 +71,7 @@ struct ResizeStep {
 
   std::vector<int32_t> size;
   bool long_side;
+  int64_t most;   // of the longer side; 0: any
   Resize resize;  // its size is not used
 };
 

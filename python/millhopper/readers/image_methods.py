@@ -113,12 +113,14 @@ class ImageMethods(AugmentMethods):
         interpolation: str = "bilinear",
         antialias: bool = True,
         side: str = "short",
+        max_size: int | None = None,
         slot: str | None = None,
         slots: MovedSlots | None = None,
         name: str = "",
     ) -> Self:
         """Resizes images to [height, width], or so that the short (or long) ``side`` is ``size``.
 
+        Where the longer side would be longer than ``max_size``, it is that, and the short one less.
         Colours and gray with alpha are weighed by it, as Pillow does. Masks need
         ``interpolation="nearest"``, which makes no new values.
 
@@ -133,6 +135,7 @@ class ImageMethods(AugmentMethods):
             interpolation=interpolation,
             antialias=antialias,
             side=side,
+            max_size=max_size,
             name=name,
         )
 
@@ -167,6 +170,7 @@ class ImageMethods(AugmentMethods):
         self,
         size: Size,
         padding: Size | None = None,
+        pad_if_needed: bool = False,
         *,
         fill: float = 0,
         padding_mode: str = "constant",
@@ -177,11 +181,20 @@ class ImageMethods(AugmentMethods):
     ) -> Self:
         """Keeps a random part, [height, width], of images that ``pad`` first gives ``padding``.
 
-        Source: operators pad and random_crop; torchvision's RandomCrop, without pad_if_needed.
+        With ``pad_if_needed`` smaller images get what they lack on each side; else they are errors.
+
+        Source: operators pad and random_crop; torchvision's RandomCrop.
         """
         whole = self
-        if padding is not None:
-            whole = self.pad(padding, fill=fill, padding_mode=padding_mode, slot=slot, slots=slots)
+        if padding is not None or pad_if_needed:
+            whole = self.pad(
+                0 if padding is None else padding,
+                least=size if pad_if_needed else None,
+                fill=fill,
+                padding_mode=padding_mode,
+                slot=slot,
+                slots=slots,
+            )
         return whole._move("random_crop", slot, slots, size=sides(size), seed=seed, name=name)
 
     def random_resized_crop(
@@ -240,8 +253,10 @@ class ImageMethods(AugmentMethods):
 
     def pad(
         self,
-        padding: Size,
+        padding: Size = 0,
         *,
+        least: Size | None = None,
+        where: str = "each",
         fill: float = 0,
         padding_mode: str = "constant",
         mask_fill: int = 0,
@@ -251,7 +266,19 @@ class ImageMethods(AugmentMethods):
     ) -> Self:
         """Puts pixels around images: all, [left and right, top and bottom], or one for each side.
 
-        Source: operator pad.
+        Args:
+            padding: how many.
+            least: the [height, width] that images get at least, after their padding.
+            where: what an image lacks then is added on ``"each"`` side; half on each side with the
+                image in the ``"center"``; or on the right and at the bottom, the ``"end"``.
+            fill: the value of new pixels.
+            padding_mode: ``"constant"``, ``"edge"``, ``"reflect"`` or ``"symmetric"``.
+            mask_fill: the value of new pixels of masks.
+            slot: the images.
+            slots: what moves with them.
+            name: of the new reader.
+
+        Source: operator pad; torchvision's Pad.
         """
         around = [padding] if isinstance(padding, int) else list(padding)
         return self._move(
@@ -259,11 +286,93 @@ class ImageMethods(AugmentMethods):
             slot,
             slots,
             padding=around,
+            least=None if least is None else sides(least),
+            where=None if where == "each" else where,
             fill=float(fill),
             mode=padding_mode,
             mask_fill=mask_fill or None,
             name=name,
         )
+
+    def scale_jitter(
+        self,
+        size: Size,
+        scale: Sequence[float] = (0.1, 2.0),
+        *,
+        interpolation: str = "bilinear",
+        antialias: bool = True,
+        slot: str | None = None,
+        slots: MovedSlots | None = None,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Resizes images to what fits into [height, width], times a random factor of ``scale``.
+
+        Source: operator scale_jitter; torchvision's ScaleJitter.
+        """
+        return self._move(
+            "scale_jitter",
+            slot,
+            slots,
+            size=sides(size),
+            scale=floats(scale),
+            interpolation=interpolation,
+            antialias=antialias,
+            seed=seed,
+            name=name,
+        )
+
+    def random_shortest_size(
+        self,
+        min_size: int | Sequence[int],
+        max_size: int | None = None,
+        *,
+        interpolation: str = "bilinear",
+        antialias: bool = True,
+        slot: str | None = None,
+        slots: MovedSlots | None = None,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Resizes images so that the shorter side is one of ``min_size``, and none > ``max_size``.
+
+        Source: operator random_shortest_size; torchvision's RandomShortestSize.
+        """
+        return self._move(
+            "random_shortest_size",
+            slot,
+            slots,
+            min_size=[min_size] if isinstance(min_size, int) else list(min_size),
+            max_size=max_size,
+            interpolation=interpolation,
+            antialias=antialias,
+            seed=seed,
+            name=name,
+        )
+
+    def five_crop(self, size: Size, *, slot: str | None = None, name: str = "") -> Self:
+        """Makes five images of [height, width] of each: the corners and the middle.
+
+        They lie one after another, ``[5, height, width, channels]`` of one image.
+
+        Source: operator five_crop; torchvision's FiveCrop.
+        """
+        return self.apply("five_crop", slot, size=sides(size), name=name)
+
+    def ten_crop(
+        self,
+        size: Size,
+        vertical_flip: bool = False,
+        *,
+        slot: str | None = None,
+        name: str = "",
+    ) -> Self:
+        """Makes ten images of each: those of ``five_crop``, and of the mirrored image.
+
+        Source: operator five_crop; torchvision's TenCrop.
+        """
+        mirror = "vertical" if vertical_flip else "horizontal"
+        return self.apply("five_crop", slot, size=sides(size), mirror=mirror, name=name)
 
     def normalize(
         self,

@@ -130,6 +130,12 @@ class DecodeImage(_Method):
         return reader
 
 
+class FiveCrop(_Method):
+    """``Reader.five_crop``. Source: torchvision's FiveCrop."""
+
+    method = "five_crop"
+
+
 class GaussianBlur(_Method):
     """``Reader.gaussian_blur``. Source: torchvision's GaussianBlur."""
 
@@ -346,6 +352,12 @@ class RandomRotation(_MovingMethod):
     method = "random_rotation"
 
 
+class RandomShortestSize(_MovingMethod):
+    """``Reader.random_shortest_size``. Source: torchvision's RandomShortestSize."""
+
+    method = "random_shortest_size"
+
+
 class RandomSolarize(_Method):
     """``Reader.random_solarize``. Source: torchvision's RandomSolarize."""
 
@@ -362,6 +374,18 @@ class Resize(_MovingMethod):
     """``Reader.resize``. Source: torchvision's Resize."""
 
     method = "resize"
+
+
+class ScaleJitter(_MovingMethod):
+    """``Reader.scale_jitter``. Source: torchvision's ScaleJitter."""
+
+    method = "scale_jitter"
+
+
+class TenCrop(_Method):
+    """``Reader.ten_crop``. Source: torchvision's TenCrop."""
+
+    method = "ten_crop"
 
 
 class ToCHW(_Method):

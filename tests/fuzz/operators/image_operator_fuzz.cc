@@ -49,7 +49,10 @@ constexpr const char* kTypes[] = {"adjust_sharpness",
                                   "channel_permutation",
                                   "gaussian_noise",
                                   "jpeg",
-                                  "aug_mix"};
+                                  "aug_mix",
+                                  "scale_jitter",
+                                  "random_shortest_size",
+                                  "five_crop"};
 
 // Bytes one after another; 0 when there are no more.
 class Bytes {

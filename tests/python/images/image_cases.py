@@ -113,6 +113,11 @@ CASES = [
         1,
         0.0001,  # places have 24 bits after the point
     ),
+    Case(
+        "resize to a longest side",
+        lambda reader: reader.resize(40, max_size=50, interpolation="nearest"),
+        lambda v2, image: v2.pil_to_tensor(v2.resize(v2.to_pil_image(image), [40], 0, 50)),
+    ),
     *(
         Case(
             f"jpeg {quality}",

@@ -23,6 +23,7 @@ pytest.importorskip("torchvision", reason="torchvision is not installed")
 from PIL import Image  # noqa: E402
 from torchvision.transforms import InterpolationMode, autoaugment  # noqa: E402
 from torchvision.transforms import functional as F  # noqa: E402
+from torchvision.transforms import v2 as transforms  # noqa: E402
 from torchvision.transforms.v2 import functional as v2  # noqa: E402
 
 COUNT = 120
@@ -127,6 +128,53 @@ def test_aug_mix() -> None:
         difference = np.abs(made - wanted)
         assert (difference > 1).mean() < 0.02
         assert difference.mean() < 0.6
+
+
+def resized(image: np.ndarray, height: int, width: int) -> np.ndarray:
+    bilinear = Image.Resampling.BILINEAR
+    return np.asarray(Image.fromarray(image).resize((width, height), bilinear))
+
+
+def sizes_by(transform: Any, image: np.ndarray, unit: float) -> tuple[int, int]:
+    """The size that a transform of torchvision draws, of this number from 0 to 1."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch, "rand", lambda *_: torch.tensor([unit], dtype=torch.float64))
+        patch.setattr(torch, "randint", lambda n, *_: torch.tensor(int(unit * n)))
+        size: tuple[int, int] = transform.make_params([tensor(image)])["size"]
+    return size
+
+
+def test_scale_jitter() -> None:
+    theirs = transforms.ScaleJitter((50, 50), (0.5, 1.75))
+    seen = set()
+    for made, image, key in drawn(lambda r, name: r.scale_jitter(50, (0.5, 1.75), name=name)):
+        size = sizes_by(theirs, image, key.unit(0))
+        np.testing.assert_array_equal(made, resized(image, *size))
+        seen.add(size)
+    assert len(seen) > COUNT // 2
+
+
+def test_random_shortest_size() -> None:
+    lengths = [20, 35, 60]
+    theirs = transforms.RandomShortestSize(lengths, 90)
+    seen = set()
+    for made, image, key in drawn(lambda r, name: r.random_shortest_size(lengths, 90, name=name)):
+        size = sizes_by(theirs, image, (key.below(3, 0) + 0.5) / 3)
+        np.testing.assert_array_equal(made, resized(image, *size))
+        seen.add(size)
+    assert max(max(size) for size in seen) == 90
+    assert len(seen) == 11
+
+
+def test_random_crop_pads_if_needed() -> None:
+    size = (62, 70)
+    for made, image, key in drawn(lambda r, name: r.random_crop(size, 3, True, name=name)):
+        lacking = [max(wanted - side - 6, 0) for wanted, side in zip(size, image.shape)]
+        around = [3 + lacking[1], 3 + lacking[0]] * 2
+        whole = v2.pad(tensor(image), around)
+        places = [side - wanted + 1 for side, wanted in zip(whole.shape[1:], size)]
+        top, left = key.below(places[0], 0), key.below(places[1], 1)
+        np.testing.assert_array_equal(made, array(v2.crop(whole, top, left, *size)))
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,9 @@ METHODS: dict[str, Method] = {
     "vertical": lambda reader, **slots: reader.random_vertical_flip(**slots),
     "pad": lambda reader, **slots: reader.pad([1, 2, 3, 4], **slots),
     "rotation": lambda reader, **slots: reader.random_rotation(20, **slots),
+    "least": lambda reader, **slots: reader.pad(1, least=(60, 70), where="end", **slots),
+    "scale_jitter": lambda reader, **slots: reader.scale_jitter(40, (0.5, 1.5), **slots),
+    "shortest": lambda reader, **slots: reader.random_shortest_size([30, 50], 80, **slots),
     "expanded": lambda reader, **slots: reader.random_rotation(20, expand=True, **slots),
     "perspective": lambda reader, **slots: reader.random_perspective(0.4, 0.8, **slots),
     "affine": lambda reader, **slots: reader.random_affine(

@@ -132,7 +132,7 @@ TEST(MovedTogether, DrawsAreThoseOfTheImageAlone) {
       if (attribute.first != "interpolation") nearest.push_back(attribute);
     }
     if (type == "resize" || type == "random_resized_crop" || type == "rotate" || type == "affine" ||
-        type == "perspective") {
+        type == "perspective" || type == "scale_jitter" || type == "random_shortest_size") {
       nearest.emplace_back("interpolation", std::string("nearest"));
     }
     EXPECT_TRUE(Values(both.at("OutMasks")) ==

@@ -67,5 +67,23 @@ TEST(PadOp, RefusesWhatItCannotDo) {
   ExpectRefused("at least 0", "pad", {{"X", x}}, {"Out"}, {{"padding", Ints{-1}}});
 }
 
+TEST(PadOp, AddsWhatAnImageLacks) {
+  const LoDTensor image = MakeTensor<uint8_t>({1, 1, 2, 1}, {7, 8});
+  const auto padded = [&](const char* where, const std::vector<int32_t>& least,
+                          const std::vector<int32_t>& padding) {
+    return RunImageOp("pad", image,
+                      {{"least", least}, {"where", std::string(where)}, {"padding", padding}});
+  };
+  const auto values = [&](const LoDTensor& tensor) { return ValuesOf<uint8_t>(tensor); };
+  EXPECT_EQ(values(padded("end", {2, 3}, {0})), (std::vector<uint8_t>{7, 8, 0, 0, 0, 0}));
+  EXPECT_EQ(values(padded("center", {1, 5}, {0})), (std::vector<uint8_t>{0, 7, 8, 0, 0}));
+  EXPECT_EQ(values(padded("each", {1, 3}, {0})), (std::vector<uint8_t>{0, 7, 8, 0}));
+  EXPECT_EQ(values(padded("each", {1, 1}, {0})), (std::vector<uint8_t>{7, 8}));
+  // After the padding that all images get.
+  EXPECT_EQ(values(padded("end", {1, 4}, {1, 0, 0, 0})), (std::vector<uint8_t>{0, 7, 8, 0}));
+  ExpectRefused("'least' has 1 values", "pad", {{"X", image}}, {"Out"},
+                {{"least", std::vector<int32_t>{3}}});
+}
+
 }  // namespace
 }  // namespace millhopper

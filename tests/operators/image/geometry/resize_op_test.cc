@@ -121,5 +121,18 @@ TEST(ResizeOp, RefusesWhatItCannotDo) {
                 {{"size", Ints{2, 2}}});
 }
 
+TEST(ResizeOp, KeepsTheLongerSideBelowAMost) {
+  const auto dims = [](const Dims& image, int32_t most) {
+    return RunImageOp("resize", RandomImages(image),
+                      {{"size", std::vector<int32_t>{8}}, {"max_size", most}})
+        .dims();
+  };
+  EXPECT_EQ(dims({1, 10, 20, 3}, 16), (Dims{1, 8, 16, 3}));
+  EXPECT_EQ(dims({1, 10, 20, 3}, 12), (Dims{1, 6, 12, 3}));
+  EXPECT_EQ(dims({1, 40, 10, 3}, 9), (Dims{1, 9, 2, 3}));
+  ExpectRefused("'max_size' is 8", "resize", {{"X", RandomImages({1, 4, 4, 1})}}, {"Out"},
+                {{"size", std::vector<int32_t>{8}}, {"max_size", int32_t{8}}});
+}
+
 }  // namespace
 }  // namespace millhopper
