@@ -13,13 +13,19 @@
 
 namespace millhopper {
 
-Text ReadTextFile(const std::string& path, const char* what) {
+Text ReadTextFile(const std::string& path, const char* what, uint64_t most) {
   ByteStream stream(path);
-  PooledVector<char> text(std::min<uint64_t>(stream.most_left(), kMaxUnsizedBytes + 1));
-  text.resize(stream.Read(text.data(), text.size()));
-  if (text.size() > kMaxUnsizedBytes) {
-    throw Error(ErrorCode::kResourceLimit,
-                StrCat("the ", what, " is larger than ", kMaxUnsizedBytes, " bytes"))
+  PooledVector<char> text;
+  for (size_t have = 0; have <= most; have = text.size()) {
+    // How much a compressed file holds is not known before it is read.
+    const uint64_t room = stream.plain() ? most + 1 : std::max<uint64_t>(have, kMaxUnsizedBytes);
+    const size_t wanted = std::min({room, most + 1 - have, stream.most_left()});
+    text.resize(have + wanted);
+    text.resize(have + stream.Read(text.data() + have, wanted));
+    if (wanted == 0 || text.size() < have + wanted) break;
+  }
+  if (text.size() > most) {
+    throw Error(ErrorCode::kResourceLimit, StrCat("the ", what, " is larger than ", most, " bytes"))
         .InFile(path, 0);
   }
   char next;

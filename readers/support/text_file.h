@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "framework/base/limits.h"
 #include "framework/memory/buffer.h"
 
 namespace millhopper {
@@ -28,9 +29,9 @@ class Text {
 };
 
 // The whole content, decompressed. `what` is what an error calls the file, such as "index". Throws
-// kResourceLimit with the file's name for more than kMaxUnsizedBytes, and what reading and taking
+// kResourceLimit with the file's name for more than `most` bytes, and what reading and taking
 // memory throw.
-Text ReadTextFile(const std::string& path, const char* what);
+Text ReadTextFile(const std::string& path, const char* what, uint64_t most = kMaxUnsizedBytes);
 
 // The words of a file, one a line. The number of a word is that of its line, from 0 on. A line ends
 // at LF, CR LF or CR; an empty line is the empty word. The mark of UTF-8 is no part of the first

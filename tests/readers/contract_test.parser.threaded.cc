@@ -660,19 +660,27 @@ std::vector<std::string> ImagePaths(const std::string& folder) {
   return paths;
 }
 
-// A folder of images, and a list of them beside it, which are removed at the end.
+// A folder of images, and a list of them and COCO's JSON of them beside it, which are removed at
+// the end.
 class Images {
  public:
   explicit Images(Fault fault) : folder_(TempName("images")) {
-    std::string list;
+    std::string list, images, annotations;
     int64_t i = 0;
     for (const std::string& path : ImagePaths(folder_)) {
+      const std::string name = path.substr(folder_.size() + 1);
+      images += StrCat(i == 0 ? "" : ",", "{\"id\":", i, ",\"file_name\":\"", name,
+                       "\",\"height\":4,\"width\":5}");
+      annotations += StrCat(i == 0 ? "" : ",", "{\"id\":", i, ",\"image_id\":", i / 2,
+                            ",\"category_id\":1,\"bbox\":[0,0,1,", i, "]}");
       std::filesystem::create_directories(std::filesystem::path(path).parent_path());
       const bool faulty = fault == Fault::kPlan && i == kFaultyImage;
       WriteFile(path, faulty ? "" : ImageContent(i));
-      list += StrCat(path.substr(folder_.size() + 1), " ", i++, "\n");
+      list += StrCat(name, " ", i++, "\n");
     }
     WriteFile(folder_ + "/list", list);
+    WriteFile(folder_ + "/coco",
+              StrCat("{\"images\":[", images, "],\"annotations\":[", annotations, "]}"));
   }
   ~Images() { std::filesystem::remove_all(folder_); }
   Images(const Images&) = delete;
@@ -691,6 +699,7 @@ const std::string& ImageFolderPath(Fault fault) {
 
 // The folder, where its files are also in memory if they must be.
 std::string ImageFolderAt(Fault fault, Where where) {
+  At(where, ImageFolderPath(fault) + "/coco");
   std::string list = At(where, ImageFolderPath(fault) + "/list");
   for (const std::string& path : ImagePaths(ImageFolderPath(fault))) At(where, path);
   return list.substr(0, list.rfind('/'));
@@ -895,6 +904,15 @@ ReaderPtr ImageFolder(Fault fault, Where where) {
 ReaderPtr ImageList(Fault fault, Where where) {
   return OfFormat("image_list", {ImageFolderAt(fault, where) + "/list", "", BufferType::kMemory},
                   {});
+}
+
+ReaderPtr Coco(Fault fault, Where where) {
+  FormatArguments arguments;
+  arguments.attributes.Set("fields", std::vector<std::string>{"image bytes", "image_id int64[]",
+                                                              "boxes float32[-1, 4]"});
+  return std::make_unique<FileReader>(
+      FindFileFormat("coco")->Make(arguments),
+      FileEntry{ImageFolderAt(fault, where) + "/coco", "", BufferType::kMemory});
 }
 
 // Files that say the number of their record, in an archive whose faulty record is no number, or
@@ -1372,6 +1390,12 @@ std::vector<std::string> ImagesAndList() {
   return paths;
 }
 
+std::vector<std::string> ImagesAndCoco() {
+  std::vector<std::string> paths = ImagesOnly();
+  paths.push_back(ImageFolderPath(Fault::kNone) + "/coco");
+  return paths;
+}
+
 std::vector<ContractCase> Files(Where where) {
   const std::vector<int64_t> numbers = Numbers(kRecords);
   return {
@@ -1413,6 +1437,7 @@ std::vector<ContractCase> Files(Where where) {
       Reads("image_folder_shuffle_batch", ImageFolder, where, ImagesOnly, {Shuffle(3), Batch(2)},
             {}, {33}),
       Reads("image_list_batch", ImageList, where, ImagesAndList, {Batch(4)}, {}, {16}),
+      Reads("coco_shuffle_batch", Coco, where, ImagesAndCoco, {Shuffle(3), Batch(2)}, {}, {33}),
       Reads("jpgs", Jpegs, where, ImagesOnly, {}, {}, {kFaultyImage}),
       Reads("tar_batch", Tar, where, TarPaths, {Batch(8)}, numbers, {2, 2}),
       Reads("tar_shuffle", Tar, where, TarPaths, {Shuffle(7)}, numbers, {20}),

@@ -6,7 +6,8 @@
     for images_and_labels in batch(dataset.digits.train("tools/digits"), 32)():
         ...
 
-``image_folder(folder)`` is a Reader of images in class folders.
+``image_folder(folder)`` is a Reader of images in class folders, ``coco(annotations, images)`` one
+of images with boxes, labels and outlines.
 
 The files are in a folder that is given, or else in the one that the environment's
 ``MILLHOPPER_DATA`` names or a folder of it. Nothing is downloaded. Names and items are those of
@@ -14,6 +15,7 @@ PaddlePaddle's paddle.dataset, 2018.
 """
 
 from millhopper.dataset import digits, mnist
+from millhopper.dataset.coco import coco
 from millhopper.dataset.image_folder import image_folder
 
-__all__ = ["digits", "image_folder", "mnist"]
+__all__ = ["coco", "digits", "image_folder", "mnist"]

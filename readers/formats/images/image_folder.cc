@@ -115,9 +115,9 @@ class ImageFolderFormat final : public LabeledFilesFormat {
   using LabeledFilesFormat::LabeledFilesFormat;
 
  private:
-  LabeledFiles FilesOf(const std::string& path) const override {
+  std::shared_ptr<LabeledFiles> FilesOf(const std::string& path) const override {
     const Root root(path);
-    LabeledFiles files(path, root.folder(), root.query());
+    auto files = std::make_shared<LabeledFiles>(path, root.folder(), root.query());
     const std::vector<std::string> classes = ContentOf(root, "").folders;
     if (classes.empty()) {
       throw Error(ErrorCode::kDataLoss,
@@ -133,7 +133,7 @@ class ImageFolderFormat final : public LabeledFilesFormat {
                 [](const auto& a, const auto& b) { return a.path < b.path; });
       for (const ImagesOfFolder& folder : folders) {
         for (const std::string& image : folder.images) {
-          files.Add(folder.path + "/" + image, static_cast<int64_t>(label));
+          files->Add(folder.path + "/" + image, static_cast<int64_t>(label));
         }
       }
     }

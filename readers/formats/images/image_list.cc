@@ -18,7 +18,6 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/url.h"
 #include "framework/io/compression/byte_stream.h"
 #include "framework/io/listed_files.h"
 #include "readers/formats/images/labeled_files.h"
@@ -37,9 +36,9 @@ class ListParser {
  public:
   // Relative paths lie in the folder `root`, or if it is "" beside the list.
   ListParser(const std::string& path, const std::string& root)
-      : stream_(path), files_(FilesIn(path, root)), listed_(path, root) {}
+      : stream_(path), files_(LabeledFiles::NamedIn(path, root)), listed_(path, root) {}
 
-  LabeledFiles Parse() {
+  std::shared_ptr<LabeledFiles> Parse() {
     std::string block;
     for (bool more = true; more;) {
       const size_t rest = block.size();
@@ -55,7 +54,7 @@ class ListParser {
       if (!more) stream_.Read(&next, 1);  // throws if the list ends where an error is
       block.erase(0, AddLines(block, !more));
     }
-    return std::move(files_);
+    return std::make_shared<LabeledFiles>(std::move(files_));
   }
 
  private:
@@ -100,13 +99,6 @@ class ListParser {
          StrCat("names ", Quoted(path), ", which is no file on a server: ", ListedFiles::Advice()));
   }
 
-  static LabeledFiles FilesIn(const std::string& path, const std::string& root) {
-    const std::string& place = root.empty() ? path : root;
-    const std::string_view name = WithoutQuery(place);
-    return {path, StrCat(root.empty() ? FolderOf(path) : name, root.empty() ? "" : "/"),
-            place.substr(name.size())};
-  }
-
   static std::string Quoted(std::string_view text) {
     constexpr size_t kMostBytes = 60;
     return StrCat("'", Escaped(std::string(text.substr(0, kMostBytes))),
@@ -132,7 +124,7 @@ class ImageListFormat final : public LabeledFilesFormat {
       : LabeledFilesFormat(arguments), root_(arguments.attributes.Get<std::string>("root")) {}
 
  private:
-  LabeledFiles FilesOf(const std::string& path) const override {
+  std::shared_ptr<LabeledFiles> FilesOf(const std::string& path) const override {
     return ListParser(path, root_).Parse();
   }
 

@@ -11,6 +11,7 @@
 #include "framework/base/limits.h"
 #include "framework/base/random.h"
 #include "framework/base/stop.h"
+#include "framework/base/url.h"
 #include "framework/io/file_system.h"
 #include "framework/io/files_in_use.h"
 #include "framework/memory/memory_limit.h"
@@ -24,15 +25,15 @@ namespace {
 constexpr size_t kLabelBytes = sizeof(int64_t);
 constexpr size_t kMostFiles = 64;  // in a chunk, so that several threads share files of a few bytes
 
-// Where the bytes of a file lie in its chunk, after its label: aligned as they are in the file
-// (Chunk::lead).
+// Where the bytes of a file lie in its chunk, after what stands before it: aligned as they are in
+// the file (Chunk::lead).
 uint64_t BeginBehind(uint64_t end) {
-  return (end + kLabelBytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  return (end + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
-// The line of the list that names a file.
-std::string NameOfLine(const LabeledFiles& files, size_t i) {
-  return StrCat("line ", files.line(i), " of ", Escaped(files.source()));
+// Whether a file of `size` bytes, and what stands before it, are not too large.
+bool IsRecord(size_t before, uint64_t size) {
+  return before <= kMaxRecordBytes && size <= kMaxRecordBytes - before;
 }
 
 // Claim asks for the sizes of the next files, and Fetch reads these files.
@@ -49,9 +50,10 @@ class LabeledFilesSource final : public FileSource {
     do {
       files_.GetPath(next_ + sizes.size(), &path_);
       const uint64_t size = SizeOf(path_);
+      const size_t before = files_.BytesBefore(next_ + sizes.size());
       sizes.push_back(size);
       // Memory is taken only for files that will be read.
-      length = BeginBehind(length) + (size <= kMaxRecordBytes ? size : 0);
+      if (IsRecord(before, size)) length = BeginBehind(length + before) + size;
     } while (next_ + sizes.size() < files_.size() && sizes.size() < kMostFiles &&
              length < kReadBlockBytes);
     chunk->offset = next_;
@@ -77,18 +79,19 @@ class LabeledFilesSource final : public FileSource {
     uint64_t end = 0;
     for (size_t i = 0; i < sizes.size(); ++i) {
       const size_t file = chunk->offset + i;
-      const uint64_t begin = BeginBehind(end);
+      const size_t before = files_.BytesBefore(file);
+      const uint64_t begin = BeginBehind(end + before);
       try {
         files_.GetPath(file, &path);
-        ReadFile(path, sizes[i], bytes + begin);
+        ReadFile(path, before, sizes[i], bytes + begin);
       } catch (const Error& error) {
-        if (files_.line(file) == 0 || error.interrupts()) throw;
-        throw error.WithContext(StrCat("named in ", NameOfLine(files_, file)));
+        const std::string named_by = error.interrupts() ? "" : files_.NamedBy(file);
+        if (named_by.empty()) throw;
+        throw error.WithContext(StrCat("named in ", named_by));
       }
-      const int64_t label = files_.label(file);
-      std::memcpy(bytes + begin - kLabelBytes, &label, kLabelBytes);
-      chunk->pieces.push_back({static_cast<uint32_t>(begin - kLabelBytes),
-                               static_cast<uint32_t>(kLabelBytes + sizes[i])});
+      files_.WriteBefore(file, bytes + begin - before);
+      chunk->pieces.push_back(
+          {static_cast<uint32_t>(begin - before), static_cast<uint32_t>(before + sizes[i])});
       end = begin + sizes[i];
     }
   }
@@ -102,9 +105,9 @@ class LabeledFilesSource final : public FileSource {
     return status.size;
   }
 
-  // Reads a file that had `size` bytes when it was claimed.
-  static void ReadFile(const std::string& path, uint64_t size, char* out) {
-    if (size > kMaxRecordBytes) {
+  // Reads a file that had `size` bytes when it was claimed, in a record that has some before it.
+  static void ReadFile(const std::string& path, size_t before, uint64_t size, char* out) {
+    if (!IsRecord(before, size)) {
       throw Error(
           ErrorCode::kResourceLimit,
           StrCat("the file has ", size, " bytes; the limit of a record is ", kMaxRecordBytes))
@@ -132,15 +135,6 @@ std::vector<SlotSpec> SlotsFor(const std::vector<SlotSpec>& declared) {
 
 }  // namespace
 
-// A table that grows is in memory twice for a moment, so it does not grow to twice its size.
-template <typename T>
-void LabeledFiles::MakeRoom(size_t more, PooledVector<T>* table) {
-  const size_t needed = table->size() + more;
-  if (needed <= table->capacity()) return;
-  constexpr size_t kFewest = 1024;
-  table->reserve(std::max({needed, table->size() + table->size() / 4, kFewest}));
-}
-
 void LabeledFiles::Add(std::string_view name, int64_t label, uint64_t line) {
   const uint64_t bytes = names_.size() + name.size() + (entries_.size() + 1) * sizeof(Entry);
   if (bytes > std::min<uint64_t>(kMaxFileTableBytes, MemoryLimit::bytes() / 2)) {
@@ -158,6 +152,28 @@ void LabeledFiles::Add(std::string_view name, int64_t label, uint64_t line) {
   }
   names_.insert(names_.end(), name.begin(), name.end());
   entries_.push_back({names_.size(), label, line});
+}
+
+std::string LabeledFiles::NamedBy(size_t i) const {
+  return line(i) == 0 ? "" : StrCat("line ", line(i), " of ", Escaped(source_));
+}
+
+size_t LabeledFiles::BytesBefore(size_t) const { return kLabelBytes; }
+
+void LabeledFiles::WriteBefore(size_t i, char* out) const {
+  std::memcpy(out, &entries_[i].label, kLabelBytes);
+}
+
+uint64_t LabeledFiles::Fingerprint() const {
+  uint64_t hash = size();
+  std::string path;
+  for (size_t i = 0; i < size(); ++i) {
+    CheckStop();  // there may be millions
+    GetPath(i, &path);
+    hash = XXH3_64bits_withSeed(path.data(), path.size(), hash);
+    hash = MixBits(hash ^ static_cast<uint64_t>(label(i)));
+  }
+  return hash;
 }
 
 void LabeledFiles::SetNeeded() {
@@ -178,18 +194,29 @@ void LabeledFiles::GetPath(size_t i, std::string* path) const {
   if (!whole) path->append(query_);
 }
 
+LabeledFiles LabeledFiles::NamedIn(const std::string& list, const std::string& root) {
+  const std::string& place = root.empty() ? list : root;
+  const std::string_view name = WithoutQuery(place);
+  return {list, StrCat(root.empty() ? FolderOf(list) : name, root.empty() ? "" : "/"),
+          place.substr(name.size())};
+}
+
 LabeledFilesFormat::LabeledFilesFormat(const FormatArguments& arguments)
-    : FileFormat(AgreeOnSlots(arguments.declared, SlotsFor(arguments.declared))) {
+    : LabeledFilesFormat(arguments, SlotsFor(arguments.declared)) {}
+
+LabeledFilesFormat::LabeledFilesFormat(const FormatArguments& arguments,
+                                       const std::vector<SlotSpec>& slots)
+    : FileFormat(AgreeOnSlots(arguments.declared, slots)) {
   Require(arguments.buffer_type == BufferType::kMemory,
           "buffer_type \"mmap\" is for large files; many small ones are read with \"memory\"");
 }
 
 std::unique_ptr<FileSource> LabeledFilesFormat::Open(const FileEntry& file) {
-  auto files = std::make_shared<LabeledFiles>(FilesOf(file.path));
+  const std::shared_ptr<LabeledFiles> files = FilesOf(file.path);
   files->SetNeeded();
   const MutexLock lock(&mutex_);
   opened_[file.path] = files;
-  return std::make_unique<LabeledFilesSource>(std::move(files));
+  return std::make_unique<LabeledFilesSource>(files);
 }
 
 std::shared_ptr<const LabeledFiles> LabeledFilesFormat::OpenedFiles(const std::string& path) const {
@@ -199,7 +226,7 @@ std::shared_ptr<const LabeledFiles> LabeledFilesFormat::OpenedFiles(const std::s
     // Who asks could not begin again what it does: the list is needed now, and to its end.
     const MemoryScope needed(nullptr);
     const RunsToItsEnd to_its_end;
-    files = std::make_shared<LabeledFiles>(FilesOf(path));
+    files = FilesOf(path);
   }
   return files;
 }
@@ -216,7 +243,7 @@ uint64_t LabeledFilesFormat::RecordKey(const FileEntry& file, uint64_t, uint64_t
 std::optional<uint64_t> LabeledFilesFormat::CountRecords(
     const std::vector<FileEntry>& files) const {
   uint64_t records = 0;
-  for (const FileEntry& file : files) records += FilesOf(file.path).size();
+  for (const FileEntry& file : files) records += FilesOf(file.path)->size();
   return records;
 }
 
@@ -228,7 +255,8 @@ std::string LabeledFilesFormat::RecordName(const FileEntry& file, uint64_t chunk
     if (i >= files->size()) return "";  // the list is another one by now
     std::string path;
     files->GetPath(i, &path);
-    return StrCat(Escaped(path), files->line(i) == 0 ? "" : ", named in " + NameOfLine(*files, i));
+    const std::string named_by = files->NamedBy(i);
+    return StrCat(Escaped(path), named_by.empty() ? "" : ", named in ", named_by);
   } catch (const Error& error) {
     if (error.interrupts() && error.out_of_memory() == nullptr) throw;
     return "";
@@ -236,16 +264,7 @@ std::string LabeledFilesFormat::RecordName(const FileEntry& file, uint64_t chunk
 }
 
 uint64_t LabeledFilesFormat::Fingerprint(const FileEntry& file) const {
-  const LabeledFiles files = FilesOf(file.path);
-  uint64_t hash = files.size();
-  std::string path;
-  for (size_t i = 0; i < files.size(); ++i) {
-    CheckStop();  // there may be millions
-    files.GetPath(i, &path);
-    hash = XXH3_64bits_withSeed(path.data(), path.size(), hash);
-    hash = MixBits(hash ^ static_cast<uint64_t>(files.label(i)));
-  }
-  return hash;
+  return FilesOf(file.path)->Fingerprint();
 }
 
 void LabeledFilesFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {

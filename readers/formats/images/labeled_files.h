@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many small files with a label each, such as images by class. A record is a whole file and its
 // label: its bytes as they are, uint8 [-1] with one level of detail, and an int64 [1], or [1, 1] if
-// the program declares it so.
+// the program declares it so. Formats whose files have more than a label (detection) say what that
+// is.
 #ifndef MILLHOPPER_READERS_FORMATS_IMAGES_LABELED_FILES_H_
 #define MILLHOPPER_READERS_FORMATS_IMAGES_LABELED_FILES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -27,6 +29,10 @@ class LabeledFiles {
   // before `query`, which is that of a URL or "".
   LabeledFiles(std::string source, std::string base, std::string query = "")
       : source_(std::move(source)), base_(std::move(base)), query_(std::move(query)) {}
+  // For names that a list has, which lie in the folder `root`, or if it is "" beside the list.
+  static LabeledFiles NamedIn(const std::string& list, const std::string& root);
+  LabeledFiles(LabeledFiles&&) = default;
+  virtual ~LabeledFiles() = default;
 
   // Adds a file that is named in this line of the list; 0 if it is in no line. Throws
   // kResourceLimit if names and labels take more memory than kMaxFileTableBytes or half of the
@@ -43,7 +49,24 @@ class LabeledFiles {
   int64_t label(size_t i) const { return entries_[i].label; }
   uint64_t line(size_t i) const { return entries_[i].line; }
   // Counts their memory as needed now, even if a thread that is ahead of need has taken it.
-  void SetNeeded();
+  virtual void SetNeeded();
+  // What names a file, for errors: "line 17 of list.txt"; "" if a folder does.
+  virtual std::string NamedBy(size_t i) const;
+  // What belongs to a file stands before its bytes in a ticket: its label. A multiple of 8 bytes.
+  virtual size_t BytesBefore(size_t i) const;
+  virtual void WriteBefore(size_t i, char* out) const;
+  // A number that changes with names and labels.
+  virtual uint64_t Fingerprint() const;
+
+ protected:
+  // A table that grows is in memory twice for a moment, so it does not grow to twice its size.
+  template <typename T>
+  static void MakeRoom(size_t more, PooledVector<T>* table) {
+    const size_t needed = table->size() + more;
+    if (needed <= table->capacity()) return;
+    constexpr size_t kFewest = 1024;
+    table->reserve(std::max({needed, table->size() + table->size() / 4, kFewest}));
+  }
 
  private:
   struct Entry {
@@ -51,9 +74,6 @@ class LabeledFiles {
     int64_t label;
     uint64_t line;
   };
-
-  template <typename T>
-  static void MakeRoom(size_t more, PooledVector<T>* table);
 
   std::string source_, base_, query_;
   PooledVector<char> names_;
@@ -64,6 +84,8 @@ class LabeledFiles {
 class LabeledFilesFormat : public FileFormat {
  public:
   explicit LabeledFilesFormat(const FormatArguments& arguments);
+  // The same with other slots, which a Load of its own fills.
+  LabeledFilesFormat(const FormatArguments& arguments, const std::vector<SlotSpec>& slots);
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override;
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override;
@@ -79,7 +101,7 @@ class LabeledFilesFormat : public FileFormat {
 
  private:
   // What the list or folder of this path names. Any thread. Throws what Open throws.
-  virtual LabeledFiles FilesOf(const std::string& path) const = 0;
+  virtual std::shared_ptr<LabeledFiles> FilesOf(const std::string& path) const = 0;
   // The same as it was opened last.
   std::shared_ptr<const LabeledFiles> OpenedFiles(const std::string& path) const EXCLUDES(mutex_);
 
