@@ -85,6 +85,21 @@ bool FitUnit(const ArrowType& type, const Sample& sample, int64_t ticks_per_day)
   });
 }
 
+// Whether some integers that are looked at are beyond those that float64 has without a gap.
+bool AreWide(const ArrowType& type, const Sample& sample) {
+  constexpr int64_t kMostExact = int64_t{1} << 53;
+  if (type.kind == ArrowKind::kUint64) {
+    return !AllAre(type, sample, [](const ArrowLevel& level, int64_t place) {
+      return ValueAt<uint64_t>(level.values, place) <= uint64_t{kMostExact};
+    });
+  }
+  return type.kind == ArrowKind::kInt64 &&
+         !AllAre(type, sample, [](const ArrowLevel& level, int64_t place) {
+           const auto value = ValueAt<int64_t>(level.values, place);
+           return value <= kMostExact && value >= -kMostExact;
+         });
+}
+
 // Goes through the columns of a schema.
 class Search {
  public:
@@ -184,6 +199,7 @@ class Search {
       return FirstNoUtf8(text) == text.size();
     };
     guess.is_no_text = guess.is_binary && !guess.dims.empty() && !AllAre(type, sample, is_utf8);
+    guess.is_wide = AreWide(type, sample);
     guess.may_be_null = guess.may_be_null || guess.is_null_type;
     guess.null_within = guess.null_within || (guess.is_null_type && !guess.dims.empty());
     if (guess.dims.size() + 1 >= kMaxLodLevels) {
@@ -205,7 +221,7 @@ class Search {
 // JSON, as in files of JSON.
 bool IsJson(const ArrowGuess& column) {
   const bool has_null_values =
-      column.null_within && (column.is_text || column.dtype == DataType::kBool);
+      column.null_within && (column.is_text || column.dtype == DataType::kBool || column.is_wide);
   return column.null_lists || (has_null_values && column.ticks_per_day == 0);
 }
 
@@ -281,6 +297,7 @@ void Widen(const ArrowGuess& other, const std::string& file, ArrowGuess* column)
   column->null_within = column->null_within || other.null_within;
   column->null_lists = column->null_lists || other.null_lists;
   column->is_no_text = column->is_no_text || other.is_no_text;
+  column->is_wide = column->is_wide || other.is_wide;
   if (other.is_null_type && other.dims.empty()) return;
   if (column->is_null_type && column->dims.empty()) {
     ArrowGuess known = other;

@@ -26,6 +26,7 @@ struct ArrowGuess {
   bool is_text = false;
   bool is_binary = false;             // text that need not be UTF-8
   bool is_no_text = false;            // lists of such, of which a value that is looked at is none
+  bool is_wide = false;               // integers that are looked at, of which float64 rounds one
   DataType dtype = DataType::kInt64;  // unless it is text
   std::vector<int64_t> dims;          // of the lists around the values; -1 is any
   int64_t ticks_per_day = 0;          // of a date or timestamp in the field; 0: it is neither

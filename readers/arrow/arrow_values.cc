@@ -199,7 +199,7 @@ void WriteAsFloat64(const Field& field, const ArrowLevel& level, int64_t index, 
   const auto number = static_cast<double>(value);
   if (number >= kMost || static_cast<T>(number) != value) {
     Throw(ErrorCode::kDataLoss, value, " is no float64, which would round it; int64 and uint64 ",
-          "hold it");
+          "hold it, and str decode=json has its digits as text");
   }
   field.Write(number, place);
 }

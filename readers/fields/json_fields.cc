@@ -242,6 +242,10 @@ class ValueLoader {
   const char* ReadNumber(const Field& field, const char* value, char* place) const {
     JsonNumber number;
     const char* const end = text_.ReadNumber(value, &number);
+    if (number.too_large) {
+      Throw(ErrorCode::kDataLoss, "'", Shown(text_.ScalarAt(value)),
+            "' is more than a float64 holds");
+    }
     switch (number.kind) {
       case JsonNumber::Kind::kInteger:
         field.Write(number.integer, place);
@@ -287,8 +291,9 @@ std::string PointerStep(std::string_view key) {
   return step;
 }
 
-// The keys on the way that a name tells.
+// The keys on the way that a name tells; none of the record itself.
 std::vector<std::string> KeysOf(const std::string& name) {
+  if (name.empty()) return {};
   if (name[0] != '/') return {name};
   std::vector<std::string> keys;
   for (size_t i = 0; i < name.size(); ++i) {
@@ -326,6 +331,7 @@ std::optional<size_t> ItemNumber(const std::string& key) {
     if (text.KindOf(value) != JsonKind::kText) field.ThrowMissing("it is null", kInferAll);
     field.ThrowNull(texts.Decode(text.TextAt(value)), kInferAll);
   }
+  if (text.IsNull(text.root())) field.ThrowMissing("the record is null", kInferAll);
   if (!text.IsObject(text.root())) {
     Throw(ErrorCode::kDataLoss, "the record has no value for it: it is ", NameOf(text, text.root()),
           ", not an object");
@@ -369,6 +375,9 @@ void RequireNullsAreTexts(const Field& field) {
 // The type of any value of JSON, as its text.
 constexpr char kAnyType[] = "str decode=json";
 
+// The entry of a field that is the record itself, which may be no object.
+std::string EntryForRecord(const std::string& type) { return StrCat("json = \"\" ", type); }
+
 // What the values of a key are.
 struct SeenValues {
   bool texts = false, numbers = false, bools = false;  // as values, or within arrays
@@ -386,6 +395,7 @@ struct SeenValues {
 
   void Add(const JsonNumber& number, std::string_view text) {
     numbers = true;
+    wide = wide || number.too_large;
     switch (number.kind) {
       case JsonNumber::Kind::kInteger:
         negative = negative || number.integer < 0;
@@ -482,6 +492,17 @@ size_t Look(const JsonText& text, const char* value, bool within, SeenValues* se
   return 0;
 }
 
+// Looks at the value of a key, or at a record.
+void LookAtWhole(const JsonText& text, const char* value, SeenValues* seen) {
+  const size_t count = Look(text, value, false, seen);
+  if (text.IsArray(value)) {
+    seen->sequence = seen->sequence || (seen->arrays_seen > 0 && seen->values != count);
+    seen->values = count;
+    ++seen->arrays_seen;
+  }
+  ++seen->times;
+}
+
 // The type of a field that is this value; "" for what is no JSON.
 std::string TypeOf(const JsonText& text, const char* value) {
   SeenValues seen;
@@ -523,7 +544,6 @@ JsonParser::JsonParser(std::vector<Field> fields, Others others)
     : fields_(std::move(fields)), others_(others), steps_(1), own_slots_(fields_.size()) {
   std::iota(own_slots_.begin(), own_slots_.end(), size_t{0});
   for (const Field& field : fields_) {
-    Require(!field.name.empty(), "a field without a name");
     Require(field.decode != Field::Decode::kJson || field.bytes, "field '", Escaped(field.name),
             "': decode=json is not for what is JSON already; str decode=json is its text");
     Require(field.separator == 0, "field '", Escaped(field.name),
@@ -558,6 +578,7 @@ void JsonParser::Find(const JsonText& text, Found* found) const {
   found->values.assign(steps_.size(), nullptr);
   found->other_in = nullptr;
   InRecord(text, [&] {
+    found->values[0] = text.root();
     text.CheckEnd(FindWithin(text, steps_[0], text.root(), found));
     NameOf(text, text.root());
   });
@@ -593,7 +614,7 @@ const char* JsonParser::FindWithin(const JsonText& text, const Step& step, const
 
 const char* JsonParser::PassOver(const JsonText& text, const Step& step, std::string_view key,
                                  const char* value, Found* found) const {
-  const bool may_be_null = key.data() == nullptr && &step != &steps_.front();
+  const bool may_be_null = key.data() == nullptr;
   const bool refuses = others_ == Others::kError && !step.is_field;
   if (refuses && found->other_in == nullptr &&
       !(may_be_null && text.KindOf(value) == JsonKind::kNull)) {
@@ -609,7 +630,9 @@ void JsonParser::RefuseOther(const JsonText& text, const Found& found) {
   const std::string ignore = StrCat("; ", kOthersIgnored, kInferAll);
   if (found.other_key.data() == nullptr) {
     if (pointer.empty()) {
-      Throw(ErrorCode::kDataLoss, "the record is ", NameOf(text, found.other), ", not an object");
+      Throw(ErrorCode::kDataLoss, "the record is ", NameOf(text, found.other),
+            ", not an object; the field ", QuotedEntry(EntryForRecord(kAnyType)),
+            " in the place of all others reads any record", ignore);
     }
     Throw(ErrorCode::kDataLoss, "'", Escaped(pointer), "' is ", NameOf(text, found.other),
           " here, and fields are for what is in an object there; the field ",
@@ -720,13 +743,7 @@ struct JsonFieldsOfRecords::Seen {
       const size_t place = known->second;  // `keys` may move below
       SeenValues& seen = keys[place].second;
       seen.pointer = inner;
-      const size_t count = Look(text, value, false, &seen);
-      if (text.IsArray(value)) {
-        seen.sequence = seen.sequence || (seen.arrays_seen > 0 && seen.values != count);
-        seen.values = count;
-        ++seen.arrays_seen;
-      }
-      ++seen.times;
+      LookAtWhole(text, value, &seen);
       if (text.IsObject(value) && Add(text, value, inner) > 0) {
         keys[place].second.members = true;
       }
@@ -736,7 +753,7 @@ struct JsonFieldsOfRecords::Seen {
 
   std::vector<std::pair<std::string, SeenValues>> keys;  // as they appear first
   std::unordered_map<std::string, size_t> places;        // in these
-  size_t records = 0;
+  SeenValues records;
 };
 
 JsonFieldsOfRecords::JsonFieldsOfRecords() : seen_(std::make_unique<Seen>()) {}
@@ -747,17 +764,19 @@ void JsonFieldsOfRecords::Add(const std::vector<std::string_view>& values) {
   const JsonText text(values[0]);
   InRecord(text, [&] {
     text.CheckEnd(text.Check(text.root()));
+    LookAtWhole(text, text.root(), &seen_->records);
     if (text.IsObject(text.root())) seen_->Add(text, text.root(), "");
   });
-  if (!text.IsObject(text.root())) {
-    Throw(ErrorCode::kDataLoss, "the record is ", NameOf(text, text.root()),
-          ", not an object; fields name what is in it, such as \"/0 int64[]\"");
-  }
-  ++seen_->records;
 }
 
 FittingFields JsonFieldsOfRecords::Fields() const {
   FittingFields fields;
+  const SeenValues& records = seen_->records;
+  // Where all are objects, or null, their keys are fields.
+  if (records.times > 0 && (seen_->keys.empty() || records.arrays || records.scalars)) {
+    fields.entries.push_back(EntryForRecord(records.type(false)));
+    return fields;
+  }
   std::set<std::string> any;  // pointers to what is JSON as text, with what is in it
   for (const auto& [key, seen] : seen_->keys) {
     if (seen.is_any()) any.insert(seen.pointer);
@@ -779,7 +798,7 @@ FittingFields JsonFieldsOfRecords::Fields() const {
       fields.left_out.push_back(StrCat("'", Escaped(name), "': ", problem));
       continue;
     }
-    fields.entries.push_back(EntryFor(name, seen.type(seen.times < seen_->records)));
+    fields.entries.push_back(EntryFor(name, seen.type(seen.times < records.times)));
   }
   return fields;
 }

@@ -22,14 +22,14 @@ namespace millhopper {
 
 class FieldRows;
 
-// A field is named by a JSON pointer (RFC 6901: "/user/id", "/boxes/0"), or by a key of the
-// outermost object. A number, true or false is one value; an array gives the values of a tensor,
-// nested as its dims or flat, and a value that is no array a sequence of one; text is str, or
-// what decode=text, hash= and vocab= make of it. null is the same as no value, and in an array of
-// floats with missing=default it is NaN, or what default= says. str decode=json is any value,
-// null too, as it is written. A field with numbers=exact takes no number for true or false, nor the
-// other way round, and no value for a sequence of one. If an object has a key twice, the last one
-// counts, as in Python. Immutable; any thread.
+// A field is named by a JSON pointer (RFC 6901: "/user/id", "/boxes/0", "" for the record itself),
+// or by a key of the outermost object. A number, true or false is one value; an array gives the
+// values of a tensor, nested as its dims or flat, and a value that is no array a sequence of one;
+// text is str, or what decode=text, hash= and vocab= make of it. null is the same as no value, and
+// in an array of floats with missing=default it is NaN, or what default= says. str decode=json is
+// any value, null too, as it is written. A field with numbers=exact takes no number for true or
+// false, nor the other way round, and no value for a sequence of one. If an object has a key twice,
+// the last one counts, as in Python. Immutable; any thread.
 class JsonParser {
  public:
   explicit JsonParser(std::vector<Field> fields, Others others = Others::kIgnore);
@@ -90,13 +90,14 @@ class JsonParser {
   std::vector<size_t> own_slots_;    // 0, 1, 2 ...
 };
 
-// Fields that fit records, which are objects: of each key, also in objects within them. What no
-// type of field is by itself, such as lists of objects, is JSON as text.
+// Fields that fit records: of each key of objects, also in objects within them. What no type of
+// field is by itself, such as lists of objects, is JSON as text. Where records are no objects, the
+// slot `json` is the record itself.
 class JsonFieldsOfRecords final : public FieldsOfRecords {
  public:
   JsonFieldsOfRecords();
   ~JsonFieldsOfRecords() override;
-  // Throws kDataLoss for what is no JSON, or no object.
+  // Throws kDataLoss for what is no JSON.
   void Add(const std::vector<std::string_view>& values) override;
   FittingFields Fields() const override;
 

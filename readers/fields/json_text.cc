@@ -62,10 +62,7 @@ const char* AfterDigits(const char* here, const char* end) {
 // Reads a number that begins with a digit or a minus and a digit. Returns where it ends.
 const char* ReadReal(const char* value, const char* end, JsonNumber* number) {
   end = fast_float::from_chars(value, end, number->real).ptr;
-  if (std::isinf(number->real)) {
-    Throw(ErrorCode::kDataLoss, "'", Shown({value, static_cast<size_t>(end - value)}),
-          "' is more than a float64 holds");
-  }
+  number->too_large = std::isinf(number->real);
   return end;
 }
 
@@ -267,6 +264,7 @@ bool JsonText::IsNull(const char* value) const {
 }
 
 const char* JsonText::ReadAnyNumber(const char* value, JsonNumber* number) const {
+  number->too_large = false;
   const char* const digits = At(value) == '-' ? value + 1 : value;
   const char* const end = AfterDigits(digits, end_);  // of the whole part
   const bool begins = end > digits && (*digits != '0' || end - digits == 1);

@@ -28,7 +28,8 @@ struct JsonNumber {
   Kind kind = Kind::kInteger;
   int64_t integer = 0;
   uint64_t unsigned_integer = 0;
-  double real = 0;  // of large ones, too
+  double real = 0;         // of large ones, too; infinite if no double holds it
+  bool too_large = false;  // whether no double holds it
 };
 
 // Goes through a text. A value is a pointer to its first byte, which a function of the same text
@@ -96,7 +97,7 @@ class JsonText {
   // Throws "'tru' is no value of JSON", and the others likewise.
   bool BoolAt(const char* value) const;
   bool IsNull(const char* value) const;
-  // Reads a number. Returns where it ends. Throws also for one that no double holds.
+  // Reads a number. Returns where it ends.
   const char* ReadNumber(const char* value, JsonNumber* number) const {
     // Most are short whole ones.
     const char* here = value;

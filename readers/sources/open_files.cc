@@ -25,13 +25,16 @@ void CheckCompanions(const FormatSchema& schema) {
           " take no second file each");
 }
 
-// The error of a format that needs fields, and why the first file tells none, if it is empty.
+// The error of a format that needs fields, and why the first file tells none: it has no record.
 Error FoundEmpty(const FormatSchema& schema, const FormatArguments& arguments, const Error& error) {
+  const bool needs_fields = dynamic_cast<const MissingSlots*>(error.cause().get()) != nullptr;
   const bool inferred = schema.guess_fields != nullptr && GivesNoFields(arguments);
-  if (!inferred || arguments.files.empty()) return error;
+  if (!needs_fields || !inferred || arguments.files.empty()) return error;
   const std::string& path = arguments.files.front().path;
-  if (CanBeReadOnceOnly(path) || FileSystemOf(path).Stat(path).size > 0) return error;
-  return error.WithMessage(StrCat(error.message(), "; ", Escaped(path), " is empty"));
+  if (CanBeReadOnceOnly(path)) return error;
+  return error.WithMessage(
+      StrCat(error.message(), "; ", Escaped(path),
+             FileSystemOf(path).Stat(path).size == 0 ? " is empty" : " has no record in it"));
 }
 
 // Makes the format, with the fields that the files tell if none are given. If it cannot be made, a

@@ -89,7 +89,8 @@ class Cells {
     if (here_ == end_ || *here_ == syntax_.delimiter) return;
     const bool is_escaped = syntax_.escape == 0 && here_[-2] == '\\';
     Throw(ErrorCode::kDataLoss, "text follows the closing quote of a cell",
-          is_escaped ? R"(; escape: "\\" reads \" as a quote)" : "");
+          is_escaped ? R"(; escape: "\\" reads \" as a quote)"
+                     : R"(; quote: "" reads quotes as any other character)");
   }
 
   std::string_view Unescaped() {

@@ -213,7 +213,15 @@ class SeenColumn {
 
   // The type that fits all of them.
   std::string type() const {
-    std::string type = GuessedCellType(cells_.kept());
+    const std::vector<std::string>& cells = cells_.kept();
+    std::string type = GuessedCellType(cells);
+    const auto is_nan = [](const std::string& cell) { return cell == "NaN" || cell == "nan"; };
+    const auto is_none = [&](const std::string& cell) { return cell.empty() || is_nan(cell); };
+    // As pandas and numpy write a column without any number.
+    if (std::any_of(cells.begin(), cells.end(), is_nan) &&
+        std::all_of(cells.begin(), cells.end(), is_none)) {
+      type = type == kTextType ? "float64[]" : OrMissing("float64[]");
+    }
     if (!has_commas_) return type;
     std::string with_points = GuessedCellType(with_points_.kept());
     if (any_comma_ && !any_point_ && IsFloatType(with_points)) return with_points;
@@ -283,6 +291,11 @@ bool HasYearsForNames(const std::vector<std::string>& names) {
   return any_name && years.size() > 1;
 }
 
+// Whether a cell is what is written in the place of a number that there is none of.
+bool IsNull(const std::string& cell) {
+  return !cell.empty() && !IsTextType(GuessedCellType({"1", cell}));
+}
+
 // Whether the first row names the columns: it has a name above a column of numbers, or no number at
 // all. A row alone is a header if it could be one.
 bool HasHeader(const std::vector<SampledRow>& rows, const TableSyntax& syntax) {
@@ -290,8 +303,11 @@ bool HasHeader(const std::vector<SampledRow>& rows, const TableSyntax& syntax) {
   for (size_t column = 0; column < rows[0].cells.size(); ++column) {
     const std::string& cell = rows[0].cells[column];
     any_value = any_value || LooksLikeNumber(cell) || !IsTextType(GuessedCellType({cell}));
+    if (IsTextType(TypeOfColumn(rows, 1, column, syntax))) continue;
+    any_value = any_value || IsNull(cell);
+    // "Y" above others of "Y" and "N" is one of them.
     name_above_value =
-        name_above_value || (IsName(cell) && !IsTextType(TypeOfColumn(rows, 1, column, syntax)));
+        name_above_value || (IsName(cell) && IsTextType(TypeOfColumn(rows, 0, column, syntax)));
   }
   return name_above_value || !any_value || HasNumbersForNames(rows, syntax) ||
          HasYearsForNames(rows[0].cells);

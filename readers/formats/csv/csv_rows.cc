@@ -66,7 +66,8 @@ class QuotedRows final : public StreamSource {
       throw Error(
           ErrorCode::kDataLoss,
           StrCat("the row at ", stream().Describe(block.offset), " (", PlaceOf(block.offset),
-                 ") has a quote that is not closed before the file ends"))
+                 ") has a quote that is not closed before the file ends; quote: \"\" reads "
+                 "quotes as any other character"))
           .InFile(stream().path(), static_cast<int64_t>(block.offset));
     }
     return 0;

@@ -214,7 +214,9 @@ std::vector<SeenArray> ArraysIn(const std::string& path, std::vector<std::string
       const NpyHeader header = ReadNpyHeader(zip.OpenMember(entry).get());
       std::string dims;
       for (size_t i = 1; i < header.spec.dims.size(); ++i) {
-        dims += StrCat(i > 1 ? ", " : "", header.spec.dims[i]);
+        const int64_t dim = header.spec.dims[i];
+        if (dim == 0) Throw(ErrorCode::kInvalidArgument, "its rows have no values");
+        dims += StrCat(i > 1 ? ", " : "", dim);
       }
       arrays.push_back({name, EntryFor(name, StrCat(ToString(header.spec.dtype), "[", dims, "]")),
                         header.records});

@@ -174,6 +174,7 @@ class MemberParser {
     if (colon != std::string::npos) {
       Field inner = field;
       inner.name = field.name.substr(colon + 1);
+      Require(!inner.name.empty(), "field '", Escaped(field.name), "': a field without a name");
       if (inner.decode == Field::Decode::kJson && !inner.bytes) {
         inner.decode = Field::Decode::kNone;
       }

@@ -104,8 +104,8 @@ def test_records_of_json(tag: str, tmp_path: Path) -> None:
 
 def test_a_record_that_is_none_is_an_error_at_its_place(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text('{"a": 1}\n' * 200_000 + "[1]\n" + '{"a": 1}\n' * 200_000)
-    with pytest.raises(millhopper.Error, match="the record is an array, not an object") as raised:
+    path.write_text('{"a": 1}\n' * 200_000 + "[1\n" + '{"a": 1}\n' * 200_000)
+    with pytest.raises(millhopper.Error, match="the record is no JSON: no bracket") as raised:
         list(Reader.open_files(path, infer="all"))
     assert raised.value.file == str(path)
     assert raised.value.offset == 9 * 200_000

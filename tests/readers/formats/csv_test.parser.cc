@@ -565,6 +565,18 @@ TEST(Csv, GuessesFields) {
   EXPECT_EQ(guess("a b\nc d\n"), (Texts{"\"a b\" str"}));
   EXPECT_EQ(guess("a,b\n"), (Texts{"a str", "b str"}));
   EXPECT_EQ(guess("1,b\n"), (Texts{"#0 int64[]", "#1 str"}));
+  // As numbers are written that there are none of; in a header they may be names.
+  EXPECT_EQ(guess("a,b,c\nNaN,nan,NaN\nnan,,NA\n"),
+            (Texts{"a float64[]", "b float64[] default=nan", "c str"}));
+  EXPECT_EQ(guess("a,nan\nb,c\n"), (Texts{"a str", "nan str"}));
+  // A word for true, or for no value, above others is one of them.
+  EXPECT_EQ(guess("Y,1\nN,2\n"), (Texts{"#0 bool[] format=y/n", "#1 int64[]"}));
+  EXPECT_EQ(guess("Y,NA\nN,2\n"),
+            (Texts{"#0 bool[] format=y/n", "#1 int64[] null=NA missing=mask"}));
+  EXPECT_EQ(guess("x,NULL\ny,true\n"), (Texts{"#0 str", "#1 bool[] null=NULL missing=mask"}));
+  EXPECT_EQ(guess("y,x\nyes,1\nno,2\n"), (Texts{"y bool[] format=yes/no", "x int64[]"}));
+  EXPECT_EQ(guess("x,NA\nbob,2\n").front(), "#0 str");
+  EXPECT_EQ(guess("id,NA\n1,2\n"), (Texts{"id int64[]", "NA int64[]"}));
   // pandas' index has no name, and a name may stand there twice.
   EXPECT_EQ(guess(",x,x,y\n0,1,2,3\n"),
             (Texts{"#0 int64[]", "#1 int64[]", "#2 int64[]", "y int64[]"}));
@@ -577,6 +589,8 @@ TEST(Csv, InfersFieldsWithoutAny) {
   EXPECT_EQ(Csv("a,b\n1,2\n", {}, {Text("header", "no")}), (Texts{"'a' | 'b'", "'1' | '2'"}));
   ExpectError(ErrorCode::kInvalidArgument,
               "needs the attribute fields, such as fields: ", [] { Csv("", {}); });
+  ExpectError(ErrorCode::kInvalidArgument, " is empty", [] { Csv("", {}); });
+  ExpectError(ErrorCode::kInvalidArgument, " has no record in it", [] { Csv("\n\n", {}); });
 }
 
 // What does not fit what was inferred is an error at its place, which says what reads it.
@@ -638,8 +652,10 @@ TEST(Csv, TellsLineColumnAndText) {
   ExpectCsvError("a,a\n1,2\n", {"a int64[]"}, "two columns are named 'a'; #0 names the first");
   ExpectCsvError("1,2\n", {"#2 int64[]"}, "there is no column #2: the first row has 2 columns");
   ExpectCsvError("", {"a int64[]"}, "the file has no header");
-  ExpectCsvError("1,\"2\n3\n", {"#0 int64[]"}, "has a quote that is not closed");
-  ExpectCsvError("1,2\n1,\"2\"x\n", {"#1 bytes"}, "text follows the closing quote of a cell");
+  const std::string hint = "; quote: \"\" reads quotes as any other character";
+  ExpectCsvError("1,\"2\n3\n", {"#0 int64[]"}, "that is not closed before the file ends" + hint);
+  ExpectCsvError("1,2\n1,\"2\"x\n", {"#1 bytes"},
+                 "text follows the closing quote of a cell" + hint);
 }
 
 // A shuffle copies records of any size and lets their chunks go.

@@ -427,6 +427,7 @@ TEST(Jsonl, GuessesTypesThatKeepAllValues) {
   // A float64 has fewer digits, and is 0 only for what is.
   EXPECT_EQ(guess("{\"d\": 0.12345678901234567890, \"z\": 1e-400, \"e\": 0.1}\n").entries,
             (Texts{"d str decode=json", "z str decode=json", "e float64[]"}));
+  EXPECT_EQ(guess("{\"x\": 1e400}\n").entries, Texts{"x str decode=json"});
   // null in a list of numbers is NaN, if float64 keeps them; what has no value yet may be anything.
   const FittingFields nulls = guess(
       "{\"n\": [1, null, 3], \"w\": [9007199254740993, null], \"s\": [\"x\", null], "
@@ -503,7 +504,10 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
   expect(usual, "{\"a\": \"x\", \"u\": {\"id\": 7}, \"l\": [1, 2]}",
          "; str decode=json reads any value, as its text");
   expect(usual, "{\"a\": 1, \"u\": {\"id\": 7}, \"l\": [1, 2, 3]}", "; int64[-1] reads it");
-  expect("{\"a\": null}", "7", "the record is a number, not an object");
+  expect("{\"a\": null}", "7",
+         "the record is a number, not an object; the field 'json = \"\" str decode=json' in the "
+         "place of all others reads any record");
+  expect(usual, "null", "the record is null");
   // Values that would be read, but changed.
   const std::string hint = "; str decode=json reads any value, as its text; without types, infer";
   expect(usual, "{\"a\": true, \"u\": {\"id\": 7}, \"l\": [1, 2]}",
@@ -514,6 +518,8 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
          "9007199254740993 is no float64 without rounding, as numbers \"exact\" asks and "
          "\"nearest\" does not (at byte 6 of the JSON)" +
              hint);
+  expect("{\"f\": 0.5}", "{\"f\": 1e999}", "more than a float64 holds (at byte 6");
+  expect("{\"f\": 0.5}", "{\"f\": 1e999}", hint);
   expect("{\"f\": 0.5}", "{\"f\": 1e-400}", "'1e-400' is no float64 that gives it back");
   expect("{\"f\": 0.5}", "{\"f\": 0.12345678901234567890}", "is no float64 that gives it back");
   expect("{\"b\": true}", "{\"b\": 1}", "it is a number, bool [1] is declared (at byte 6");
@@ -583,7 +589,31 @@ TEST(Json, NamesTheByteOfWhatIsWrong) {
   expect("[{\"a\": 1}] 5", "is none: something follows the list");
   expect("{\"a\": 1},{\"a\": 2}", "at byte 8 (line 1) is none: a value is missing");
   expect("{\"a\": 1}\n{\"a\": 2", "at byte 9 (line 2) is none: no bracket closes the one");
-  expect("[{\"a\": 1}, 5]", "");
+  ExpectError(ErrorCode::kDataLoss, "it is a number, not an object",
+              [] { Json("[{\"a\": 1}, 5]", {"a int64[]"}); });
+}
+
+// Records that are no objects are one slot, and null is an object without keys.
+TEST(Json, ReadsRecordsThatAreNoObjects) {
+  const auto expect = [](const std::string& content, const std::string& entry,
+                         const Texts& records) {
+    SCOPED_TRACE(content);
+    const TempFile file("a.json", content);
+    const FormatSchema& json = *FindFileFormat("json");
+    const Texts entries = json.guess_fields(file.path(), json.WithDefaults({})).entries;
+    EXPECT_EQ(entries, Texts{entry});
+    EXPECT_EQ(Json(content), records);
+    EXPECT_EQ(Json(content, entries), records);
+  };
+  expect("[1, 2]", "json = \"\" int64[]", {"1", "2"});
+  expect("[1, null]", "json = \"\" int64[] missing=mask", {"1 | true", "0 | false"});
+  expect("\"a\" \"b\"", "json = \"\" str", {"'a'", "'b'"});
+  expect("[[1, 2], [3, 4]]", "json = \"\" int64[2]", {"1 2", "3 4"});
+  expect("[[1, \"a\"], []]", "json = \"\" str decode=json", {"'[1, \"a\"]'", "'[]'"});
+  expect("[{\"a\": 1}, 5]", "json = \"\" str decode=json", {"'{\"a\": 1}'", "'5'"});
+  expect("{} {}", "json = \"\" str decode=json", {"'{}'", "'{}'"});
+  expect("null", "json = \"\" str decode=json", {"'null'"});
+  expect("{\"a\": 1} null", "a int64[] missing=mask", {"1 | true", "0 | false"});
 }
 
 // Values of any length at the ends of blocks, in each form.

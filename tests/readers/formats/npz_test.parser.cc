@@ -189,11 +189,12 @@ TEST(Npz, ProposesTheArraysThatAreAsLong) {
                                     {"notes.txt", "x"},
                                     {"z.npy", Npy("<i2", "(3,)", "abcdef")},
                                     {"one.npy", Npy("|u1", "()", "a")},
+                                    {"none.npy", Npy("<f4", "(3, 0)", "")},
                                     {"o.npy", Npy("|O", "(3,)", "")}}));
   const FittingFields fields = FindFileFormat("npz")->guess_fields(file.path(), {});
   EXPECT_EQ(fields.entries, (Names{"\"x y\" uint8[2]", "z int16[]"}));
   EXPECT_EQ(fields.left_out,
-            (Names{"'notes.txt': it is no .npy array",
+            (Names{"'notes.txt': it is no .npy array", "'none': its rows have no values",
                    "'o': its dtype is '|O': object arrays are pickles, which are never loaded",
                    "'names': it has 2 rows, 'x y' has 3; \"names uint8[]\" reads it by itself",
                    "'one': it has 1 row, 'x y' has 3; \"one uint8[]\" reads it by itself"}));
