@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import shutil
@@ -99,6 +100,38 @@ def write_photos(folder: Path) -> None:
             shutil.copyfile(file, place / f"{file.parent.name}_{file.name}")
 
 
+def write_pairs(folder: Path) -> None:
+    """Images with a mask of classes each."""
+    random = np.random.default_rng(1)
+    for i in range(10):
+        classes = random.integers(0, 3, (50, 60), dtype=np.uint8)
+        for kind, pixels in (("images", 80 * classes), ("masks", classes)):
+            place = folder / "pairs" / kind
+            place.mkdir(parents=True, exist_ok=True)
+            (place / f"{i}.png").write_bytes(png(pixels))
+
+
+def write_coco(folder: Path) -> None:
+    """Images with boxes in COCO's form."""
+    (folder / "coco" / "images").mkdir(parents=True)
+    images, annotations = [], []
+    for i in range(6):
+        pixels = np.random.default_rng(i).integers(0, 255, (80, 100), dtype=np.uint8)
+        (folder / "coco" / "images" / f"{i}.png").write_bytes(png(pixels))
+        images.append({"id": i, "file_name": f"{i}.png", "height": 80, "width": 100})
+        for k in range(1 + i % 3):
+            box = [10 * k, 5 * k, 30, 40]
+            annotations.append(
+                {"id": len(annotations), "image_id": i, "bbox": box, "category_id": 1 + k}
+            )
+    content = {
+        "images": images,
+        "annotations": annotations,
+        "categories": [{"id": i, "name": str(i)} for i in (1, 2, 3)],
+    }
+    (folder / "coco" / "annotations.json").write_text(json.dumps(content))
+
+
 # ---- Blocks that need more than the tree, or print what differs from machine to machine ----
 
 
@@ -114,6 +147,8 @@ RECIPES = [title for title in BLOCKS if title.startswith("recipe_") and title.en
 @pytest.mark.parametrize("title", RECIPES)
 def test_a_recipe_makes_batches(title: str, tmp_path: Path) -> None:
     write_photos(tmp_path)
+    write_pairs(tmp_path)
+    write_coco(tmp_path)
     assert run(title, tmp_path) == BLOCKS[title.removesuffix(".py")]
 
 

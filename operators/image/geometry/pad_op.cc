@@ -12,6 +12,7 @@ namespace millhopper {
 namespace {
 
 using Ints = std::vector<int32_t>;
+using Floats = std::vector<float>;
 
 // Pixels around an image.
 struct Padding {
@@ -70,6 +71,7 @@ OpSchema Schema() {
                             "(reflect), or are (symmetric)")
                 .OneOf({"constant", "edge", "reflect", "symmetric"}))
       .Attr({"fill", 0.0f, "the value of new pixels; of uint8 from 0 to 255, of uint16 to 65535"})
+      .Attr({"fills", Floats{}, "in place of `fill`: one for each channel"})
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         PaddingOf(attributes);
         MaskFillOf(attributes);
@@ -92,25 +94,33 @@ int64_t PixelAt(int64_t place, int64_t size, const std::string& mode) {
   return place < 0 ? -1 - place : 2 * size - 1 - place;
 }
 
-// Throws kInvalidArgument unless the types of X hold `fill`, and those of Masks `mask_fill`.
-void RequireFills(const OpContext& context, float fill) {
-  const auto require = [&](const char* parameter, float value, const std::string& attribute) {
-    for (size_t i = 0; i < context.InCount(parameter); ++i) {
-      const DataType type = context.In(parameter, i).dtype();
-      const float most = type == DataType::kUint8 ? 255 : 65535;
-      if (type == DataType::kFp32 || (value >= 0 && value <= most)) continue;
-      ThrowUnfit(context, parameter, StrCat("attribute '", attribute, "' is ", value), i);
-    }
+// Throws kInvalidArgument unless the types of X hold `fill` or `fills`, of which each channel has
+// one, and those of Masks `mask_fill`.
+void RequireFills(const OpContext& context) {
+  const auto require = [&](const char* parameter, size_t i, float value, const char* attribute) {
+    const DataType type = context.In(parameter, i).dtype();
+    const float most = type == DataType::kUint8 ? 255 : 65535;
+    if (type == DataType::kFp32 || (value >= 0 && value <= most)) return;
+    ThrowUnfit(context, parameter, StrCat("attribute '", attribute, "' is ", value), i);
   };
-  require("X", fill, "fill");
-  require("Masks", static_cast<float>(MaskFillOf(context.attributes())), "mask_fill");
+  const auto& fills = context.Attr<Floats>("fills");
+  for (size_t i = 0; i < context.InCount("X"); ++i) {
+    const int64_t channels = ShapeOfImages(context, "X", i).channels;
+    if (fills.empty()) require("X", i, context.Attr<float>("fill"), "fill");
+    for (const float fill : fills) require("X", i, fill, "fills");
+    Require(fills.empty() || static_cast<int64_t>(fills.size()) == channels,
+            "attribute 'fills' has ", fills.size(), " values, and images have ", channels,
+            " channels");
+  }
+  const auto mask_fill = static_cast<float>(MaskFillOf(context.attributes()));
+  for (size_t i = 0; i < context.InCount("Masks"); ++i) require("Masks", i, mask_fill, "mask_fill");
 }
 
 void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
   const Padding padding = PaddingOf(context.attributes(), shape.height, shape.width);
   const auto& mode = context.Attr<std::string>("mode");
-  const float fill = context.Attr<float>("fill");
+  const auto& fills = context.Attr<Floats>("fills");
   const int64_t most_across = std::max(padding.left, padding.right);
   const int64_t most_down = std::max(padding.top, padding.bottom);
   const int64_t beyond = mode == "reflect" ? 1 : 0;
@@ -120,8 +130,8 @@ void Run(OpContext& context) {
               (most_across + beyond <= shape.width && most_down + beyond <= shape.height),
           "an image of ", shape.height, " x ", shape.width, " pixels cannot be mirrored for ",
           most_down, " more rows and ", most_across, " more columns");
-  RequireFills(context, fill);
-  const float mask_fill = static_cast<float>(MaskFillOf(context.attributes()));
+  RequireFills(context);
+  const auto mask_fill = static_cast<float>(MaskFillOf(context.attributes()));
   const int64_t height = padding.top + shape.height + padding.bottom;
   const int64_t width = padding.left + shape.width + padding.right;
   MovePlaces(context, height, width, [&](uint64_t) {
@@ -130,14 +140,19 @@ void Run(OpContext& context) {
   MoveImages(context, height, width, [&](uint64_t, auto from, auto to, bool is_mask) {
     using T = std::decay_t<decltype(*to.values)>;
     const int64_t channels = from.shape.channels;
-    const T outside = static_cast<T>(is_mask ? mask_fill : fill);
+    const float fill = is_mask ? mask_fill : context.Attr<float>("fill");
+    std::vector<T> outside(static_cast<size_t>(channels), static_cast<T>(fill));
+    if (!is_mask && !fills.empty()) {
+      std::transform(fills.begin(), fills.end(), outside.begin(),
+                     [](float value) { return static_cast<T>(value); });
+    }
     for (int64_t y = 0; y < height; ++y) {
       const int64_t from_y = PixelAt(y - padding.top, shape.height, mode);
       T* pixel = to.row(y);
       for (int64_t x = 0; x < width; ++x, pixel += channels) {
         const int64_t from_x = PixelAt(x - padding.left, shape.width, mode);
         if (from_x < 0 || from_y < 0) {
-          std::fill_n(pixel, channels, outside);
+          std::copy(outside.begin(), outside.end(), pixel);
         } else {
           std::copy_n(from.row(from_y) + from_x * channels, channels, pixel);
         }

@@ -30,7 +30,7 @@ def coco(
     has none; ``iscrowd``, bool ``[n]``; with more levels ``polygons``, float64, x and y of the
     points of the polygons of each annotation, and ``runs``, uint32, the lengths of the runs of the
     masks that are given so, off and on by turns, column after column; ``keypoints``, float32, x, y
-    and visibility of those of each annotation. Operator ``object_masks`` makes masks of ``polygons``
+    and visibility of those of each annotation. ``Reader.object_masks`` makes masks of ``polygons``
     and ``runs``.
 
     Args:

@@ -172,8 +172,9 @@ class ImageMethods(AugmentMethods):
         padding: Size | None = None,
         pad_if_needed: bool = False,
         *,
-        fill: float = 0,
+        fill: Numbers = 0,
         padding_mode: str = "constant",
+        mask_fill: int = 0,
         slot: str | None = None,
         slots: MovedSlots | None = None,
         seed: int | None = None,
@@ -192,6 +193,7 @@ class ImageMethods(AugmentMethods):
                 least=size if pad_if_needed else None,
                 fill=fill,
                 padding_mode=padding_mode,
+                mask_fill=mask_fill,
                 slot=slot,
                 slots=slots,
             )
@@ -257,7 +259,7 @@ class ImageMethods(AugmentMethods):
         *,
         least: Size | None = None,
         where: str = "each",
-        fill: float = 0,
+        fill: Numbers = 0,
         padding_mode: str = "constant",
         mask_fill: int = 0,
         slot: str | None = None,
@@ -271,7 +273,7 @@ class ImageMethods(AugmentMethods):
             least: the [height, width] that images get at least, after their padding.
             where: what an image lacks then is added on ``"each"`` side; half on each side with the
                 image in the ``"center"``; or on the right and at the bottom, the ``"end"``.
-            fill: the value of new pixels.
+            fill: the value of new pixels, or one for each channel.
             padding_mode: ``"constant"``, ``"edge"``, ``"reflect"`` or ``"symmetric"``.
             mask_fill: the value of new pixels of masks.
             slot: the images.
@@ -288,7 +290,8 @@ class ImageMethods(AugmentMethods):
             padding=around,
             least=None if least is None else sides(least),
             where=None if where == "each" else where,
-            fill=float(fill),
+            fill=float(fill) if isinstance(fill, (int, float)) else None,
+            fills=None if isinstance(fill, (int, float)) else floats(fill),
             mode=padding_mode,
             mask_fill=mask_fill or None,
             name=name,

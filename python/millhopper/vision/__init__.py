@@ -30,7 +30,15 @@ for each operator.
 Source: names of torchvision.transforms.v2.
 """
 
-from millhopper.vision.presets import clip, dinov2, imagenet_eval, imagenet_train, simclr
+from millhopper.vision.presets import (
+    clip,
+    coco_detection,
+    dinov2,
+    imagenet_eval,
+    imagenet_train,
+    segmentation,
+    simclr,
+)
 from millhopper.vision.taken_apart import from_torchvision
 from millhopper.vision.transforms import (
     JPEG,
@@ -62,6 +70,7 @@ from millhopper.vision.transforms import (
     RandomGrayscale,
     RandomHorizontalFlip,
     RandomInvert,
+    RandomIoUCrop,
     RandomOrder,
     RandomPerspective,
     RandomPhotometricDistort,
@@ -71,7 +80,9 @@ from millhopper.vision.transforms import (
     RandomShortestSize,
     RandomSolarize,
     RandomVerticalFlip,
+    RandomZoomOut,
     Resize,
+    SanitizeBoxes,
     ScaleJitter,
     TenCrop,
     ToCHW,
@@ -109,6 +120,7 @@ __all__ = [
     "RandomGrayscale",
     "RandomHorizontalFlip",
     "RandomInvert",
+    "RandomIoUCrop",
     "RandomOrder",
     "RandomPerspective",
     "RandomPhotometricDistort",
@@ -118,16 +130,20 @@ __all__ = [
     "RandomShortestSize",
     "RandomSolarize",
     "RandomVerticalFlip",
+    "RandomZoomOut",
     "Resize",
+    "SanitizeBoxes",
     "ScaleJitter",
     "TenCrop",
     "ToCHW",
     "TrivialAugmentWide",
     "Views",
     "clip",
+    "coco_detection",
     "dinov2",
     "from_torchvision",
     "imagenet_eval",
     "imagenet_train",
+    "segmentation",
     "simclr",
 ]

@@ -18,14 +18,22 @@ from millhopper.vision.transforms import (
     DecodeImage,
     GaussianBlur,
     Normalize,
+    Pad,
     RandAugment,
     RandomApply,
+    RandomCrop,
     RandomErasing,
     RandomGrayscale,
     RandomHorizontalFlip,
+    RandomIoUCrop,
+    RandomPhotometricDistort,
     RandomResizedCrop,
+    RandomShortestSize,
     RandomSolarize,
+    RandomZoomOut,
     Resize,
+    SanitizeBoxes,
+    ScaleJitter,
     ToCHW,
     Transform,
     TrivialAugmentWide,
@@ -150,6 +158,105 @@ def clip(
     if train:
         crop = [RandomResizedCrop(size, scale=tuple(scale), interpolation="bicubic")]
     return Compose([DecodeImage(), *crop, Normalize(mean, std), ToCHW()])
+
+
+def segmentation(
+    size: int = 480,
+    *,
+    base: int = 520,
+    train: bool = True,
+    flip: float = 0.5,
+    ignore: int = 255,
+    image: str = "image",
+    mask: str = "mask",
+    mean: Sequence[float] = IMAGENET_MEAN,
+    std: Sequence[float] = IMAGENET_STD,
+) -> Compose:
+    """Images and masks of classes: resized by chance, mirrored and cropped together.
+
+    Masks are PNG images whose palette, or gray, numbers the classes; they become uint8
+    ``[N, height, width, 1]``.
+
+    Args:
+        size: of the crops for training.
+        base: the length of the short side; for training any from half of it up to twice of it.
+        train: whether for training; else all of an image is kept.
+        flip: the probability of a flip.
+        ignore: the class of what a crop has beyond its image.
+        image: the slot of the images.
+        mask: the slot of the masks.
+        mean: as for ``imagenet_train``.
+        std: as for ``imagenet_train``. Errors of values come when it is called.
+
+    Source: SegmentationPresetTrain and SegmentationPresetEval of torchvision's references.
+    """
+    places: list[Transform] = [Resize(base)]
+    if train:
+        places = [
+            RandomShortestSize(range(base // 2, 2 * base)),
+            RandomHorizontalFlip(flip),
+            RandomCrop(size, pad_if_needed=True, mask_fill=ignore),
+        ]
+    chain = [DecodeImage(), *places, Normalize(mean, std), ToCHW()]
+    return Compose(chain, slots={image: "image", mask: "mask"})
+
+
+def coco_detection(
+    policy: str = "hflip",
+    *,
+    size: int | None = None,
+    flip: float = 0.5,
+    image: str = "image",
+    boxes: str = "boxes",
+    labels: Sequence[str] = ("labels", "area", "iscrowd"),
+    notation: str = "xyxy",
+) -> Compose:
+    """Images with boxes, such as those of ``dataset.coco``, for training of detection.
+
+    Values are from 0 to 1: torchvision's models of detection normalise them.
+
+    Args:
+        policy: ``"hflip"``: a flip; ``"multiscale"``: of one of ten sizes, too; ``"lsj"``: jitter
+            of scale from 0.1 to 2 in images of ``size``, by default 1024; ``"ssd"``: distorted
+            colours, zoomed out, and cropped by the overlap with boxes; ``"ssdlite"``: cropped so;
+            ``"none"``, for validation.
+        size: of all images at the end, both ways, so that they can be batched. By default they
+            keep theirs.
+        flip: the probability of a flip.
+        image: the slot of the images.
+        boxes: the slot of the boxes.
+        labels: slots with a row for each box, which go where their box is left out.
+        notation: of the boxes: as ``to`` of ``Reader.convert_boxes``.
+
+    Raises:
+        ValueError: there is no such policy.
+
+    Source: DetectionPresetTrain of torchvision's references.
+    """
+    mean = [123.0, 117.0, 104.0]  # what lies outside there
+    policies: dict[str, list[Transform]] = {
+        "none": [],
+        "hflip": [],
+        "multiscale": [RandomShortestSize(range(480, 801, 32), 1333)],
+        "lsj": [
+            ScaleJitter(size or 1024),
+            Pad(least=size or 1024, where="end", fill=mean),
+            RandomCrop(size or 1024),
+        ],
+        "ssd": [RandomPhotometricDistort(), RandomZoomOut(fill=mean), RandomIoUCrop()],
+        "ssdlite": [RandomIoUCrop()],
+    }
+    if policy not in policies:
+        raise ValueError(
+            f"coco_detection: policy is {policy!r}; it is one of {', '.join(map(repr, policies))}"
+        )
+    chain = [DecodeImage(), *policies[policy]]
+    if policy != "none":
+        chain.append(RandomHorizontalFlip(flip))
+    if size is not None and policy != "lsj":
+        chain.append(Resize((size, size)))
+    chain += [SanitizeBoxes(labels), Normalize(), ToCHW()]
+    return Compose(chain, slots={image: "image", boxes: notation})
 
 
 def simclr(

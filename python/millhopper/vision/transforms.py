@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millhopper.readers.reader import Reader
 
@@ -300,6 +300,12 @@ class RandomInvert(_Method):
     method = "random_invert"
 
 
+class RandomIoUCrop(_MovingMethod):
+    """``Reader.random_iou_crop``. Source: torchvision's RandomIoUCrop."""
+
+    method = "random_iou_crop"
+
+
 class RandomOrder:
     """``Reader.random_order`` of at most 4 transforms. Source: torchvision's RandomOrder.
 
@@ -370,10 +376,52 @@ class RandomVerticalFlip(_MovingMethod):
     method = "random_vertical_flip"
 
 
+class RandomZoomOut(_MovingMethod):
+    """``Reader.random_zoom_out``. Source: torchvision's RandomZoomOut."""
+
+    method = "random_zoom_out"
+
+
 class Resize(_MovingMethod):
     """``Reader.resize``. Source: torchvision's Resize."""
 
     method = "resize"
+
+
+class SanitizeBoxes:
+    """``Reader.sanitize_boxes`` of the boxes among ``slots``.
+
+    Args:
+        labels: what has a row for each box, and goes with it.
+        options: the other arguments of the method.
+
+    Source: torchvision's SanitizeBoundingBoxes.
+    """
+
+    def __init__(self, labels: Sequence[str] = (), **options: Any) -> None:
+        self.labels = tuple(labels)
+        self.options = options
+
+    def __call__(
+        self, reader: Reader, slot: str | None = None, slots: MovedSlots | None = None
+    ) -> Reader:
+        if slots is None:
+            raise ValueError('SanitizeBoxes: slots={"image": "image", "boxes": "xyxy"} says which')
+        moved = reader._moved(slots)
+        boxes = moved.inputs.get("Boxes", [])
+        if len(boxes) != 1 or not isinstance(slots, Mapping):
+            raise ValueError(f"SanitizeBoxes: slots is {slots!r}; one of them is boxes")
+        return reader.sanitize_boxes(
+            boxes[0],
+            image=moved.inputs["X"][0],
+            slots=self.labels,
+            notation=slots[boxes[0]],
+            **self.options,
+        )
+
+    def __repr__(self) -> str:
+        given = [repr(self.labels), *(f"{name}={value!r}" for name, value in self.options.items())]
+        return f"SanitizeBoxes({', '.join(given)})"
 
 
 class ScaleJitter(_MovingMethod):
@@ -404,19 +452,24 @@ class Compose:
 
     Args:
         transforms: the transforms.
+        slots: what they are called with if neither a slot nor slots are given.
 
     Attributes:
         transforms: the same as a list, which may be changed.
+        slots: the same.
 
     Source: torchvision's Compose.
     """
 
-    def __init__(self, transforms: Iterable[Transform]) -> None:
+    def __init__(self, transforms: Iterable[Transform], *, slots: MovedSlots | None = None) -> None:
         self.transforms = list(transforms)
+        self.slots = slots
 
     def __call__(
         self, reader: Reader, slot: str | None = None, slots: MovedSlots | None = None
     ) -> Reader:
+        if slot is None and slots is None:
+            slots = self.slots
         for transform in self.transforms:
             # Functions of a reader and a slot are transforms, too.
             others = {} if slots is None else {"slots": slots}
@@ -424,7 +477,8 @@ class Compose:
         return reader
 
     def __repr__(self) -> str:
-        return _shown("Compose", map(repr, self.transforms))
+        more = [] if self.slots is None else [f"slots={self.slots!r}"]
+        return _shown("Compose", map(repr, self.transforms), *more)
 
 
 class TrivialAugmentWide(_Method):

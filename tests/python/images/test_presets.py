@@ -239,3 +239,95 @@ def test_steps_without_a_counterpart(transform: object, text: str) -> None:
         vision.from_torchvision(transform)
     with pytest.raises(TypeError, match="is no transform of torchvision or timm"):
         vision.from_torchvision(composed(test_steps_without_a_counterpart))
+
+
+def test_masks_and_images_are_cut_alike() -> None:
+    """What is bright in the image is class 1 in the mask; what is neither is beyond the image."""
+    random = np.random.default_rng(3)
+    pairs = []
+    for _ in range(30):
+        mask = np.zeros((random.integers(20, 40), random.integers(20, 40)), np.uint8)
+        mask[5:15, : random.integers(8, 16)] = 1
+        pixels = np.repeat(mask[:, :, np.newaxis] * 255, 3, axis=2)
+        pairs.append({"image": png(pixels), "mask": png(mask, b"\0\0\0\xff\xff\xff")})
+    recipe = vision.segmentation(32, base=24, mean=[0.5], std=[0.5])
+    seen = set()
+    for batch in recipe(Reader.from_iterable(lambda: iter(pairs))).batch(1):
+        image, mask = batch["image"][0, 0], batch["mask"][0, :, :, 0]
+        assert image.shape == mask.shape == (32, 32)
+        seen |= set(mask.ravel().tolist())
+        inside = mask != 255
+        assert (image[~inside] == -1).all()
+        assert np.mean((image[inside] > 0) == mask[inside]) > 0.97
+    assert seen == {0, 1, 255}
+    (first, *_) = vision.segmentation(base=30, train=False)(
+        Reader.from_iterable(lambda: iter(pairs))
+    )
+    assert min(first["mask"].shape[1:3]) == 30
+
+
+POLICIES = ["none", "hflip", "multiscale", "lsj", "ssd", "ssdlite"]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_boxes_stay_around_what_they_are_around(policy: str) -> None:
+    """Each object is a rectangle brighter than all else, and its label says how bright it is."""
+    random = np.random.default_rng(4)
+
+    def record() -> dict[str, object]:
+        pixels = np.zeros((120, 160, 3), np.uint8)
+        boxes = [[x, y, x + 24, y + 20] for x, y in ((8, 6), (70, 50), (120, 90))]
+        for number, (left, top, right, bottom) in enumerate(boxes):
+            pixels[top:bottom, left:right] = 100 + 50 * number
+        return {
+            "image": png(pixels),
+            "boxes": np.array(boxes, np.float32) + random.uniform(-0.01, 0.01, (3, 4)),
+            "labels": np.arange(3),
+        }
+
+    records = [record() for _ in range(40)]
+    files = Reader.from_iterable(
+        lambda: iter(records),
+        slots={
+            "image": ("uint8", [-1], 1),
+            "boxes": ("float64", [-1, 4], 1),
+            "labels": ("int64", [-1], 1),
+        },
+    )
+    size = 150 if policy == "lsj" else None
+    recipe = vision.coco_detection(policy, size=size, labels=["labels"])
+    counts = []
+    for element in recipe(files):
+        image = element["image"][0]
+        boxes, labels = element["boxes"].values, element["labels"].values
+        counts.append(len(boxes))
+        assert len(labels) == len(boxes)
+        assert image.shape[0] == 3 and (size is None or image.shape[1:] == (size, size))
+        for (left, top, right, bottom), label in zip(boxes, labels):
+            if right - left < 8 or bottom - top < 8 or policy == "ssd":
+                continue  # resampled away, or of other colours
+            middle = image[:, int((top + bottom) / 2), int((left + right) / 2)]
+            assert middle == pytest.approx((100 + 50 * label) / 255, abs=0.02)
+    assert max(counts) == 3
+    assert min(counts) == (3 if policy in POLICIES[:3] else min(counts))
+
+
+def test_images_of_detection_are_batched_at_one_size() -> None:
+    pixels = [np.zeros((30 + i, 40, 3), np.uint8) for i in range(3)]
+    files = Reader.from_iterable(
+        lambda: (
+            {"image": png(image), "boxes": np.float32([[1, 2, 21, 22]]), "labels": np.array([7])}
+            for image in pixels
+        ),
+        slots={
+            "image": ("uint8", [-1], 1),
+            "boxes": ("float32", [-1, 4], 1),
+            "labels": ("int64", [-1], 1),
+        },
+    )
+    recipe = vision.coco_detection("none", size=64, labels=["labels"])
+    (batch,) = recipe(files).batch(3)
+    assert batch["image"].shape == (3, 3, 64, 64)
+    assert batch["boxes"].values[0] == pytest.approx([1.6, 2 * 64 / 30, 33.6, 22 * 64 / 30])
+    with pytest.raises(ValueError, match="policy is 'best'; it is one of 'none', 'hflip'"):
+        vision.coco_detection("best")

@@ -67,6 +67,18 @@ TEST(PadOp, RefusesWhatItCannotDo) {
   ExpectRefused("at least 0", "pad", {{"X", x}}, {"Out"}, {{"padding", Ints{-1}}});
 }
 
+TEST(PadOp, FillsEachChannel) {
+  const LoDTensor image = MakeTensor<uint8_t>({1, 1, 1, 3}, {1, 2, 3});
+  const auto padded = [&](const Floats& fills) {
+    return Attributes{{"padding", Ints{1, 0, 0, 0}}, {"fills", fills}};
+  };
+  EXPECT_EQ(ValuesOf<uint8_t>(RunOp("pad", {{"X", image}}, {"Out"}, padded({7, 8, 9})).at("Out")),
+            (std::vector<uint8_t>{7, 8, 9, 1, 2, 3}));
+  ExpectRefused("attribute 'fills' has 2 values, and images have 3 channels", "pad", {{"X", image}},
+                {"Out"}, padded({7, 8}));
+  ExpectRefused("attribute 'fills' is 300", "pad", {{"X", image}}, {"Out"}, padded({7, 8, 300}));
+}
+
 TEST(PadOp, AddsWhatAnImageLacks) {
   const LoDTensor image = MakeTensor<uint8_t>({1, 1, 2, 1}, {7, 8});
   const auto padded = [&](const char* where, const std::vector<int32_t>& least,
