@@ -24,9 +24,10 @@ bool MayBeChannels(int64_t size) { return size != 0 && size <= 4; }
 // Whether the channels come before the rows. Where both axes may be channels, it is the last one.
 bool IsPlanar(const Dims& dims) { return !MayBeChannels(dims[3]) && MayBeChannels(dims[1]); }
 
-bool MayBeImages(const TensorSpec& spec, bool either = false) {
+// A level of detail may divide masks of objects among the images that these are in.
+bool MayBeImages(const TensorSpec& spec, std::string_view parameter, bool either = false) {
   if (spec.dtype && !ImageTypes::Has(*spec.dtype)) return false;
-  if (spec.lod_level.value_or(0) != 0) return false;
+  if (spec.lod_level.value_or(0) > (parameter == "Masks" ? 1 : 0)) return false;
   if (!spec.dims) return true;
   if (spec.dims->size() != 4) return false;
   return MayBeChannels((*spec.dims)[3]) || (either && IsPlanar(*spec.dims));
@@ -57,7 +58,7 @@ OpSchema WithDraws(OpSchema schema) {
 
 Dims InferImages(const InferContext& context, std::string_view parameter, size_t i) {
   const TensorSpec& spec = context.In(parameter, i);
-  if (!MayBeImages(spec)) context.ThrowUnfit(parameter, kWanted, i);
+  if (!MayBeImages(spec, parameter)) context.ThrowUnfit(parameter, kWanted, i);
   return spec.dims.value_or(Dims{-1, -1, -1, -1});
 }
 
@@ -69,7 +70,7 @@ void InferSameImages(InferContext& context) { SetOutImages(context, InferImages(
 
 Dims InferEitherLayout(const InferContext& context, int64_t* channels) {
   const TensorSpec& spec = context.In("X");
-  if (!MayBeImages(spec, true)) context.ThrowUnfit("X", kWantedOfEither);
+  if (!MayBeImages(spec, "X", true)) context.ThrowUnfit("X", kWantedOfEither);
   Dims dims = spec.dims.value_or(Dims{-1, -1, -1, -1});
   *channels = dims[IsPlanar(dims) ? 1 : 3];
   return dims;
@@ -77,14 +78,14 @@ Dims InferEitherLayout(const InferContext& context, int64_t* channels) {
 
 ImageShape ShapeOfImages(const OpContext& context, std::string_view parameter, size_t i) {
   const LoDTensor& images = context.In(parameter, i);
-  if (!MayBeImages(SpecOf(images))) ThrowUnfit(context, parameter, kWanted, i);
+  if (!MayBeImages(SpecOf(images), parameter)) ThrowUnfit(context, parameter, kWanted, i);
   const Dims& dims = images.dims();
   return {dims[1], dims[2], dims[3]};
 }
 
 ImagePlanes PlanesOfImages(const OpContext& context) {
   const LoDTensor& images = context.In("X");
-  if (!MayBeImages(SpecOf(images), true)) ThrowUnfit(context, "X", kWantedOfEither);
+  if (!MayBeImages(SpecOf(images), "X", true)) ThrowUnfit(context, "X", kWantedOfEither);
   const Dims& dims = images.dims();
   if (IsPlanar(dims)) return {dims[1], {dims[2], dims[3], 1}};
   return {1, {dims[1], dims[2], dims[3]}};

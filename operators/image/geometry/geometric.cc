@@ -2,6 +2,7 @@
 #include "operators/image/geometry/geometric.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "framework/base/attribute.h"
@@ -106,7 +107,8 @@ OpSchema GeometricSchema(std::string doc, std::string out) {
       .OneOrMore()
       .Inputs("Masks",
               "images of the same size whose values are classes or other numbers that cannot be "
-              "mixed: they are moved as X is, with interpolation nearest")
+              "mixed: they are moved as X is, with interpolation nearest. As many as X, or with a "
+              "level of detail that divides them among the N images, such as those of objects")
       .Inputs("Boxes",
               "float32 or float64 [n, 4], boxes in X, which become the least boxes around where "
               "their corners go, also outside of the image (sanitize_boxes clips them and leaves "
@@ -150,11 +152,13 @@ void InferMoved(InferContext& context, int64_t height, int64_t width, int64_t ma
     const Dims first = InferImages(context);
     for (size_t i = 0; i < context.InCount(input); ++i) {
       const Dims dims = InferImages(context, input, i);
-      if (!MayBeSame(Dims{dims[0], dims[1], dims[2]}, Dims{first[0], first[1], first[2]})) {
+      const std::optional<int> levels = *input == 'X' ? 0 : context.In(input, i).lod_level;
+      const int64_t number = levels.value_or(0) > 0 ? first[0] : dims[0];
+      if (!MayBeSame(Dims{number, dims[1], dims[2]}, Dims{first[0], first[1], first[2]})) {
         context.ThrowUnfit(input, "what moves together has the same number and size", i);
       }
-      context.SetOut(output, {context.In(input, i).dtype, Dims{dims[0], height, width, dims[3]}, 0},
-                     i);
+      context.SetOut(
+          output, {context.In(input, i).dtype, Dims{dims[0], height, width, dims[3]}, levels}, i);
     }
   }
   for (size_t i = 0; i < context.InCount("Boxes"); ++i) {
@@ -250,7 +254,10 @@ std::vector<LoDTensor> MovedImages(const OpContext& context) {
       images.push_back(context.In(parameter, i));
       const Dims& first = images.front().dims();
       const Dims& dims = images.back().dims();
-      if (dims[0] == first[0] && dims[1] == first[1] && dims[2] == first[2]) continue;
+      const Lod& lod = images.back().lod();
+      const bool is_divided = *parameter == 'M' && lod.size() == 1;
+      const auto number = is_divided ? static_cast<int64_t>(lod[0].size()) - 1 : dims[0];
+      if (number == first[0] && dims[1] == first[1] && dims[2] == first[2]) continue;
       ThrowUnfit(context, parameter,
                  StrCat("the first X is ", ToString(first),
                         ", and what moves together has the same number and size"),
@@ -258,6 +265,12 @@ std::vector<LoDTensor> MovedImages(const OpContext& context) {
     }
   }
   return images;
+}
+
+uint64_t ImageOfMask(const LoDTensor& masks, uint64_t mask) {
+  if (masks.lod().empty()) return mask;
+  const LodLevel& ends = masks.lod()[0];
+  return static_cast<uint64_t>(std::upper_bound(ends.begin(), ends.end(), mask) - ends.begin()) - 1;
 }
 
 }  // namespace millhopper

@@ -74,8 +74,11 @@ void MovePlaces(OpContext& context, int64_t height, int64_t width, MapOf map_of,
 }
 
 // All of X, then all of Masks: copies that share the values, since an output may be any of them.
-// Throws kInvalidArgument unless they hold as many images of the same size as the first X.
+// Throws kInvalidArgument unless they hold as many images of the same size as the first X, or are
+// masks whose level of detail divides them among as many.
 std::vector<LoDTensor> MovedImages(const OpContext& context);
+// Which of the first X a mask belongs to.
+uint64_t ImageOfMask(const LoDTensor& masks, uint64_t mask);
 
 // Makes Out of X and OutMasks of Masks, each of height x width: calls function(i, from, to,
 // is_mask) for each image with its pixels and a place for the new ones, both of the type of the
@@ -84,7 +87,6 @@ template <typename Function>
 void MoveImages(OpContext& context, int64_t height, int64_t width, Function function) {
   CheckPixels(height, width);
   const std::vector<LoDTensor> inputs = MovedImages(context);
-  const Dims first = inputs.front().dims();
   auto input = inputs.begin();
   const auto move = [&](const char* parameter, const char* output, bool is_mask) {
     for (size_t argument = 0; argument < context.InCount(parameter); ++argument) {
@@ -93,10 +95,13 @@ void MoveImages(OpContext& context, int64_t height, int64_t width, Function func
       VisitType(ImageTypes(), images.dtype(), [&](auto tag) {
         using T = typename decltype(tag)::type;
         const ImageShape made{height, width, images.dims()[3]};
-        T* const values = out->Allocate<T>({first[0], height, width, made.channels});
+        const int64_t n = images.dims()[0];
+        T* const values = out->Allocate<T>({n, height, width, made.channels});
+        if (is_mask && !images.lod().empty()) *out->mutable_lod_unchecked() = images.lod();
         if (made.values() == 0) return;  // nor may time be spent on billions of rows without pixels
-        for (int64_t i = 0; i < first[0]; ++i) {
-          function(static_cast<uint64_t>(i), ImageOf<T>(images, i),
+        for (int64_t i = 0; i < n; ++i) {
+          const auto number = static_cast<uint64_t>(i);
+          function(is_mask ? ImageOfMask(images, number) : number, ImageOf<T>(images, i),
                    Contiguous(values + i * made.values(), made), is_mask);
         }
       });

@@ -90,3 +90,45 @@ class BoxMethods(OperatorMethods):
             name=name,
             **box_notation(notation),
         )
+
+    def object_masks(
+        self,
+        polygons: str | None = None,
+        runs: str | None = None,
+        *,
+        image: str,
+        labels: str | None = None,
+        overlap: int = 255,
+        output: str = "masks",
+        name: str = "",
+    ) -> Self:
+        """Makes masks of the outlines of objects, with the bytes of pycocotools.
+
+        They are uint8 [n, height, width, 1], one for each of the n objects, with one level of
+        offsets: methods that move pixels take them among ``slots`` as ``"mask"``. It takes less to
+        move polygons (``"points"``) and make masks last; runs fit the image as it was decoded, so
+        masks of them are made before it is moved.
+
+        Args:
+            polygons: the slot of their polygons, as ``dataset.coco`` has it.
+            runs: the slot of the runs of their masks.
+            image: the slot of the image that they are in, before ``to_chw``.
+            labels: the slot of their labels. Then there is one mask for an image, [1, height,
+                width, 1]: the label at each pixel, from 1 to 255, and 0 where there is no object.
+            overlap: with labels: the value of pixels of several objects; -1 for the largest label.
+            output: the slot of the masks.
+            name: of the new reader.
+
+        Raises:
+            ValueError: neither polygons nor runs are given.
+
+        Source: operator object_masks; ``annToMask`` of pycocotools.
+        """
+        if polygons is None and runs is None:
+            raise ValueError("object_masks: no slot of polygons or runs is given")
+        given = {"X": image, "Polygons": polygons, "Runs": runs, "Labels": labels}
+        attributes: dict[str, object] = {}
+        if labels is not None:
+            attributes = {"kind": "classes", "overlap": overlap}
+        inputs = {parameter: slot for parameter, slot in given.items() if slot is not None}
+        return self.apply("object_masks", inputs, output, name=name, **attributes)

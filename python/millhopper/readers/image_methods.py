@@ -253,6 +253,83 @@ class ImageMethods(AugmentMethods):
         """Mirrors top and bottom with probability p. Source: operator flip."""
         return self._move("flip", slot, slots, axis="vertical", p=float(p), seed=seed, name=name)
 
+    def random_iou_crop(
+        self,
+        *,
+        slots: MovedSlots,
+        scale: Sequence[float] = (0.3, 1.0),
+        ratio: Sequence[float] = (0.5, 2.0),
+        min_overlaps: Sequence[float] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0),
+        trials: int = 40,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Keeps a part that a box overlaps by one of ``min_overlaps``, as SSD is trained.
+
+        Boxes whose middle is outside become 0; ``sanitize_boxes`` leaves them out, next, with their
+        labels.
+
+        Args:
+            slots: the image, its boxes and what else moves with it.
+            scale: the shortest and the longest side over that of the image.
+            ratio: the lowest and the highest width over height.
+            min_overlaps: one of these is drawn; 1 leaves the image as it is.
+            trials: parts that are drawn for one of them.
+            seed: decides the draws, too.
+            name: of the new reader.
+
+        Source: operator random_iou_crop; torchvision's RandomIoUCrop.
+        """
+        return self._move(
+            "random_iou_crop",
+            None,
+            slots,
+            scale=floats(scale),
+            ratio=floats(ratio),
+            min_overlaps=floats(min_overlaps),
+            trials=trials,
+            seed=seed,
+            name=name,
+        )
+
+    def random_zoom_out(
+        self,
+        p: float = 0.5,
+        *,
+        fill: Numbers = 0,
+        side_range: Sequence[float] = (1.0, 4.0),
+        mask_fill: int = 0,
+        slot: str | None = None,
+        slots: MovedSlots | None = None,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Puts an image somewhere on one whose sides are up to ``side_range`` times as long.
+
+        Args:
+            p: how often.
+            fill: the value of new pixels, or one for each channel.
+            side_range: the least and the most that sides grow by.
+            mask_fill: the value of new pixels of masks.
+            slot: the image.
+            slots: what moves with it.
+            seed: decides the draws, too.
+            name: of the new reader.
+
+        Source: operator random_zoom_out; torchvision's RandomZoomOut.
+        """
+        return self._move(
+            "random_zoom_out",
+            slot,
+            slots,
+            p=float(p),
+            fill=floats(fill),
+            side_range=floats(side_range),
+            mask_fill=mask_fill,
+            seed=seed,
+            name=name,
+        )
+
     def pad(
         self,
         padding: Size = 0,

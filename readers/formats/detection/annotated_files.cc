@@ -238,7 +238,7 @@ AnnotatedFilesFormat::AnnotatedFilesFormat(const FormatArguments& arguments,
       fields_(std::move(fields)),
       stored_(stored),
       given_(arguments.attributes.Get<std::string>("box_format") == "xyxy" ? Boxes::kCorners
-                                                                          : Boxes::kSize) {
+                                                                           : Boxes::kSize) {
   const std::vector<Field> all = ParseFields(known, Lists::kOfLists);
   for (const Field& field : fields_) {
     const std::string where = StrCat("field '", Escaped(field.name), "': ");
@@ -379,15 +379,14 @@ void AnnotatedFilesFormat::LoadSlot(const Record& record, size_t slot, FieldRows
               slot, {all, level_of([](const auto& object) { return object.polygons; }), points}));
     }
     case Part::kRuns:
-      return write_all(record.runs, head.runs,
-                       rows->TakeNested(slot, {all, level_of([](const auto& object) {
-                                                 return object.runs;
-                                               })}));
+      return write_all(
+          record.runs, head.runs,
+          rows->TakeNested(slot, {all, level_of([](const auto& object) { return object.runs; })}));
     case Part::kKeyPoints:
-      return write_all(record.key_points, size_t{3} * head.key_points,
-                       rows->TakeNested(slot, {all, level_of([](const auto& object) {
-                                                 return object.key_points;
-                                               })}));
+      return write_all(
+          record.key_points, size_t{3} * head.key_points,
+          rows->TakeNested(slot,
+                           {all, level_of([](const auto& object) { return object.key_points; })}));
   }
 }
 

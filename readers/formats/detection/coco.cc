@@ -80,7 +80,8 @@ class CocoParser {
   std::shared_ptr<AnnotatedFiles> Parse() {
     try {
       FindLists();
-      if (categories_ != nullptr) ForEach(categories_, "category", [&](auto at) { AddCategory(at); });
+      if (categories_ != nullptr)
+        ForEach(categories_, "category", [&](auto at) { AddCategory(at); });
       std::sort(categories_by_id_.begin(), categories_by_id_.end());
       ForEach(images_, "image", [&](auto at) { AddImage(at); });
       SortImages();
@@ -184,12 +185,13 @@ class CocoParser {
   void FindLists() {
     here_ = json_.root();
     if (!json_.IsObject(here_)) Refuse("it is no object of JSON with images and annotations");
-    const char* const end = json_.ForEachMember(here_, [&](std::string_view key, const char* value) {
-      if (key == "images") images_ = value;
-      if (key == "annotations") annotations_ = value;
-      if (key == "categories") categories_ = value;
-      return json_.Skip(value);
-    });
+    const char* const end =
+        json_.ForEachMember(here_, [&](std::string_view key, const char* value) {
+          if (key == "images") images_ = value;
+          if (key == "annotations") annotations_ = value;
+          if (key == "categories") categories_ = value;
+          return json_.Skip(value);
+        });
     json_.CheckEnd(end);
     if (images_ == nullptr) Refuse("it has no list of images");
     if (annotations_ == nullptr) Refuse("it has no list of annotations");
@@ -210,8 +212,8 @@ class CocoParser {
         add(item);
       } catch (const Error& error) {
         if (error.interrupts()) throw;
-        throw error.WithMessage(StrCat(what, " ", number, ", at byte ", json_.OffsetOf(item), ": ",
-                                       error.message()));
+        throw error.WithMessage(
+            StrCat(what, " ", number, ", at byte ", json_.OffsetOf(item), ": ", error.message()));
       }
       ++number;
       return json_.Skip(item);
@@ -367,10 +369,11 @@ class CocoParser {
     const char* values[2];
     Find(object, {"size", "counts"}, values);
     std::vector<double> size;
-    ForEachNumber(Needed(values[0], "size"), "size of the segmentation",
-                  [&](double side) { if (size.size() < 3) size.push_back(side); });
-    if (size != std::vector<double>{static_cast<double>(image.height),
-                                    static_cast<double>(image.width)}) {
+    ForEachNumber(Needed(values[0], "size"), "size of the segmentation", [&](double side) {
+      if (size.size() < 3) size.push_back(side);
+    });
+    if (size !=
+        std::vector<double>{static_cast<double>(image.height), static_cast<double>(image.width)}) {
       Refuse("the size of its segmentation is not the height and width of the image, ",
              image.height, " and ", image.width);
     }
@@ -414,8 +417,8 @@ class CocoParser {
       files().GetPath(files().size() - 1, &path);
       if (!listed_.Allows(name, path)) {
         Throw(ErrorCode::kInvalidArgument, "image ", image.id, " is in the file '",
-              Escaped(std::string(name)), "', which is no file on a server: ",
-              ListedFiles::Advice());
+              Escaped(std::string(name)),
+              "', which is no file on a server: ", ListedFiles::Advice());
       }
     }
     files().Finish(numbers, XXH3_64bits(text_.data(), text_.size()));

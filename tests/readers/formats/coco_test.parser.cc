@@ -106,19 +106,17 @@ TEST_F(Coco, HasImagesByTheirIdsWithTheirAnnotations) {
   EXPECT_EQ(objects[0],
             (ElementValue{SlotOf<float>({1, 4}, {0, 0, 5, 4}, {{0, 1}}),
                           SlotOf<int64_t>({1}, {3}, {{0, 1}}), SlotOf<float>({1}, {12}, {{0, 1}}),
-                          Flags("\1"),
-                          SlotOf<int64_t>({1}, {30}, {{0, 1}})}));
+                          Flags("\1"), SlotOf<int64_t>({1}, {30}, {{0, 1}})}));
   EXPECT_EQ(objects[1],
             (ElementValue{SlotOf<float>({0, 4}, {}, {{0, 0}}), SlotOf<int64_t>({0}, {}, {{0, 0}}),
                           SlotOf<float>({0}, {}, {{0, 0}}), Flags(""),
                           SlotOf<int64_t>({0}, {}, {{0, 0}})}));
-  EXPECT_EQ(objects[2],
-            (ElementValue{
-                SlotOf<float>({2, 4}, {1.5f, 2, 11.5f, 22.25f, 0, 1, 2, 4}, {{0, 2}}),
-                SlotOf<int64_t>({2}, {18, 3}, {{0, 2}}),
-                SlotOf<float>({2}, {99.5f, 6}, {{0, 2}}),  // that of the box where none is told
-                Flags(std::string(2, 0)),
-                SlotOf<int64_t>({2}, {31, 7000000000}, {{0, 2}})}));
+  EXPECT_EQ(
+      objects[2],
+      (ElementValue{SlotOf<float>({2, 4}, {1.5f, 2, 11.5f, 22.25f, 0, 1, 2, 4}, {{0, 2}}),
+                    SlotOf<int64_t>({2}, {18, 3}, {{0, 2}}),
+                    SlotOf<float>({2}, {99.5f, 6}, {{0, 2}}),  // that of the box where none is told
+                    Flags(std::string(2, 0)), SlotOf<int64_t>({2}, {31, 7000000000}, {{0, 2}})}));
 }
 
 TEST_F(Coco, HasOutlinesInLevels) {
@@ -129,9 +127,8 @@ TEST_F(Coco, HasOutlinesInLevels) {
   EXPECT_EQ(images[1], (ElementValue{SlotOf<double>({0, 2}, {}, {{0, 0}, {0}, {0}}),
                                      SlotOf<uint32_t>({0}, {}, {{0, 0}, {0}}),
                                      SlotOf<float>({0, 3}, {}, {{0, 0}, {0}})}));
-  EXPECT_EQ(images[2][0],
-            SlotOf<double>({7, 2}, {1, 2, 3.5, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14},
-                           {{0, 2}, {0, 2, 2}, {0, 3, 7}}));
+  EXPECT_EQ(images[2][0], SlotOf<double>({7, 2}, {1, 2, 3.5, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14},
+                                         {{0, 2}, {0, 2, 2}, {0, 3, 7}}));
   EXPECT_EQ(images[2][1], SlotOf<uint32_t>({5}, {5, 3, 2, 1, 31}, {{0, 2}, {0, 0, 5}}));
   EXPECT_EQ(images[2][2], SlotOf<float>({2, 3}, {1, 2, 2, 3.5f, 4, 0}, {{0, 2}, {0, 0, 2}}));
 }
@@ -141,9 +138,9 @@ TEST_F(Coco, ReadsTypesAndBoxesAsTheyAreAskedFor) {
   arguments.attributes.Set("box_format", std::string("xywh"));
   arguments.attributes.Set("labels", std::string("index"));
   const std::vector<ElementValue> images = ReadAll(Open(kSet, arguments).get());
-  EXPECT_EQ(images[2], (ElementValue{SlotOf<double>({2, 4}, {1.5, 2, 10, 20.25, 0, 1, 2, 3},
-                                                    {{0, 2}}),
-                                     SlotOf<int32_t>({2}, {1, 0}, {{0, 2}})}));
+  EXPECT_EQ(images[2],
+            (ElementValue{SlotOf<double>({2, 4}, {1.5, 2, 10, 20.25, 0, 1, 2, 3}, {{0, 2}}),
+                          SlotOf<int32_t>({2}, {1, 0}, {{0, 2}})}));
 }
 
 TEST_F(Coco, LeavesOutWhatIsNotWanted) {
@@ -187,10 +184,10 @@ std::string LargeSet(int images) {
     files += StrCat(i == 0 ? "" : ",", "{\"id\":", images - i, ",\"file_name\":\"",
                     i % 3 == 0 ? "nine.jpg" : "two.jpg", "\",\"height\":9,\"width\":9}");
     for (int k = 0; k < i % 5; ++k) {
-      annotations += StrCat(annotations.empty() ? "" : ",", "{\"id\":", 10 * i + k,
-                            ",\"image_id\":", (7 * i + k) % images + 1,
-                            ",\"category_id\":", k, ",\"bbox\":[", k, ",", i, ",1,1],",
-                            "\"segmentation\":[[1,2,3,4,5,", i, "]]}");
+      annotations +=
+          StrCat(annotations.empty() ? "" : ",", "{\"id\":", 10 * i + k,
+                 ",\"image_id\":", (7 * i + k) % images + 1, ",\"category_id\":", k, ",\"bbox\":[",
+                 k, ",", i, ",1,1],", "\"segmentation\":[[1,2,3,4,5,", i, "]]}");
     }
   }
   return StrCat("{\"images\":[", files, "],\"annotations\":[", annotations, "]}");
@@ -250,7 +247,8 @@ TEST_F(Coco, NamesWhatIsWrongAndWhere) {
   Refuses(R"({"images": [], "annotations": []} x)", "something follows the value at byte 34");
   Refuses(R"({"images": {}, "annotations": []})", "is no list");
   Refuses(R"({"images": [3], "annotations": []})", "image 0, at byte 12: it is no object");
-  Refuses(R"({"images": [{"id": 1}], "annotations": []})", "image 0, at byte 12: it has no file_name");
+  Refuses(R"({"images": [{"id": 1}], "annotations": []})",
+          "image 0, at byte 12: it has no file_name");
   const auto image = [](const std::string& members) {
     return "{\"images\": [{" + members + "}], \"annotations\": []}";
   };
