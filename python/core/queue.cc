@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -31,13 +32,26 @@ using Pushed = ElementQueue::Pushed;
 // How often a waiting thread looks for signals.
 constexpr std::chrono::milliseconds kUntilSignals{50};
 
+ElementForm FormOf(const std::vector<Slot>& slots, std::vector<std::string> names,
+                   const std::vector<std::string>& texts) {
+  ElementForm form;
+  form.slots = SpecsOf(slots);
+  for (size_t i = 0; i < names.size() && i < form.slots.size(); ++i) {
+    form.slots[i].text = std::count(texts.begin(), texts.end(), names[i]) > 0;
+  }
+  // Samples of py_reader are batches, which may be told by their first axis alone.
+  form.reshapes = names.empty();
+  form.names = std::move(names);
+  return form;
+}
+
 // A queue and the form of its elements.
 class PythonQueue {
  public:
-  PythonQueue(int64_t capacity, const std::vector<Slot>& slots, std::vector<std::string> names)
+  PythonQueue(int64_t capacity, const std::vector<Slot>& slots, std::vector<std::string> names,
+              const std::vector<std::string>& texts)
       : queue_(std::make_shared<ElementQueue>(capacity)),
-        // Samples of py_reader are batches, which may be told by their first axis alone.
-        form_{SpecsOf(slots), std::move(names), names.empty()} {}
+        form_(FormOf(slots, std::move(names), texts)) {}
 
   ElementQueue& queue() { return *queue_; }
 
@@ -147,9 +161,11 @@ void DefineQueue(py::module_* module) {
                           "that create_py_reader makes.\n\n"
                           "Source: PaddlePaddle's fluid.core, 2018.",
                           py::custom_type_setup(&LetCollectorSee<PythonQueue>))
-      .def(py::init<int64_t, const std::vector<Slot>&, std::vector<std::string>>(),
+      .def(py::init<int64_t, const std::vector<Slot>&, std::vector<std::string>,
+                    const std::vector<std::string>&>(),
            py::arg("capacity").noconvert(), py::arg("slots").noconvert(),
-           py::arg("names") = std::vector<std::string>())
+           py::arg("names") = std::vector<std::string>(),
+           py::arg("texts") = std::vector<std::string>())
       .def("put_into", &PythonQueue::PutInto, py::arg("variable"))
       .def("push", &PythonQueue::Push, py::arg("element"))
       .def("pump", &PythonQueue::Pump, py::arg("iterator"), py::arg("generation"),

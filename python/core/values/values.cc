@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -16,6 +17,7 @@
 #include "python/core/interpreter/numpy.h"
 #include "python/core/values/arrays.h"
 #include "python/core/values/levels.h"
+#include "readers/support/utf8.h"
 
 namespace py = pybind11;
 
@@ -144,6 +146,15 @@ void SetToTexts(py::handle value, LoDTensor* tensor) {
   tensor->set_lod(Lod{std::move(ends)});
 }
 
+void RequireUtf8(const LoDTensor& texts) {
+  if (texts.dtype() != DataType::kUint8) return;
+  const std::string_view bytes(static_cast<const char*>(texts.raw_data()),
+                               static_cast<size_t>(texts.numel()));
+  const size_t wrong = FirstNoUtf8(bytes);
+  Require(wrong >= bytes.size(), "the first item has a str here, and this has bytes that are no ",
+          "UTF-8, from byte ", wrong, " on; slots=... declares slots of bytes");
+}
+
 void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* tensor) {
   if (py::isinstance<py::array>(value)) {
     SetToArray(py::reinterpret_borrow<py::array>(value), holders, spec, tensor);
@@ -154,6 +165,7 @@ void SetTo(py::handle value, Holders holders, const SlotSpec* spec, LoDTensor* t
   } else if (py::isinstance(value, Imported().ragged)) {
     SetToArray(value.attr("values"), kUnknown, spec, tensor);
     tensor->set_lod(LevelsOf(value.attr("offsets"), "offsets"));
+    if (spec != nullptr && spec->text) RequireUtf8(*tensor);
   } else if (TakesTexts(spec) && (IsStr(value) || IsNoText(value, spec))) {
     SetToTexts(value, tensor);
   } else {

@@ -40,10 +40,12 @@ class FedQueue:
         capacity: int,
         slots: list[tuple[str, list[int], int]],
         names: Sequence[str] = (),
+        texts: Sequence[str] = (),
     ) -> None:
         """A queue of ``capacity`` elements of these slots (dtype, dims, levels of offsets).
 
-        With ``names`` of the slots, an element is a dict by name.
+        With ``names`` of the slots, an element is a dict by name. ``texts`` are the names of those
+        whose bytes are texts.
 
         Raises:
             TypeError: ``capacity`` is no integer.
@@ -52,7 +54,7 @@ class FedQueue:
         self.title = title
         # The core takes an int64. A larger number means the same, since no queue gets that long.
         largest = min(integer(f"{title}: capacity", capacity), INT64_MAX)
-        self.queue = _core.Queue(max(largest, 0), slots, list(names))
+        self.queue = _core.Queue(max(largest, 0), slots, list(names), list(texts))
         self.thread: threading.Thread | None = None
         self._provider: tuple[Provider, str] | None = None
         self._leave: Callable[[], object] | None = None

@@ -17,7 +17,7 @@ from millhopper.base.stateful import Stateful, state_in, state_text
 from millhopper.errors import Error
 from millhopper.process.fed_queue import FedQueue
 from millhopper.readers.hugging_face import IterableSamples, is_hugging_face, refuse_splits
-from millhopper.readers.samples import DeclaredSlot, batch_of, element_of, slots_of
+from millhopper.readers.samples import DeclaredSlot, batch_of, element_of, slots_of, texts_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -113,6 +113,7 @@ class IterableSource:
         self._element: Callable[..., dict[str, Any]] = batch_of if batched else element_of
         self._is_batched = batched
         self.slots = dict(slots)
+        self._texts: list[str] = []  # the slots of the first item that are texts
         self._title = "from_iterable"
         if not slots:
             self._title += " (its first item tells the slots; slots=... declares them)"
@@ -135,7 +136,8 @@ class IterableSource:
         if not self.slots:
             self._learn()
         ahead = _BATCHES_AHEAD if self._is_batched else _SAMPLES_AHEAD
-        feeding = FedQueue(self._title, ahead, list(self.slots.values()), list(self.slots))
+        slots = list(self.slots.values())
+        feeding = FedQueue(self._title, ahead, slots, list(self.slots), self._texts)
         feeding.provide(partial(self._elements, feeding.queue), self._given)
         return feeding
 
@@ -157,7 +159,9 @@ class IterableSource:
             return
         items = iter(holder)
         for first in items:
-            self.slots = slots_of(self._element(first, {}), not self._is_batched)
+            element = self._element(first, {})
+            self.slots = slots_of(element, not self._is_batched)
+            self._texts = texts_of(element)
             self._begun.append(Begun(holder, state, first, items))
             return
         raise Error("it has no item from which to learn what it yields; say it with slots=")

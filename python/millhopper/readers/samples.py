@@ -56,7 +56,11 @@ def slots_of(element: Mapping[str, Any], one: bool) -> dict[str, DeclaredSlot]:
         TypeError: a value is none that a reader has.
     """
     slots: dict[str, DeclaredSlot] = {}
+    texts = set(texts_of(element))
     for name, value in element.items():
+        if name in texts:
+            slots[name] = ("uint8", [-1], 1)
+            continue
         ragged = isinstance(value, Ragged)
         values = value.values if ragged else value
         if values.dtype.kind in _NO_VALUES:
@@ -69,6 +73,15 @@ def slots_of(element: Mapping[str, Any], one: bool) -> dict[str, DeclaredSlot]:
             dims[0] = 1
         slots[name] = (values.dtype.name, dims, len(value.offsets) if ragged else 0)
     return slots
+
+
+def texts_of(element: Mapping[str, Any]) -> list[str]:
+    """The slots whose values are texts, of an element for which no slots were known."""
+    return [name for name, value in element.items() if isinstance(value, str) or _are_texts(value)]
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 0 and isinstance(value[0], str)
 
 
 def _named(sample: Any, slots: Mapping[str, DeclaredSlot]) -> list[tuple[str, Any]]:
@@ -91,7 +104,7 @@ def _named(sample: Any, slots: Mapping[str, DeclaredSlot]) -> list[tuple[str, An
 
 def _instance(value: Any, slot: DeclaredSlot | None) -> Any:
     """A value of a sample with a leading axis, so that values are stacked."""
-    if isinstance(value, Ragged):
+    if isinstance(value, Ragged) or (slot is None and isinstance(value, str)):
         return value
     levels = 0 if slot is None else slot[2]
     if isinstance(value, (str, bytes)):
@@ -103,7 +116,7 @@ def _instance(value: Any, slot: DeclaredSlot | None) -> Any:
 
 def _rows(value: Any, slot: DeclaredSlot | None) -> Any:
     """The values of many samples: those of one slot."""
-    if isinstance(value, Ragged):
+    if isinstance(value, Ragged) or (slot is None and _are_texts(value)):
         return value
     levels = 0 if slot is None else slot[2]
     if not isinstance(value, (list, tuple)):

@@ -77,7 +77,7 @@ def test_items_are_elements_as_samples_of_a_data_set_are() -> None:
     for slot in "a", "v", "m":
         np.testing.assert_array_equal(batch[slot], expected[slot])
         assert batch[slot].dtype == expected[slot].dtype
-    assert [bytes(text).decode() for text in batch["t"]] == ["é" * i for i in range(5)]
+    assert batch["t"].tolist() == expected["t"].tolist() == ["é" * i for i in range(5)]
     assert reader.slots() == [
         ("int64", [1], 0), ("uint8", [-1], 1), ("float64", [1, -1], 0), ("float64", [1, -1, -1], 0)
     ]  # fmt: skip
@@ -117,6 +117,22 @@ def test_it_is_the_head_of_any_chain() -> None:
     assert read(reader.multi_pass(2).skip(990)) == [*range(990, 1000), *range(1000)]
 
 
+def test_what_is_str_stays_str_and_bytes_stay_bytes() -> None:
+    items: list[dict[str, Any]] = [{"t": "é", "b": b"\xff"}, {"t": b"of bytes", "b": "x"}]
+    reader = millhopper.Reader.from_iterable(items)
+    (batch,) = reader.filter("t != 'none'").batch(2)
+    assert batch["t"].tolist() == ["é", "of bytes"]
+    assert [bytes(value) for value in batch["b"]] == [b"\xff", b"x"]
+    declared = millhopper.Reader.from_iterable(
+        items, {"t": ("uint8", [-1], 1), "b": ("uint8", [-1], 1)}
+    )
+    (batch,) = declared.batch(2)
+    assert bytes(batch["t"][0]) == "é".encode()
+    items[1]["t"] = b"a\xff"
+    with pytest.raises(millhopper.Error, match="slot .t.: the first item has a str here, .* 1"):
+        list(reader)
+
+
 def test_batches_become_rows() -> None:
     def batches() -> Iterator[dict[str, Any]]:
         for i in range(0, 12, 4):
@@ -127,8 +143,8 @@ def test_batches_become_rows() -> None:
     found = list(reader.batch(5))
     assert read(found) == list(range(12))
     assert [batch["m"].shape for batch in found] == [(5, 2), (5, 2), (2, 2)]
-    texts = [bytes(text) for batch in found for text in batch["t"]]
-    assert texts == [text for i in (0, 4, 8) for text in (b"a" * i, b"b", b"", b"c")]
+    texts = [text for batch in found for text in batch["t"]]
+    assert texts == [text for i in (0, 4, 8) for text in ("a" * i, "b", "", "c")]
     slots = {"x": ("int64", [-1], 1)}
     ragged = millhopper.Reader.from_iterable([{"x": [[1], [2, 3]]}], slots, batched=True)
     assert [row["x"][0].tolist() for row in ragged] == [[1], [2, 3]]

@@ -201,7 +201,7 @@ def test_samples_by_name_alone_and_of_text() -> None:
     (batch,) = millhopper.Reader.from_dataset([[1, 2], [3, 4]]).batch(2)
     assert batch["slot0"].tolist() == [[1, 2], [3, 4]]
     (batch,) = millhopper.Reader.from_dataset([("añb", 1), (b"", 0), ("c", 1)]).batch(3)
-    assert [bytes(text).decode() for text in batch["slot0"]] == ["añb", "", "c"]
+    assert batch["slot0"].tolist() == ["añb", "", "c"]
     sequences = [millhopper.Ragged(np.arange(n), (np.array([0, n]),)) for n in (2, 0, 3)]
     (batch,) = millhopper.Reader.from_dataset(sequences).batch(3)
     assert [sequence.tolist() for sequence in batch["slot0"]] == [[0, 1], [], [0, 1, 2]]

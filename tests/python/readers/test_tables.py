@@ -146,5 +146,5 @@ def test_a_filter_that_is_wrong(table: Path) -> None:
         list(reader.filter("city == 3"))
     with pytest.raises(millhopper.Error, match="has 5 values in an element"):
         list(reader.batch(5).filter("hour > 3"))
-    with pytest.raises(millhopper.Error, match="character"):
+    with pytest.raises(millhopper.Error, match="there is no slot '__import__'"):
         reader.filter("__import__('os').system('true')")
