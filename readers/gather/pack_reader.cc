@@ -42,6 +42,18 @@ std::vector<SlotSpec> PackedSlots(const std::vector<SlotSpec>& slots, int64_t le
   return packed;
 }
 
+// Labels are next tokens, in their type, and have this number after the last one of a document.
+void CheckLabels(double number, const SlotSpec& tokens) {
+  try {
+    PadNumbers({number}, {tokens});
+  } catch (const Error& error) {
+    throw error.WithMessage(StrCat("labels is ", number, ", and labels are ",
+                                   ToString(tokens.dtype),
+                                   ", as the tokens of slot 0 are, which does not hold it; give "
+                                   "tokens of another type (cast), or a number that it holds"));
+  }
+}
+
 PackReader::PackReader(std::unique_ptr<ReaderBase> reader, const PackOptions& options)
     : GatherReader(std::move(reader),
                    PackedSlots(reader->slots(), options.length, options.labels.has_value())),
@@ -49,7 +61,7 @@ PackReader::PackReader(std::unique_ptr<ReaderBase> reader, const PackOptions& op
       length_(static_cast<size_t>(options.length)),
       pads_(PadNumbers(options.pad_values, this->reader().slots())) {
   Require(options.length >= 1, "length is ", options.length, "; it must be at least 1");
-  if (options.labels.has_value()) PadNumbers({*options.labels}, {this->reader().slots().front()});
+  if (options.labels.has_value()) CheckLabels(*options.labels, this->reader().slots().front());
   Require(options.bins >= 1, "bins is ", options.bins, "; it must be at least 1");
 }
 

@@ -155,10 +155,11 @@ TEST(CreatePackReaderOp, RefusesWhatCannotBePacked) {
     runner.Startup(DecoratorProgram("create_pack_reader",
                                     {{"length", "i: 4"}, {"pad_values", "float64s: 0.5"}}));
   });
-  ExpectError(ErrorCode::kInvalidArgument, "the padding value 0.5 is no int64", [&] {
-    runner.Startup(
-        DecoratorProgram("create_pack_reader", {{"length", "i: 4"}, {"labels", "float64s: 0.5"}}));
-  });
+  ExpectError(ErrorCode::kInvalidArgument, "labels is 0.5, and labels are int64, as the tokens",
+              [&] {
+                runner.Startup(DecoratorProgram("create_pack_reader",
+                                                {{"length", "i: 4"}, {"labels", "float64s: 0.5"}}));
+              });
   runner.ExpectProblem(
       DecoratorProgram("create_pack_reader",
                        {{"length", "i: 4"}, {"labels", "float64s: -1 float64s: -2"}}),
