@@ -197,7 +197,7 @@ def segmentation(
             RandomHorizontalFlip(flip),
             RandomCrop(size, pad_if_needed=True, mask_fill=ignore),
         ]
-    chain = [DecodeImage(), *places, Normalize(mean, std), ToCHW()]
+    chain: list[Transform] = [DecodeImage(), *places, Normalize(mean, std), ToCHW()]
     return Compose(chain, slots={image: "image", mask: "mask"})
 
 
@@ -250,7 +250,7 @@ def coco_detection(
         raise ValueError(
             f"coco_detection: policy is {policy!r}; it is one of {', '.join(map(repr, policies))}"
         )
-    chain = [DecodeImage(), *policies[policy]]
+    chain: list[Transform] = [DecodeImage(), *policies[policy]]
     if policy != "none":
         chain.append(RandomHorizontalFlip(flip))
     if size is not None and policy != "lsj":

@@ -223,45 +223,60 @@ def _range(values: Any) -> tuple[float, ...] | None:
     return None if values is None else tuple(float(value) for value in values)
 
 
+def _smooth(t: Any) -> dict[str, object]:
+    is_smooth = getattr(t, "antialias", True) in (True, "warn", None)
+    return _given(antialias=None if is_smooth else False)
+
+
+def _resampled(t: Any) -> dict[str, object]:
+    """How pixels are resampled."""
+    return {"interpolation": _interpolation(t), **_smooth(t)}
+
+
 def _resize(t: Any) -> Chain:
-    _default(t, max_size=None)
-    antialias = (
-        {} if getattr(t, "antialias", True) in (True, "warn", None) else {"antialias": False}
-    )
-    return [ours.Resize(_size(t.size), interpolation=_interpolation(t), **antialias)]
+    if t.size is None:
+        raise _Unlike("for size=None")
+    return [ours.Resize(_size(t.size), **_given(max_size=t.max_size), **_resampled(t))]
+
+
+def _scale_jitter(t: Any) -> Chain:
+    return [ours.ScaleJitter(_square(t.target_size), _range(t.scale_range), **_resampled(t))]
+
+
+def _shortest_size(t: Any) -> Chain:
+    return [ours.RandomShortestSize(list(t.min_size), t.max_size, **_resampled(t))]
+
+
+def _random_resize(t: Any) -> Chain:
+    return [ours.RandomShortestSize(range(t.min_size, t.max_size), **_resampled(t))]
 
 
 def _random_crop(t: Any) -> Chain:
-    _default(t, pad_if_needed=False)
-    options = {}
-    if t.padding:
-        padding = t.padding if isinstance(t.padding, int) else list(t.padding)
+    options: dict[str, object] = {}
+    if t.padding or t.pad_if_needed:
+        padding = t.padding if isinstance(t.padding, int) else list(t.padding or []) or None
         mode = None if t.padding_mode == "constant" else t.padding_mode
-        options = {"padding": padding, **_given(padding_mode=mode), **_filled(t)}
+        needed = t.pad_if_needed or None
+        options = _given(padding=padding, pad_if_needed=needed, padding_mode=mode)
+        options.update(_filled(t))
     return [ours.RandomCrop(_square(t.size), **options)]
 
 
 def _pad(t: Any) -> Chain:
     padding = t.padding if isinstance(t.padding, int) else list(t.padding)
     mode = None if t.padding_mode == "constant" else t.padding_mode
-    filled = _filled(t)
-    if isinstance(filled.get("fill"), list):
-        raise _Unlike(f"for fill={t.fill!r}")
-    return [ours.Pad(padding, **_given(padding_mode=mode), **filled)]
+    return [ours.Pad(padding, **_given(padding_mode=mode), **_filled(t))]
 
 
 def _resized_crop(t: Any) -> Chain:
     modes = t.interpolation if isinstance(t.interpolation, (tuple, list)) else [t.interpolation]
-    antialias = (
-        {} if getattr(t, "antialias", True) in (True, "warn", None) else {"antialias": False}
-    )
     crops: Chain = [
         ours.RandomResizedCrop(
             _square(t.size),
             scale=_range(t.scale),
             ratio=_range(t.ratio),
             interpolation=str(getattr(mode, "value", mode)),
-            **antialias,
+            **_smooth(t),
         )
         for mode in modes
     ]
@@ -381,6 +396,29 @@ def _photometric_distort(t: Any) -> Chain:
     return [ours.RandomPhotometricDistort(**ranges, p=float(t.p))]
 
 
+def _iou_crop(t: Any) -> Chain:
+    return [
+        ours.RandomIoUCrop(
+            scale=(float(t.min_scale), float(t.max_scale)),
+            ratio=(float(t.min_aspect_ratio), float(t.max_aspect_ratio)),
+            min_overlaps=_range(t.options),
+            trials=int(t.trials),
+        )
+    ]
+
+
+def _zoom_out(t: Any) -> Chain:
+    return [ours.RandomZoomOut(float(t.p), side_range=_range(t.side_range), **_filled(t))]
+
+
+def _sanitized(t: Any) -> Chain:
+    getter = t.labels_getter
+    if getter is not None and not isinstance(getter, str):
+        raise _Unlike("for a function that finds labels")
+    labels = () if getter is None else ("labels",) if getter == "default" else (getter,)
+    return [ours.SanitizeBoxes(labels, min_size=float(t.min_size), min_area=float(t.min_area))]
+
+
 def _noise(t: Any) -> Chain:
     return [ours.GaussianNoise(float(t.mean), float(t.sigma), bool(t.clip))]
 
@@ -408,6 +446,7 @@ _METHODS: dict[str, Callable[[Any], Chain]] = {
     "AutoAugment": _auto_augment,
     "CenterCrop": lambda t: [ours.CenterCrop(_square(t.size))],
     "ColorJitter": _color_jitter,
+    "FiveCrop": lambda t: [ours.FiveCrop(_square(t.size))],
     "GaussianBlur": _blur,
     "GaussianNoise": _noise,
     "Grayscale": lambda t: [ours.Grayscale(t.num_output_channels)],
@@ -427,17 +466,24 @@ _METHODS: dict[str, Callable[[Any], Chain]] = {
     "RandomErasing": _erasing,
     "RandomGrayscale": lambda t: [ours.RandomGrayscale(float(t.p))],
     "RandomHorizontalFlip": lambda t: [ours.RandomHorizontalFlip(float(t.p))],
+    "RandomIoUCrop": _iou_crop,
     "RandomInvert": lambda t: [ours.RandomInvert(float(t.p))],
     "RandomOrder": lambda t: [ours.RandomOrder(_inner(t.transforms))],
     "RandomPerspective": _perspective,
     "RandomPhotometricDistort": _photometric_distort,
     "RandomPosterize": lambda t: [ours.RandomPosterize(t.bits, float(t.p))],
+    "RandomResize": _random_resize,
     "RandomResizedCrop": _resized_crop,
     "RandomResizedCropAndInterpolation": _resized_crop,
     "RandomRotation": _rotation,
+    "RandomShortestSize": _shortest_size,
     "RandomSolarize": lambda t: [ours.RandomSolarize(float(t.threshold), float(t.p))],
     "RandomVerticalFlip": lambda t: [ours.RandomVerticalFlip(float(t.p))],
+    "RandomZoomOut": _zoom_out,
     "Resize": _resize,
+    "SanitizeBoundingBoxes": _sanitized,
+    "ScaleJitter": _scale_jitter,
+    "TenCrop": lambda t: [ours.TenCrop(_square(t.size), bool(t.vertical_flip))],
     "TrivialAugmentWide": lambda t: [ours.TrivialAugmentWide(t.num_magnitude_bins, **_augment(t))],
 }
 # Those of them that do to scaled values what they do to bytes.
@@ -449,10 +495,12 @@ _OF_FLOATS = {
     "RandomCrop",
     "RandomErasing",
     "RandomHorizontalFlip",
+    "RandomIoUCrop",
     "RandomResizedCrop",
     "RandomResizedCropAndInterpolation",
     "RandomVerticalFlip",
     "Resize",
+    "SanitizeBoundingBoxes",
 }
 # Steps about types and layouts.
 _TO_TENSOR = (

@@ -46,9 +46,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         height, width = random.integers(30, 120, 2).tolist()
         content = random.integers(0, 256, (height, width, 3), dtype=np.uint8)
         (folder / f"{i}.png").write_bytes(png(content))
-        images.append(
-            {"id": 900 - i, "file_name": f"{i}.png", "height": height, "width": width}
-        )
+        images.append({"id": 900 - i, "file_name": f"{i}.png", "height": height, "width": width})
         for k in range(i % 5):
             x, y = random.random() * width * 0.7, random.random() * height * 0.7
             w, h = 2 + random.random() * (width - x - 2), 2 + random.random() * (height - y - 2)
@@ -59,8 +57,12 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     angles = np.sort(random.random(3 + i % 9)) * 2 * np.pi
                     far = random.random((2, len(angles))) * 1.4
                     corners = np.stack(
-                        [x + w / 2 * (1 + far[0] * np.cos(angles)),
-                         y + h / 2 * (1 + far[1] * np.sin(angles))], axis=1)
+                        [
+                            x + w / 2 * (1 + far[0] * np.cos(angles)),
+                            y + h / 2 * (1 + far[1] * np.sin(angles)),
+                        ],
+                        axis=1,
+                    )
                     polygons.append([round(value, 2) for value in corners.ravel().tolist()])
                 segmentation = polygons
             else:
@@ -68,9 +70,15 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 mask[int(y) : int(y + h), int(x) : int(x + w)] = True
                 segmentation = {"size": [height, width], "counts": runs_of(mask)}
             annotations.append(
-                {"id": len(annotations) + 1, "image_id": 900 - i, "area": round(w * h, 3),
-                 "category_id": 1 + (i + k) % 90, "iscrowd": k % 2, "segmentation": segmentation,
-                 "bbox": [round(value, 2) for value in (x, y, w, h)]}
+                {
+                    "id": len(annotations) + 1,
+                    "image_id": 900 - i,
+                    "area": round(w * h, 3),
+                    "category_id": 1 + (i + k) % 90,
+                    "iscrowd": k % 2,
+                    "segmentation": segmentation,
+                    "bbox": [round(value, 2) for value in (x, y, w, h)],
+                }
             )
     random.shuffle(annotations)  # type: ignore[arg-type]
     categories = [{"id": i, "name": str(i)} for i in range(1, 91)]

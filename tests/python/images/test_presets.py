@@ -194,6 +194,36 @@ def test_a_transform_is_taken_apart(photos: Path) -> None:
     assert batch["image"].shape == (3, 3, 24, 24)
 
 
+def test_steps_of_detection_are_taken_apart() -> None:
+    resampled = {"interpolation": Mode.BILINEAR, "antialias": True}
+    taken = vision.from_torchvision(
+        composed(
+            made("ScaleJitter", target_size=(64, 64), scale_range=(0.1, 2.0), **resampled),
+            made("RandomShortestSize", min_size=[30, 40], max_size=50, **resampled),
+            made("RandomResize", min_size=3, max_size=9, **resampled),
+            made("RandomZoomOut", p=0.5, fill=[1, 2, 3], side_range=(1.0, 4.0)),
+            made(
+                "RandomIoUCrop",
+                min_scale=0.3,
+                max_scale=1,
+                min_aspect_ratio=0.5,
+                max_aspect_ratio=2,
+                options=[0.5, 1],
+                trials=40,
+            ),
+            made("SanitizeBoundingBoxes", min_size=1, min_area=2, labels_getter="default"),
+        )
+    )
+    assert [repr(step) for step in taken.transforms[1:]] == [
+        "ScaleJitter(64, (0.1, 2.0), interpolation='bilinear')",
+        "RandomShortestSize([30, 40], 50, interpolation='bilinear')",
+        "RandomShortestSize(range(3, 9), interpolation='bilinear')",
+        "RandomZoomOut(0.5, side_range=(1.0, 4.0), fill=[1, 2, 3])",
+        "RandomIoUCrop(scale=(0.3, 1.0), ratio=(0.5, 2.0), min_overlaps=(0.5, 1.0), trials=40)",
+        "SanitizeBoxes(('labels',), min_size=1.0, min_area=2.0)",
+    ]
+
+
 def test_values_are_scaled_once() -> None:
     def steps(*transforms: object) -> list[str]:
         taken = vision.from_torchvision(composed(*transforms)).transforms[1:]
