@@ -249,8 +249,9 @@ TEST(Infer, SaysWhichOperatorsTakeUnsignedValues) {
                                               "is_empty.X",   "print.In",    "pad_sequence.X",
                                               "reshape.X",    "transpose.X", "truncate.X"};
   const std::set<std::string> of_images = {
-      "center_crop",         "crop",  "cutout", "flip", "normalize", "pad", "random_crop",
-      "random_resized_crop", "resize"};
+      "center_crop", "channel_permutation", "crop", "cutout",      "five_crop",
+      "flip",        "normalize",           "pad",  "random_crop", "random_resized_crop",
+      "resize"};
   for (const DataType dtype : {DataType::kUint16, DataType::kUint32, DataType::kUint64}) {
     SCOPED_TRACE(ToString(dtype));
     std::set<std::string> expected = moving, expected_alone = moving_alone;

@@ -130,8 +130,8 @@ TEST(RotateOp, Refuses) {
                 {{"degrees", Floats{1}}, {"fill", std::vector<int32_t>{1, 2, 3}}});
   ExpectRefused("with 'expand' it is the middle", "rotate", x, {"Out"},
                 {{"degrees", Floats{1}}, {"expand", true}, {"center", Floats{1, 1}}});
-  ExpectRefused("image 0 becomes", "rotate", {{"X", SmoothImages({9, 30, 3, 1})}},
-                {"Out"}, {{"degrees", Floats{80}}, {"expand", true}});
+  ExpectRefused("image 0 becomes", "rotate", {{"X", SmoothImages({9, 30, 3, 1})}}, {"Out"},
+                {{"degrees", Floats{80}}, {"expand", true}});
 }
 
 }  // namespace
