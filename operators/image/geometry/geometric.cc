@@ -19,10 +19,13 @@ struct InputAndOutput {
 constexpr InputAndOutput kMoved[] = {
     {"X", "Out"}, {"Masks", "OutMasks"}, {"Boxes", "OutBoxes"}, {"Points", "OutPoints"}};
 
-// The least box around a box whose corners have moved.
-Corners Moved(const PlaceMap& map, const Corners& box) {
-  const ImagePoint places[] = {map.Of({box.left, box.top}), map.Of({box.right, box.top}),
-                               map.Of({box.left, box.bottom}), map.Of({box.right, box.bottom})};
+// Where a place goes.
+using PlaceMove = std::function<ImagePoint(uint64_t i, const ImagePoint& place)>;
+
+// The least box around a box of image i whose corners have moved.
+Corners Moved(const PlaceMove& move, uint64_t i, const Corners& box) {
+  const ImagePoint places[] = {move(i, {box.left, box.top}), move(i, {box.right, box.top}),
+                               move(i, {box.left, box.bottom}), move(i, {box.right, box.bottom})};
   Corners around{places[0].x, places[0].y, places[0].x, places[0].y};
   for (const ImagePoint& place : places) {
     around = {std::min(around.left, place.x), std::min(around.top, place.y),
@@ -33,7 +36,8 @@ Corners Moved(const PlaceMap& map, const Corners& box) {
 
 // What becomes of the places of one image.
 struct Move {
-  const PlaceMap& map;
+  const PlaceMove& move;
+  uint64_t image;
   const BoxNotation& notation;
   ImageShape before, after;
 };
@@ -42,7 +46,8 @@ template <typename T>
 void MoveBox(const Move& move, const T* from, T* to) {
   double values[4];
   std::copy_n(from, 4, values);
-  move.notation.Write(Moved(move.map, move.notation.Read(values, move.before)), move.after, values);
+  move.notation.Write(Moved(move.move, move.image, move.notation.Read(values, move.before)),
+                      move.after, values);
   std::transform(values, values + 4, to, [](double value) { return static_cast<T>(value); });
 }
 
@@ -50,8 +55,8 @@ template <typename T>
 void MovePoint(const Move& move, const T* from, T* to) {
   const bool relative = move.notation.relative;
   const auto side = [&](int64_t pixels) { return relative ? static_cast<double>(pixels) : 1; };
-  const ImagePoint place =
-      move.map.Of({from[0] * side(move.before.width), from[1] * side(move.before.height)});
+  const ImagePoint place = move.move(
+      move.image, {from[0] * side(move.before.width), from[1] * side(move.before.height)});
   to[0] = static_cast<T>(place.x / side(move.after.width));
   to[1] = static_cast<T>(place.y / side(move.after.height));
 }
@@ -215,26 +220,31 @@ bool MovesPlaces(const OpContext& context) {
   return context.InCount("Boxes") + context.InCount("Points") + context.OutCount("Matrix") > 0;
 }
 
-void MovePlaces(OpContext& context, int64_t height, int64_t width,
-                const std::vector<PlaceMap>& maps, int64_t matrix_rows) {
+void MoveBoxesAndPoints(OpContext& context, int64_t height, int64_t width, const PlaceMove& move) {
   const BoxNotation notation = BoxNotationOf(context.attributes());
   const ImageShape before = ShapeOfImages(context);
   const ImageShape after{height, width, before.channels};
-  const auto move = [&](uint64_t i) { return Move{maps[i], notation, before, after}; };
+  const auto images = static_cast<uint64_t>(context.In("X").dims()[0]);
+  const auto of = [&](uint64_t i) { return Move{move, i, notation, before, after}; };
   for (size_t i = 0; i < context.InCount("Boxes"); ++i) RequireBoxes(context, "Boxes", i);
   for (size_t i = 0; i < context.InCount("Points"); ++i) RequirePoints(context, "Points", i);
-  const std::vector<Places> boxes = PlacesOf(context, "Boxes", maps.size());
-  const std::vector<Places> points = PlacesOf(context, "Points", maps.size());
+  const std::vector<Places> boxes = PlacesOf(context, "Boxes", images);
+  const std::vector<Places> points = PlacesOf(context, "Points", images);
   for (size_t i = 0; i < boxes.size(); ++i) {
     MakePlaces(context, "OutBoxes", i, boxes[i], 4,
-               [&](uint64_t image, const auto* from, auto* to) { MoveBox(move(image), from, to); });
+               [&](uint64_t image, const auto* from, auto* to) { MoveBox(of(image), from, to); });
   }
   for (size_t i = 0; i < points.size(); ++i) {
     const Dims& dims = points[i].values.dims();
-    MakePlaces(
-        context, "OutPoints", i, points[i], static_cast<size_t>(dims[dims.size() - 1]),
-        [&](uint64_t image, const auto* from, auto* to) { MovePoint(move(image), from, to); });
+    MakePlaces(context, "OutPoints", i, points[i], static_cast<size_t>(dims[dims.size() - 1]),
+               [&](uint64_t image, const auto* from, auto* to) { MovePoint(of(image), from, to); });
   }
+}
+
+void MovePlaces(OpContext& context, int64_t height, int64_t width,
+                const std::vector<PlaceMap>& maps, int64_t matrix_rows) {
+  MoveBoxesAndPoints(context, height, width,
+                     [&](uint64_t i, const ImagePoint& place) { return maps[i].Of(place); });
   if (!IsWanted(context, "Matrix")) return;
   const auto images = static_cast<int64_t>(maps.size());
   double* values = context.Out("Matrix")->Allocate<double>({images, matrix_rows, 3});

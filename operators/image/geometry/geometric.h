@@ -56,10 +56,14 @@ inline PlaceMap MapOfWarp(const Projection& inverse, const ImageShape&, int64_t,
   return InverseOf(inverse);
 }
 
+// Makes OutBoxes and OutPoints: move(i, place) is where a place of image i goes, both in pixels
+// from the upper left corner. Call it before MoveImages, which may overwrite X.
+void MoveBoxesAndPoints(OpContext& context, int64_t height, int64_t width,
+                        const std::function<ImagePoint(uint64_t i, const ImagePoint& place)>& move);
+
 // Whether something is asked for that MovePlaces makes.
 bool MovesPlaces(const OpContext& context);
-// Makes OutBoxes, OutPoints and Matrix, given the map of each image. Call it before MoveImages,
-// which may overwrite X.
+// The same by the map of each image, with Matrix.
 void MovePlaces(OpContext& context, int64_t height, int64_t width,
                 const std::vector<PlaceMap>& maps, int64_t matrix_rows = kAffineRows);
 // The same; map_of(i) is the map of image i.

@@ -618,6 +618,47 @@ class ImageMethods(AugmentMethods):
             name=name,
         )
 
+    def elastic(
+        self,
+        alpha: Numbers = 50.0,
+        sigma: Numbers = 5.0,
+        *,
+        interpolation: str = "bilinear",
+        fill: int | Sequence[int] | None = None,
+        mask_fill: int = 0,
+        slot: str | None = None,
+        slots: MovedSlots | None = None,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Moves each pixel by a smooth random field.
+
+        Args:
+            alpha: how far, one number or one for x and one for y.
+            sigma: how smooth, in pixels; each side of an image must be longer than 4 sigma + 1.
+            interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
+            fill: what lies outside of an image.
+            mask_fill: what lies outside of a mask.
+            slot: the images.
+            slots: what moves with them; boxes and points nearly so.
+            seed: decides the draws, too.
+            name: of the new reader, which the draws depend on.
+
+        Source: operator elastic; torchvision's ElasticTransform.
+        """
+        return self._move(
+            "elastic",
+            slot,
+            slots,
+            alpha=floats(alpha),
+            sigma=floats(sigma),
+            interpolation=interpolation,
+            fill=fills(fill),
+            mask_fill=mask_fill or None,
+            seed=seed,
+            name=name,
+        )
+
     def random_affine(
         self,
         degrees: Numbers,

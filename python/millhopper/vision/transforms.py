@@ -130,6 +130,12 @@ class DecodeImage(_Method):
         return reader
 
 
+class ElasticTransform(_MovingMethod):
+    """``Reader.elastic``. Source: torchvision's ElasticTransform."""
+
+    method = "elastic"
+
+
 class FiveCrop(_Method):
     """``Reader.five_crop``. Source: torchvision's FiveCrop."""
 

@@ -52,7 +52,8 @@ constexpr const char* kTypes[] = {"adjust_sharpness",
                                   "aug_mix",
                                   "scale_jitter",
                                   "random_shortest_size",
-                                  "five_crop"};
+                                  "five_crop",
+                                  "elastic"};
 
 // Bytes one after another; 0 when there are no more.
 class Bytes {

@@ -177,6 +177,26 @@ def test_random_crop_pads_if_needed() -> None:
         np.testing.assert_array_equal(made, array(v2.crop(whole, top, left, *size)))
 
 
+@pytest.mark.parametrize(("alpha", "sigma"), [((50, 50), (3, 3)), ((30, 80), (2.5, 1.2))])
+def test_elastic(alpha: tuple[float, float], sigma: tuple[float, float]) -> None:
+    sigma = (sigma[0], float(np.float32(sigma[1])))
+    for made, image, key in drawn(lambda r, name: r.elastic(alpha, sigma, name=name), times=9):
+        height, width = image.shape[:2]
+        fields = []
+        for axis, side in ((0, width), (1, height)):
+            first = axis * height * width
+            units = [2 * key.unit(first + v) - 1 for v in range(height * width)]
+            field = torch.tensor(units, dtype=torch.float32).reshape(1, 1, height, width)
+            size = int(8 * sigma[axis] + 1) | 1
+            field = v2.gaussian_blur(field, [size, size], list(sigma))
+            fields.append(field * alpha[axis] / side)
+        displacement = torch.cat(fields, 1).permute(0, 2, 3, 1)
+        wanted = array(v2.elastic(tensor(image), displacement))
+        difference = np.abs(made.astype(int) - wanted.astype(int))
+        assert difference.max() <= 1
+        assert (difference > 0).mean() < 0.04
+
+
 @pytest.mark.parametrize(
     "policy",
     [
