@@ -54,14 +54,19 @@ std::vector<std::string> NamesInRange(const std::string& range) {
   return {};
 }
 
+// What an entry is chosen by. A record of JSON that is no object has no name but that of its slot.
+const std::string& ChosenBy(const EntryHead& head) {
+  return head.name.empty() ? head.slot : head.name;
+}
+
 // What was found in the files, by names.
 class Columns {
  public:
   explicit Columns(const FittingFields& found) : found_(found) {
     for (const std::string& entry : found.entries) {
       const EntryHead head = HeadOf(entry);
-      names_.push_back(head.name);
-      entries_.emplace(head.name, entry);
+      names_.push_back(ChosenBy(head));
+      entries_.emplace(names_.back(), entry);
     }
   }
 
@@ -155,7 +160,7 @@ std::vector<std::string> ChooseFields(const std::vector<std::string>& entries,
       Require(names.size() == 1 || head.slot == head.name, "'", Escaped(entry),
               "' gives several columns one name");
     } else if (!head.type.empty()) {
-      named.insert(head.name);
+      named.insert(ChosenBy(head));
     }
     named.insert(names.begin(), names.end());
     parts.emplace_back(std::move(head), std::move(names));
@@ -169,7 +174,9 @@ std::vector<std::string> ChooseFields(const std::vector<std::string>& entries,
       for (const std::string& name : names) {
         const std::string& entry = columns.EntryOf(name);
         const bool renamed = head.slot != head.name;
-        chosen.push_back(renamed ? StrCat(NameInEntry(head.slot), " = ", entry) : entry);
+        const size_t begin = HeadOf(entry).name.empty() ? entry.find('"') : 0;
+        chosen.push_back(renamed ? StrCat(NameInEntry(head.slot), " = ", entry.substr(begin))
+                                 : entry);
       }
     } else {
       columns.CheckAllReadable(excluded);

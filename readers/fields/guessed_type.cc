@@ -161,8 +161,9 @@ std::string TimestampType(const std::vector<std::string_view>& texts) {
 // for one that no type but that of texts reads.
 std::string KindOf(std::string_view text) {
   const auto is_word = [&](const Field& type) { return IsValueOf(type, text); };
-  if (text.empty() || IsNullWord(text) ||
-      std::any_of(BoolTypes().begin(), BoolTypes().end(), is_word)) {
+  const bool is_number = text.find_first_of("+-.0123456789") == 0;  // or a date; it is no word
+  if (!is_number && (text.empty() || IsNullWord(text) ||
+                     std::any_of(BoolTypes().begin(), BoolTypes().end(), is_word))) {
     return StrCat("word ", text);
   }
   std::string kind;

@@ -236,14 +236,14 @@ class SeenColumn {
   bool any_comma_ = false, any_point_ = false;
 };
 
-// The type that fits all cells of a column from row `first` on.
-std::string TypeOfColumn(const std::vector<SampledRow>& rows, size_t first, size_t column,
-                         const TableSyntax& syntax) {
+// The cells of a column from row `first` on.
+SeenColumn ColumnFrom(size_t first, const std::vector<SampledRow>& rows, size_t column,
+                      const TableSyntax& syntax) {
   SeenColumn seen(syntax.decimal);
   for (size_t i = first; i < rows.size(); ++i) {
     seen.Add(column < rows[i].cells.size() ? std::string_view(rows[i].cells[column]) : "");
   }
-  return seen.type();
+  return seen;
 }
 
 // Whether a cell can be the name of a column, and no value: it has a letter or what is not ASCII,
@@ -265,7 +265,8 @@ bool HasNumbersForNames(const std::vector<SampledRow>& rows, const TableSyntax& 
   bool any_integers = false;
   for (size_t column = first; column < names.size(); ++column) {
     if (names[column] != StrCat(column - first)) return false;
-    any_integers = any_integers || TypeOfColumn(rows, 1, column, syntax).compare(0, 3, "int") == 0;
+    any_integers =
+        any_integers || ColumnFrom(1, rows, column, syntax).type().compare(0, 3, "int") == 0;
   }
   return first == 1 || !any_integers;
 }
@@ -303,11 +304,12 @@ bool HasHeader(const std::vector<SampledRow>& rows, const TableSyntax& syntax) {
   for (size_t column = 0; column < rows[0].cells.size(); ++column) {
     const std::string& cell = rows[0].cells[column];
     any_value = any_value || LooksLikeNumber(cell) || !IsTextType(GuessedCellType({cell}));
-    if (IsTextType(TypeOfColumn(rows, 1, column, syntax))) continue;
+    SeenColumn below = ColumnFrom(1, rows, column, syntax);
+    if (IsTextType(below.type())) continue;
     any_value = any_value || IsNull(cell);
     // "Y" above others of "Y" and "N" is one of them.
-    name_above_value =
-        name_above_value || (IsName(cell) && IsTextType(TypeOfColumn(rows, 0, column, syntax)));
+    below.Add(cell);
+    name_above_value = name_above_value || (IsName(cell) && IsTextType(below.type()));
   }
   return name_above_value || !any_value || HasNumbersForNames(rows, syntax) ||
          HasYearsForNames(rows[0].cells);
@@ -379,7 +381,7 @@ FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& at
     named = named || (can_be_named && name[0] != '#');
     numbered = numbered || !can_be_named;
     fields.entries.push_back(EntryFor(can_be_named ? name : number,
-                                      TypeOfColumn(rows, has_header ? 1 : 0, column, syntax)));
+                                      ColumnFrom(has_header ? 1 : 0, rows, column, syntax).type()));
   }
   // Fields that are chosen of these may have numbers alone.
   if (has_header && (!named || numbered)) fields.attributes.Set("header", std::string("yes"));

@@ -614,6 +614,9 @@ TEST(Json, ReadsRecordsThatAreNoObjects) {
   expect("{} {}", "json = \"\" str decode=json", {"'{}'", "'{}'"});
   expect("null", "json = \"\" str decode=json", {"'null'"});
   expect("{\"a\": 1} null", "a int64[] missing=mask", {"1 | true", "0 | false"});
+  for (const char* chosen : {"json", "x = json", "*"}) {
+    EXPECT_EQ(Json("[1, 2]", {chosen}), (Texts{"1", "2"})) << chosen;
+  }
 }
 
 // Values of any length at the ends of blocks, in each form.
