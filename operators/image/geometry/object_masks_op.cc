@@ -63,9 +63,9 @@ OpSchema Schema() {
         const bool of_classes = IsOfClasses(context.attributes());
         Require(!of_classes || context.InCount("Labels") > 0,
                 "input 'Labels' is needed for kind classes");
-        context.SetOut("Out", {DataType::kUint8,
-                               Dims{of_classes ? images[0] : -1, images[1], images[2], 1},
-                               of_classes ? 0 : 1});
+        context.SetOut(
+            "Out", {DataType::kUint8, Dims{of_classes ? images[0] : -1, images[1], images[2], 1},
+                    of_classes ? 0 : 1});
       });
 }
 
@@ -96,7 +96,8 @@ class Objects {
     }
     if (of_images_.size() != images + 1) {
       ThrowUnfit(context, context.InCount("Runs") > 0 ? "Runs" : "Polygons",
-                 StrCat("there are ", images, " images; the outermost level divides the objects "
+                 StrCat("there are ", images,
+                        " images; the outermost level divides the objects "
                         "among as many"));
     }
   }
@@ -158,8 +159,7 @@ uint8_t* AllocateMasks(OpContext& context, int64_t n, const ImageShape& image) {
   CheckPixels(image.height, image.width);
   Require(n == 0 || image.height * image.width <= kMostPixels / n, n, " masks of ", image.height,
           " x ", image.width, " pixels are more than ", kMostPixels, " together");
-  uint8_t* const masks =
-      context.Out("Out")->Allocate<uint8_t>({n, image.height, image.width, 1});
+  uint8_t* const masks = context.Out("Out")->Allocate<uint8_t>({n, image.height, image.width, 1});
   std::fill_n(masks, n * image.height * image.width, uint8_t{0});
   return masks;
 }
@@ -200,8 +200,7 @@ void MakeClasses(OpContext& context, const Objects& objects, const ImageShape& i
   const auto overlap = context.Attr<int32_t>("overlap");
   const int64_t pixels = image.height * image.width;
   const LodLevel& of_images = objects.of_images();
-  uint8_t* const masks =
-      AllocateMasks(context, static_cast<int64_t>(of_images.size()) - 1, image);
+  uint8_t* const masks = AllocateMasks(context, static_cast<int64_t>(of_images.size()) - 1, image);
   std::vector<uint8_t> one(static_cast<size_t>(pixels)), seen(static_cast<size_t>(pixels));
   for (size_t i = 0; i + 1 < of_images.size(); ++i) {
     uint8_t* const mask = masks + static_cast<int64_t>(i) * pixels;

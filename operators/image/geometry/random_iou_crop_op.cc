@@ -46,11 +46,13 @@ OpSchema Schema() {
       "24 bits. One image at a time, N = 1, and one Boxes.",
       "[1, height, width, C] of the part, type of X; may be X"));
   return schema
-      .Attr({"scale", Floats{0.3f, 1.0f}, "the shortest and the longest side over that of the image"})
+      .Attr(
+          {"scale", Floats{0.3f, 1.0f}, "the shortest and the longest side over that of the image"})
       .Attr({"ratio", Floats{0.5f, 2.0f}, "the lowest and the highest width over height"})
       .Attr({"min_overlaps", Floats{0.0f, 0.1f, 0.3f, 0.5f, 0.7f, 0.9f, 1.0f},
              "one of these is the least overlap; 1 or more leaves the image as it is"})
-      .Attr(AttributeSchema("trials", int32_t{40}, "parts that are drawn for one of them").AtLeast(1))
+      .Attr(
+          AttributeSchema("trials", int32_t{40}, "parts that are drawn for one of them").AtLeast(1))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) { Settings{attributes}; })
       .Infer([](InferContext& context) {
         Require(context.InCount("Boxes") == 1, "one argument of input 'Boxes' is needed");

@@ -67,16 +67,15 @@ void RequireFill(const OpContext& context, const char* parameter, const Floats& 
     const LoDTensor& images = context.In(parameter, i);
     const auto channels = static_cast<size_t>(images.dims()[3]);
     if (fill.size() != 1 && fill.size() != channels) {
-      ThrowUnfit(context, parameter,
-                 StrCat("it has ", channels, " channels, and attribute 'fill' ", fill.size(),
-                        " values"),
-                 i);
+      ThrowUnfit(
+          context, parameter,
+          StrCat("it has ", channels, " channels, and attribute 'fill' ", fill.size(), " values"),
+          i);
     }
     const float most = images.dtype() == DataType::kUint8 ? 255 : 65535;
     const bool fits = images.dtype() == DataType::kFp32 ||
-                      std::all_of(fill.begin(), fill.end(), [&](float value) {
-                        return value >= 0 && value <= most;
-                      });
+                      std::all_of(fill.begin(), fill.end(),
+                                  [&](float value) { return value >= 0 && value <= most; });
     if (!fits) ThrowUnfit(context, parameter, "the fill is no value of this type", i);
   }
 }
@@ -93,19 +92,18 @@ void Run(OpContext& context) {
   MovePlaces(context, canvas.height, canvas.width,
              [&](uint64_t) { return MapOfPart(canvas, canvas.height, canvas.width); });
   const Floats mask_fill{settings.mask_fill};
-  MoveImages(context, canvas.height, canvas.width,
-             [&](uint64_t, auto from, auto to, bool is_mask) {
-               using T = std::decay_t<decltype(*to.values)>;
-               const Floats& fill = is_mask ? mask_fill : settings.fill;
-               const int64_t channels = to.shape.channels;
-               for (int64_t y = 0; y < canvas.height; ++y) {
-                 T* const row = to.row(y);
-                 for (int64_t i = 0; i < canvas.width * channels; ++i) {
-                   row[i] = static_cast<T>(fill[static_cast<size_t>(i % channels) % fill.size()]);
-                 }
-               }
-               CopyPixels(from, to.Crop({-canvas.x, -canvas.y, image.width, image.height}));
-             });
+  MoveImages(context, canvas.height, canvas.width, [&](uint64_t, auto from, auto to, bool is_mask) {
+    using T = std::decay_t<decltype(*to.values)>;
+    const Floats& fill = is_mask ? mask_fill : settings.fill;
+    const int64_t channels = to.shape.channels;
+    for (int64_t y = 0; y < canvas.height; ++y) {
+      T* const row = to.row(y);
+      for (int64_t i = 0; i < canvas.width * channels; ++i) {
+        row[i] = static_cast<T>(fill[static_cast<size_t>(i % channels) % fill.size()]);
+      }
+    }
+    CopyPixels(from, to.Crop({-canvas.x, -canvas.y, image.width, image.height}));
+  });
 }
 
 REGISTER_OPERATOR(random_zoom_out, Schema, Run);

@@ -84,7 +84,8 @@ void Outline::Visit(int x, int y) {
   has_point_ = true;
   if (!has_moved) return;
   const double column = (before + .5) / kFiner - .5;
-  if (std::floor(column) != column || column < 0 || column > static_cast<double>(width_ - 1)) return;
+  if (std::floor(column) != column || column < 0 || column > static_cast<double>(width_ - 1))
+    return;
   const double row =
       std::ceil(std::clamp((upper + .5) / kFiner - .5, 0., static_cast<double>(height_)));
   places_.push_back(static_cast<uint64_t>(column) * static_cast<uint64_t>(height_) +

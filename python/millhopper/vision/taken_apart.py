@@ -396,6 +396,11 @@ def _photometric_distort(t: Any) -> Chain:
     return [ours.RandomPhotometricDistort(**ranges, p=float(t.p))]
 
 
+def _elastic(t: Any) -> Chain:
+    alpha, sigma = _range(t.alpha), _range(t.sigma)
+    return [ours.ElasticTransform(alpha, sigma, interpolation=_interpolation(t), **_filled(t))]
+
+
 def _iou_crop(t: Any) -> Chain:
     return [
         ours.RandomIoUCrop(
@@ -446,6 +451,7 @@ _METHODS: dict[str, Callable[[Any], Chain]] = {
     "AutoAugment": _auto_augment,
     "CenterCrop": lambda t: [ours.CenterCrop(_square(t.size))],
     "ColorJitter": _color_jitter,
+    "ElasticTransform": _elastic,
     "FiveCrop": lambda t: [ours.FiveCrop(_square(t.size))],
     "GaussianBlur": _blur,
     "GaussianNoise": _noise,

@@ -81,8 +81,8 @@ TEST(ObjectMasksOp, PolygonsAreThoseOfPycocotools) {
 }
 
 TEST(ObjectMasksOp, RunsGoColumnAfterColumn) {
-  const LoDTensor runs = WithLod(MakeTensor<uint32_t>({7}, {3, 6, 3, 0, 2, 9, 1}),
-                                 {{0, 1, 1, 3}, {0, 3, 7, 7}});
+  const LoDTensor runs =
+      WithLod(MakeTensor<uint32_t>({7}, {3, 6, 3, 0, 2, 9, 1}), {{0, 1, 1, 3}, {0, 3, 7, 7}});
   const LoDTensor masks = MasksOf({{"X", Images(3, 3, 4)}, {"Runs", runs}});
   EXPECT_EQ(ToString(masks.lod()), ToString(WithLod(masks, {{0, 1, 1, 3}}).lod()));
   EXPECT_EQ(Drawn(masks),
@@ -95,8 +95,7 @@ TEST(ObjectMasksOp, AnObjectMayHaveSeveralPolygonsOrRuns) {
   const LoDTensor polygons =
       WithLod(MakeTensor<float>({8, 2}, {0, 0, 2, 0, 2, 2, 0, 2, 3, 0, 4, 0, 4, 2, 3, 2}),
               {{0, 2}, {0, 2, 2}, {0, 4, 8}});
-  const LoDTensor runs =
-      WithLod(MakeTensor<int64_t>({3}, {6, 1, 1}), {{0, 2}, {0, 0, 3}});
+  const LoDTensor runs = WithLod(MakeTensor<int64_t>({3}, {6, 1, 1}), {{0, 2}, {0, 0, 3}});
   EXPECT_EQ(Drawn(MasksOf({{"X", Images(1, 2, 4)}, {"Polygons", polygons}, {"Runs", runs}})),
             "##.#\n##.#\n"
             "...#\n....\n");
@@ -105,8 +104,7 @@ TEST(ObjectMasksOp, AnObjectMayHaveSeveralPolygonsOrRuns) {
 TEST(ObjectMasksOp, MakesMasksOfClasses) {
   const LoDTensor polygons = Polygons({{0, 0, 3, 0, 3, 2, 0, 2}, {2, 0, 5, 0, 5, 2, 2, 2}});
   const LoDTensor labels = WithLod(MakeTensor<int64_t>({2}, {7, 4}), {{0, 2}});
-  const SlotTensors inputs = {
-      {"X", Images(1, 2, 6)}, {"Polygons", polygons}, {"Labels", labels}};
+  const SlotTensors inputs = {{"X", Images(1, 2, 6)}, {"Polygons", polygons}, {"Labels", labels}};
   const auto classes = [&](Attributes attributes) {
     attributes.emplace_back("kind", std::string("classes"));
     const LoDTensor masks = MasksOf(inputs, attributes);
@@ -120,8 +118,7 @@ TEST(ObjectMasksOp, MakesMasksOfClasses) {
 }
 
 TEST(ObjectMasksOp, AnImageMayHaveNoObjects) {
-  const LoDTensor polygons =
-      WithLod(MakeTensor<double>({0, 2}, {}), {{0, 0, 0}, {0}, {0}});
+  const LoDTensor polygons = WithLod(MakeTensor<double>({0, 2}, {}), {{0, 0, 0}, {0}, {0}});
   EXPECT_EQ(MasksOf({{"X", Images(2, 3, 3)}, {"Polygons", polygons}}).dims(), (Dims{0, 3, 3, 1}));
 }
 
@@ -136,11 +133,13 @@ TEST(ObjectMasksOp, RefusesWhatDoesNotFit) {
     return WithLod(MakeTensor<int64_t>({static_cast<int64_t>(n)}, lengths), {{0, 1}, {0, n}});
   };
   refused("input 'Polygons' or 'Runs' is needed", {{"X", image}});
-  refused("the runs of object 0 have 7 pixels; the image has 8", {{"X", image}, {"Runs", runs({7})}});
+  refused("the runs of object 0 have 7 pixels; the image has 8",
+          {{"X", image}, {"Runs", runs({7})}});
   refused("more runs than the 8 pixels", {{"X", image}, {"Runs", runs({7, 2})}});
   refused("more runs than the 8 pixels", {{"X", image}, {"Runs", runs({-1, 9})}});
   for (const double far : {1e9, -1e9, std::numeric_limits<double>::quiet_NaN()}) {
-    refused("far from an image of 2 x 4", {{"X", image}, {"Polygons", Polygons({{0, 0, far, 1, 1, 1}})}});
+    refused("far from an image of 2 x 4",
+            {{"X", image}, {"Polygons", Polygons({{0, 0, far, 1, 1, 1}})}});
   }
   refused("there are 2 images",
           {{"X", Images(2, 2, 4)}, {"Polygons", Polygons({{0, 0, 1, 1, 1, 1}})}});

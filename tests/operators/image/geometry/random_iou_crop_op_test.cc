@@ -123,8 +123,7 @@ TEST(RandomZoomOutOp, PutsAnImageOnALargerOne) {
     const Floats masks = ValuesOf<float>(made.at("OutMasks"));
     for (int64_t y = 0; y < height; ++y) {
       for (int64_t x = 0; x < width; ++x) {
-        const bool is_new =
-            x < left || y < top || x >= left + kWidth || y >= top + kHeight;
+        const bool is_new = x < left || y < top || x >= left + kWidth || y >= top + kHeight;
         const auto given = static_cast<float>((y - top) * kWidth + x - left);
         ASSERT_EQ(pixels[static_cast<size_t>(y * width + x)], is_new ? -1 : given);
         ASSERT_EQ(masks[static_cast<size_t>(y * width + x)], is_new ? 9 : given);
