@@ -13,6 +13,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/secrets.h"
+#include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
 #include "framework/io/status_line.h"
 #include "framework/reader/file_format.h"
@@ -43,6 +44,12 @@ std::unique_ptr<FileFormat> FormatOf(const FormatSchema& schema, const std::stri
   arguments.attributes = AttributesOfFlags(schema, attributes);
   arguments.declared = SlotsOfFlag(FLAGS_slots).slots;
   if (!fields.empty()) arguments.attributes.Set("fields", fields);
+  const FileStatus status = FileSystemOf(path).Stat(path);
+  if (fields.empty() && schema.guess_fields != nullptr && status.kind == FileStatus::Kind::kFile &&
+      status.size == 0) {
+    // No record of an empty file tells fields, and none has to have this one.
+    arguments.attributes.Set("fields", Strings{"record str"});
+  }
   arguments.files = {FileEntry{path, ""}};
   try {
     InferFields(schema, &arguments);

@@ -183,6 +183,17 @@ TEST(ConvertCommand, ARecordThatTheFormatCannotHoldLeavesNothing) {
   EXPECT_TRUE(NamesIn(folder).empty());
 }
 
+TEST(VerifyCommand, AnEmptyFileIsWhole) {
+  for (const char* const name : {"a.jsonl", "a.tar", "a.tfrecord"}) {
+    const TempFile empty(name, "");
+    const ChildResult result = RunRecordIO({"verify", empty.path()});
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_THAT(result.output, HasSubstr(", 0 records\n"));
+  }
+  const TempFile table("a.csv", "");
+  ExpectFailure({"verify", table.path()}, 3, "the file has no header: there is no row in it");
+}
+
 TEST(VerifyCommand, ListsEveryBadRecordOfAnyFormat) {
   const TempFile rows("rows.csv", "x,y\n1,2\n3,4\nfive,6\n7,8\n9\n10,11\n");
   const ChildResult result =
