@@ -97,3 +97,13 @@ def test_a_null_that_was_not_looked_at_is_an_error_that_says_what_reads_it(tmp_p
         list(millhopper.Reader.open_files(path))
     (batch,) = millhopper.Reader.open_files(path, fields=["a bytes decode=json"]).batch(2)
     assert [json.loads(text) for text in batch["a"].to_bytes()] == column
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow", "jsonl"])
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**63 - 1])
+def test_integers_that_a_float_rounds_are_text(tmp_path: Path, number: int, format: str) -> None:
+    path = tmp_path / f"a.{format}"
+    column = [[number, None], [1]]
+    write(pa.table({"a": column}), path)
+    (batch,) = millhopper.Reader.open_files(path).batch(2)
+    assert [json.loads(text) for text in batch["a"].to_bytes()] == column
