@@ -16,13 +16,13 @@ namespace {
 
 using Floats = std::vector<float>;
 
-constexpr int64_t kHeight = 40, kWidth = 50;
+constexpr int64_t kCroppedHeight = 40, kCroppedWidth = 50;
 
-// Pixel (x, y) is y * kWidth + x, so that a part tells where it lies.
+// Pixel (x, y) is y * kCroppedWidth + x, so that a part tells where it lies.
 LoDTensor Image() {
-  std::vector<float> values(kHeight * kWidth);
+  std::vector<float> values(kCroppedHeight * kCroppedWidth);
   std::iota(values.begin(), values.end(), 0.0f);
-  return MakeTensor<float>({1, kHeight, kWidth, 1}, values);
+  return MakeTensor<float>({1, kCroppedHeight, kCroppedWidth, 1}, values);
 }
 
 LoDTensor Boxes(const Floats& values) {
@@ -47,7 +47,7 @@ struct Part {
 
 Part PartOf(const LoDTensor& image) {
   const auto first = static_cast<int64_t>(ValuesOf<float>(image).front());
-  return {first % kWidth, first / kWidth, image.dims()[2], image.dims()[1]};
+  return {first % kCroppedWidth, first / kCroppedWidth, image.dims()[2], image.dims()[1]};
 }
 
 TEST(RandomIouCropOp, KeepsBoxesWhoseMiddleIsInside) {
@@ -59,7 +59,7 @@ TEST(RandomIouCropOp, KeepsBoxesWhoseMiddleIsInside) {
     const double ratio = static_cast<double>(part.width) / static_cast<double>(part.height);
     EXPECT_TRUE(ratio >= 0.5 && ratio <= 2);
     EXPECT_TRUE(part.width >= 15 && part.height >= 12);
-    const bool is_whole = part.width == kWidth && part.height == kHeight;
+    const bool is_whole = part.width == kCroppedWidth && part.height == kCroppedHeight;
     whole += is_whole ? 1 : 0;
     const Floats boxes = ValuesOf<float>(made.at("OutBoxes"));
     int kept = 0;
@@ -113,9 +113,9 @@ TEST(RandomZoomOutOp, PutsAnImageOnALargerOne) {
     const auto made = Moved("random_zoom_out", seed, {{"fill", Floats{-1.0f}}, {"mask_fill", 9}});
     const LoDTensor& image = made.at("Out");
     const int64_t height = image.dims()[1], width = image.dims()[2];
-    EXPECT_TRUE(height >= kHeight && height <= 4 * kHeight);
-    EXPECT_TRUE(width >= kWidth && width <= 4 * kWidth);
-    zoomed += height > kHeight || width > kWidth ? 1 : 0;
+    EXPECT_TRUE(height >= kCroppedHeight && height <= 4 * kCroppedHeight);
+    EXPECT_TRUE(width >= kCroppedWidth && width <= 4 * kCroppedWidth);
+    zoomed += height > kCroppedHeight || width > kCroppedWidth ? 1 : 0;
     const Floats pixels = ValuesOf<float>(image);
     const auto first = std::find_if(pixels.begin(), pixels.end(), [](float v) { return v >= 0; });
     const auto place = static_cast<int64_t>(first - pixels.begin());
@@ -123,8 +123,9 @@ TEST(RandomZoomOutOp, PutsAnImageOnALargerOne) {
     const Floats masks = ValuesOf<float>(made.at("OutMasks"));
     for (int64_t y = 0; y < height; ++y) {
       for (int64_t x = 0; x < width; ++x) {
-        const bool is_new = x < left || y < top || x >= left + kWidth || y >= top + kHeight;
-        const auto given = static_cast<float>((y - top) * kWidth + x - left);
+        const bool is_new =
+            x < left || y < top || x >= left + kCroppedWidth || y >= top + kCroppedHeight;
+        const auto given = static_cast<float>((y - top) * kCroppedWidth + x - left);
         ASSERT_EQ(pixels[static_cast<size_t>(y * width + x)], is_new ? -1 : given);
         ASSERT_EQ(masks[static_cast<size_t>(y * width + x)], is_new ? 9 : given);
       }
