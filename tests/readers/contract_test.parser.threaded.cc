@@ -1390,12 +1390,6 @@ std::vector<std::string> ImagesAndList() {
   return paths;
 }
 
-std::vector<std::string> ImagesAndCoco() {
-  std::vector<std::string> paths = ImagesOnly();
-  paths.push_back(ImageFolderPath(Fault::kNone) + "/coco");
-  return paths;
-}
-
 std::vector<ContractCase> Files(Where where) {
   const std::vector<int64_t> numbers = Numbers(kRecords);
   return {
@@ -1437,7 +1431,7 @@ std::vector<ContractCase> Files(Where where) {
       Reads("image_folder_shuffle_batch", ImageFolder, where, ImagesOnly, {Shuffle(3), Batch(2)},
             {}, {33}),
       Reads("image_list_batch", ImageList, where, ImagesAndList, {Batch(4)}, {}, {16}),
-      Reads("coco_shuffle_batch", Coco, where, ImagesAndCoco, {Shuffle(3), Batch(2)}, {}, {33}),
+      Reads("coco_shuffle_batch", Coco, where, ImagesOnly, {Shuffle(3), Batch(2)}, {}, {33}),
       Reads("jpgs", Jpegs, where, ImagesOnly, {}, {}, {kFaultyImage}),
       Reads("tar_batch", Tar, where, TarPaths, {Batch(8)}, numbers, {2, 2}),
       Reads("tar_shuffle", Tar, where, TarPaths, {Shuffle(7)}, numbers, {20}),
