@@ -20,7 +20,7 @@ OpSchema Schema() {
              "H) "
              "up and down, as far as the image does. For the labels lambda becomes the part of the "
              "image that stays.",
-             "images, uint8, uint16 or float32 [N, H, W, C] or [N, C, H, W]",
+             "images, uint8, uint16 or float32 [N, H, W, C] or, with W above 4, [N, C, H, W]",
              "dims and type of X; may be X")
       .Infer([](InferContext& context) {
         int64_t channels;

@@ -138,7 +138,8 @@ OpSchema Schema() {
              "chooses "
              "within its range, number r, from 0, has the draws 23r later, and its part of the "
              "area is divided by their number, as timm's RandomErasing does.",
-             "images with dims and type of X, which may be [N, C, H, W], too; may be X")
+             "images with dims and type of X, which may be [N, C, H, W], too, with W above "
+             "4; may be X")
       .Attr({"p", 0.5f, "probability, from 0 to 1"})
       .Attr(
           AttributeSchema("size", int32_t{0}, "side of the square in pixels; 0: drawn").AtLeast(0))

@@ -13,7 +13,8 @@ OpSchema Schema() {
   return ImageSchema(
              "(value * scale - mean) / std for each channel, computed as value * (scale / std) + "
              "(-mean / std) with both constants rounded to float32: within two units in the last "
-             "place of torchvision's ToTensor and Normalize. X may be [N, C, H, W], too.",
+             "place of torchvision's ToTensor and Normalize. X may be [N, C, H, W], "
+             "too, where W is above 4.",
              "float32, dims of X; may be X")
       .Attr({"mean", Floats{0.0f}, "one value for all channels, or one for each"})
       .Attr({"std", Floats{1.0f}, "one value for all channels, or one for each, above 0"})

@@ -122,7 +122,13 @@ def write_coco(folder: Path) -> None:
         for k in range(1 + i % 3):
             box = [10 * k, 5 * k, 30, 40]
             annotations.append(
-                {"id": len(annotations), "image_id": i, "bbox": box, "category_id": 1 + k}
+                {
+                    "id": len(annotations),
+                    "image_id": i,
+                    "bbox": box,
+                    "category_id": 1 + k,
+                    "segmentation": [[box[0], box[1], box[0] + 30, box[1], box[0], box[1] + 40]],
+                }
             )
     content = {
         "images": images,

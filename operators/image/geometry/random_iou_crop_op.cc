@@ -26,6 +26,7 @@ struct Settings {
             "attribute 'scale' is a part of the sides at least and at most, above 0, to 1");
     Require(ratio.size() == 2 && ratio[0] > 0 && ratio[0] <= ratio[1],
             "attribute 'ratio' is the lowest and the highest width over height, above 0");
+    Require(trials <= 10000, "attribute 'trials' is ", trials, "; it is at most 10000");
     Require(!overlaps.empty(), "attribute 'min_overlaps' is empty; 1 leaves an image as it is");
   }
 
@@ -51,8 +52,9 @@ OpSchema Schema() {
       .Attr({"ratio", Floats{0.5f, 2.0f}, "the lowest and the highest width over height"})
       .Attr({"min_overlaps", Floats{0.0f, 0.1f, 0.3f, 0.5f, 0.7f, 0.9f, 1.0f},
              "one of these is the least overlap; 1 or more leaves the image as it is"})
-      .Attr(
-          AttributeSchema("trials", int32_t{40}, "parts that are drawn for one of them").AtLeast(1))
+      .Attr(AttributeSchema("trials", int32_t{40},
+                            "parts that are drawn for one of them, at most 10000")
+                .AtLeast(1))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) { Settings{attributes}; })
       .Infer([](InferContext& context) {
         Require(context.InCount("Boxes") == 1, "one argument of input 'Boxes' is needed");

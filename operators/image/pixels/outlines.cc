@@ -7,12 +7,13 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/base/stop.h"
 
 namespace millhopper {
 namespace {
 
 constexpr int kFiner = 5;
-constexpr uint64_t kMostSteps = uint64_t{1} << 30;
+constexpr uint64_t kMostSteps = uint64_t{1} << 26;
 
 // Rounded as C does it, upwards from the middle, and towards 0 below 0.
 int Rounded(double value) { return static_cast<int>(value + .5); }
@@ -42,6 +43,7 @@ void Outline::AddCorner(double x, double y) {
 }
 
 void Outline::EndPolygon() {
+  CheckStop();
   if (has_corner_) DrawSide(last_, first_);
   std::sort(places_.begin(), places_.end());
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -14,7 +15,18 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kMostBytes = 65536;
+constexpr size_t kMostParts = 1000;  // which are computed within one another
 constexpr int kMostDepth = 100;
+
+// A number of a condition as one of this precision, unless that has none so large.
+long double Rounded(const ConditionValue& literal, ConditionValue::Precision precision) {
+  long double rounded = literal.number;
+  if (precision == ConditionValue::kFloat32) rounded = static_cast<float>(literal.number);
+  if (precision == ConditionValue::kFloat64 && !literal.is_whole) {
+    rounded = static_cast<double>(literal.number);
+  }
+  return std::isinf(rounded) ? literal.number : rounded;
+}
 
 bool IsLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -109,6 +121,9 @@ class ConditionParser {
   }
 
   size_t Add(Node node) {
+    if (made_.nodes_.size() >= kMostParts) {
+      made_.ThrowAt(StrCat("it has more than ", kMostParts, " parts; `in` takes many values"));
+    }
     made_.nodes_.push_back(std::move(node));
     return made_.nodes_.size() - 1;
   }
@@ -205,6 +220,7 @@ class ConditionParser {
     } else if (kind_ == kNumber) {
       operand.value.kind = ConditionValue::kNumber;
       operand.value.number = NumberOf(token_);
+      operand.value.is_whole = token_.find_first_of(".eE") == std::string_view::npos;
       operand.text = token_;
     } else if (Is(kWord, "true") || Is(kWord, "false")) {
       operand.value.kind = ConditionValue::kBool;
@@ -230,7 +246,7 @@ class ConditionParser {
     if (const auto number = whole(uint64_t{})) return *number;
     // Not inf and nan, which from_chars takes.
     const bool has_digits = text.find_first_of("0123456789") <= (text.substr(0, 1) == "-" ? 2 : 1);
-    const auto number = has_digits ? whole(double{}) : std::nullopt;
+    const auto number = has_digits ? whole(0.0L) : std::nullopt;
     if (!number) Fail("a number");
     return *number;
   }
@@ -306,9 +322,9 @@ void Condition::CheckKinds(const KindOfSlot& kind_of) const {
 }
 
 Condition::Truth Condition::Compare(const std::string& comparison, const Operand& left,
-                                    const Operand& right, const ValueOfSlot& value_of) const {
+                                    const Operand& right, const Element& element) const {
   const auto value = [&](const Operand& operand) {
-    if (operand.slot) return value_of(*operand.slot);
+    if (operand.slot) return element.At(*operand.slot);
     ConditionValue literal = operand.value;
     literal.text = operand.text;
     return literal;
@@ -324,8 +340,8 @@ Condition::Truth Condition::Compare(const std::string& comparison, const Operand
     order = a.text.compare(b.text);
   } else {
     // 0.1 in a slot of float32 is the float32 nearest to 0.1.
-    if (a.is_float32 && !right.slot) b.number = static_cast<float>(b.number);
-    if (b.is_float32 && !left.slot) a.number = static_cast<float>(a.number);
+    if (left.slot && !right.slot) b.number = Rounded(b, a.precision);
+    if (right.slot && !left.slot) a.number = Rounded(a, b.precision);
     order = a.number < b.number ? -1 : a.number > b.number ? 1 : 0;
   }
   const bool holds = comparison == "=="   ? order == 0
@@ -337,44 +353,44 @@ Condition::Truth Condition::Compare(const std::string& comparison, const Operand
   return holds ? Truth::kTrue : Truth::kFalse;
 }
 
-Condition::Truth Condition::Evaluate(size_t number, const ValueOfSlot& value_of) const {
+Condition::Truth Condition::Evaluate(size_t number, const Element& element) const {
   const Node& node = nodes_[number];
   const auto truth = [](bool holds) { return holds ? Truth::kTrue : Truth::kFalse; };
   switch (node.kind) {
     case Node::kOr:
     case Node::kAnd: {
       const Truth decides = truth(node.kind == Node::kOr);
-      const Truth left = Evaluate(node.left, value_of);
+      const Truth left = Evaluate(node.left, element);
       if (left == decides) return decides;
-      const Truth right = Evaluate(node.right, value_of);
+      const Truth right = Evaluate(node.right, element);
       if (right == decides) return decides;
       return left == Truth::kUnknown ? left : right;
     }
     case Node::kNot: {
-      const Truth inner = Evaluate(node.left, value_of);
+      const Truth inner = Evaluate(node.left, element);
       return inner == Truth::kUnknown ? inner : truth(inner == Truth::kFalse);
     }
     case Node::kCompare:
-      return Compare(node.comparison, node.operands[0], node.operands[1], value_of);
+      return Compare(node.comparison, node.operands[0], node.operands[1], element);
     case Node::kIn: {
       Truth found = Truth::kFalse;
       for (size_t i = 1; i < node.operands.size() && found == Truth::kFalse; ++i) {
-        found = Compare("==", node.operands[0], node.operands[i], value_of);
+        found = Compare("==", node.operands[0], node.operands[i], element);
       }
       return found;
     }
     case Node::kIsMissing:
-      return truth(value_of(*node.operands[0].slot).kind == ConditionValue::kMissing);
+      return truth(element.IsMissing(*node.operands[0].slot));
     case Node::kHolds:
       break;
   }
   const Operand& operand = node.operands[0];
-  const ConditionValue value = operand.slot ? value_of(*operand.slot) : operand.value;
+  const ConditionValue value = operand.slot ? element.At(*operand.slot) : operand.value;
   return value.kind == ConditionValue::kMissing ? Truth::kUnknown : truth(value.number != 0);
 }
 
-bool Condition::Holds(const ValueOfSlot& value_of) const {
-  return Evaluate(nodes_.size() - 1, value_of) == Truth::kTrue;
+bool Condition::Holds(const Element& element) const {
+  return Evaluate(nodes_.size() - 1, element) == Truth::kTrue;
 }
 
 }  // namespace millhopper

@@ -18,7 +18,10 @@ struct ConditionValue {
   Kind kind = kMissing;
   // Of a number; a bool is 0 or 1. It holds every int64, uint64 and double.
   long double number = 0;
-  bool is_float32 = false;  // numbers that the condition writes are compared as such, too
+  // What a number that the condition writes is rounded to where it is compared with this one.
+  enum Precision { kExact, kFloat32, kFloat64 };
+  Precision precision = kExact;
+  bool is_whole = true;  // of a number that the condition writes: it has no decimals
   std::string_view text;
 };
 
@@ -35,8 +38,9 @@ struct ConditionValue {
 // "not"; only what is true holds.
 class Condition {
  public:
-  // Throws kInvalidArgument, with the place, for a text of another form, one of more than 64 KiB or
-  // with parentheses deeper than 100, and a slot that is not among `names`.
+  // Throws kInvalidArgument, with the place, for a text of another form, one of more than 64 KiB,
+  // of more than 1,000 parts or with parentheses deeper than 100, and a slot that is not among
+  // `names`.
   Condition(const std::string& text, const std::vector<std::string>& names);
 
   // The numbers of the slots that it reads, in order of their names in the text.
@@ -49,8 +53,13 @@ class Condition {
   void CheckKinds(const KindOfSlot& kind_of) const;
 
   // Whether it is true. Throws as CheckKinds.
-  using ValueOfSlot = std::function<ConditionValue(size_t slot)>;
-  bool Holds(const ValueOfSlot& value_of) const;
+  class Element {
+   public:
+    virtual ~Element() = default;
+    virtual ConditionValue At(size_t slot) const = 0;
+    virtual bool IsMissing(size_t slot) const = 0;
+  };
+  bool Holds(const Element& element) const;
 
  private:
   friend class ConditionParser;
@@ -70,9 +79,9 @@ class Condition {
 
   void CheckPair(const Operand& left, std::optional<ConditionValue::Kind> left_kind,
                  const Operand& right, std::optional<ConditionValue::Kind> right_kind) const;
-  Truth Evaluate(size_t node, const ValueOfSlot& value_of) const;
+  Truth Evaluate(size_t node, const Element& element) const;
   Truth Compare(const std::string& comparison, const Operand& left, const Operand& right,
-                const ValueOfSlot& value_of) const;
+                const Element& element) const;
   [[noreturn]] void ThrowAt(const std::string& problem) const;
 
   std::string text_;

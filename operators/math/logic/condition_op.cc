@@ -59,7 +59,8 @@ OpSchema Schema() {
              "is NaN, or if the slot NAME.valid is false (missing=mask of fields); a comparison "
              "with one is neither true nor false, as in SQL, and neither is its not, so the "
              "condition does not hold. Texts are compared by their bytes, numbers by their values; "
-             "a number in the condition is rounded to float32 where the slot is float32.")
+             "a number in the condition is rounded to float32 where the slot is float32, and one "
+             "with decimals to float64 where it is float64.")
       .Inputs("X", "slots of the element: one number, bool or text each, if the condition has them")
       .OneOrMore()
       .Output("Out", "bool [1]")
@@ -82,15 +83,19 @@ OpSchema Schema() {
 using Values = Types<bool, int64_t, float, double, int32_t, uint8_t, int8_t, int16_t, uint16_t,
                      uint32_t, uint64_t>;
 
+// What the mask of a slot says, if it has one.
+std::optional<bool> MaskOf(const OpContext& context, const Condition& condition, size_t slot) {
+  const auto mask = condition.mask_of(slot);
+  if (!mask) return std::nullopt;
+  const LoDTensor& valid = context.In("X", *mask);
+  if (valid.dtype() != DataType::kBool || valid.numel() != 1) return std::nullopt;
+  return valid.data<bool>()[0];
+}
+
 ConditionValue ValueOf(const OpContext& context, const Strings& names, const Condition& condition,
                        size_t slot) {
   ConditionValue value;
-  if (const auto mask = condition.mask_of(slot)) {
-    const LoDTensor& valid = context.In("X", *mask);
-    if (valid.dtype() == DataType::kBool && valid.numel() == 1 && !valid.data<bool>()[0]) {
-      return value;
-    }
-  }
+  if (MaskOf(context, condition, slot) == false) return value;
   const LoDTensor& x = context.In("X", slot);
   const auto require_one = [&](size_t found) {
     Require(found == 1, "condition: slot '", Escaped(names[slot]), "' has ", found,
@@ -111,7 +116,8 @@ ConditionValue ValueOf(const OpContext& context, const Strings& names, const Con
       if (std::isnan(number)) return;
     }
     value.kind = std::is_same_v<T, bool> ? ConditionValue::kBool : ConditionValue::kNumber;
-    value.is_float32 = std::is_same_v<T, float>;
+    if constexpr (std::is_same_v<T, float>) value.precision = ConditionValue::kFloat32;
+    if constexpr (std::is_same_v<T, double>) value.precision = ConditionValue::kFloat64;
     value.number = number;
   });
   Require(found, "condition: slot '", Escaped(names[slot]), "' is ", ToString(x.dtype()),
@@ -119,11 +125,30 @@ ConditionValue ValueOf(const OpContext& context, const Strings& names, const Con
   return value;
 }
 
+class SlotsOfElement final : public Condition::Element {
+ public:
+  SlotsOfElement(const OpContext& context, const Strings& names, const Condition& condition)
+      : context_(context), names_(names), condition_(condition) {}
+
+  ConditionValue At(size_t slot) const override {
+    return ValueOf(context_, names_, condition_, slot);
+  }
+  // A mask speaks for slots of any number of values.
+  bool IsMissing(size_t slot) const override {
+    const std::optional<bool> valid = MaskOf(context_, condition_, slot);
+    return valid ? !*valid : At(slot).kind == ConditionValue::kMissing;
+  }
+
+ private:
+  const OpContext& context_;
+  const Strings& names_;
+  const Condition& condition_;
+};
+
 void Run(OpContext& context) {
   const auto& names = context.Attr<Strings>("names");
   const Condition& condition = ConditionOf(context.Attr<std::string>("condition"), names);
-  const bool holds =
-      condition.Holds([&](size_t slot) { return ValueOf(context, names, condition, slot); });
+  const bool holds = condition.Holds(SlotsOfElement(context, names, condition));
   context.Out("Out")->Allocate<bool>({1})[0] = holds;
 }
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # A function of a reader that returns it with more steps.
 Steps: TypeAlias = "Callable[[Any], OperatorMethods]"
 
+_MOST_WITHIN = 8  # alternatives of a choice within an order
 _MOST_IN_ORDER = 4  # of which there are 24 orders, each of which is a block of the program
 
 
@@ -113,7 +114,13 @@ class ChoiceMethods(OperatorMethods):
                 f"{_MOST_IN_ORDER}, each of which may add several steps"
             )
         for one in steps:
-            self._added("random_order", one)
+            inner = [step for step in self._added("random_order", one) if isinstance(step, Choice)]
+            if any(len(step.alternatives) > _MOST_WITHIN for step in inner):
+                raise Error(
+                    f"{self._name}: random_order: a function adds a choice of more than "
+                    f"{_MOST_WITHIN} alternatives, such as another order, each of which would be "
+                    "a block of the program in each order"
+                )
         orders = [_in_turn(order) for order in itertools.permutations(steps)]
         return self._choice("random_order", orders, [1 / len(orders)] * len(orders), seed, name)
 

@@ -83,7 +83,7 @@ class FunctionMethods(Chain):
         of ``map`` is, by several threads at once. ::
 
             reader.filter("label >= 3 and lang in ('en', 'de') and not fare is missing")
-            reader.filter(lambda e: len(e["text"]) > 20)
+            reader.filter(lambda e: len(e["text"][0]) > 20)
 
         Args:
             condition: a slot that holds one bool in each element; a text that compares slots of one

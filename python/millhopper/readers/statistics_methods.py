@@ -33,33 +33,45 @@ class StatisticsMethods(OperatorMethods):
             train = train.standardize(statistics).batch(128)
 
         Args:
-            slots: the slots; None: all of numbers that are not text or bytes. Of rows with several
-                values, such as ``[13]``, each value has statistics of its own, lists of as many;
-                all values of sequences have one.
+            slots: the slots; None: all of numbers that are not text, bytes or the mask of another.
+                Of rows with several values, such as ``[13]``, each value has statistics of its own,
+                lists of as many; all values of sequences have one.
 
         Returns:
             For each slot a dict, which JSON can hold: ``count`` of values, ``nulls``, which are
-            NaN and count for nothing else, ``min``, ``max``, ``mean``, and ``std``, that of all
-            values (``numpy.std``), computed in float64. Without values all but the first two are
-            NaN.
+            NaN, or missing by the mask ``NAME.valid``, and count for nothing else, ``min``,
+            ``max``, ``mean``, and ``std``, that of all values (``numpy.std``), computed in float64.
+            Without values all but the first two are NaN.
 
         Raises:
-            ValueError: there is no such slot, or it has text or bytes.
+            TypeError: ``slots`` is a text.
+            ValueError: there is no such slot, it has text or bytes, or its rows have different
+                numbers of values.
             Error: as in a loop.
 
         Source: numpy; polars.DataFrame.describe.
         """
-        wanted = None if slots is None else list(slots)
-        found: dict[str, _Moments] = {}
+        if isinstance(slots, str):
+            raise TypeError(f"statistics: slots is {slots!r}; it is a list of names")
+        names = self._slot_names()
+        masks = {mask: slot for slot in names if (mask := f"{slot}.valid") in names}
+        wanted = [name for name in names if name not in masks] if slots is None else list(slots)
+        for slot in wanted:
+            if slot not in names:
+                raise ValueError(f"no slot is called {slot!r}; the slots are {names}")
+        found = {slot: _Moments(slot) for slot in wanted}
         for element in self._in_parts():
-            for slot in element if wanted is None else wanted:
-                if slot not in element:
-                    raise ValueError(f"no slot is called {slot!r}; the slots are {list(element)}")
+            for slot in wanted:
                 values = _numbers(element[slot])
-                if values is not None:
-                    found.setdefault(slot, _Moments()).add(values)
-                elif wanted is not None:
+                if values is None and slots is not None:
                     raise ValueError(f"slot {slot!r} has text or bytes, which have no statistics")
+                if values is None:
+                    found.pop(slot, None)
+                    continue
+                valid = element.get(f"{slot}.valid")
+                if valid is not None and np.size(valid) == len(values):
+                    values[~np.ravel(valid).astype(bool)] = np.nan
+                found[slot].add(values)
         return {slot: moments.result() for slot, moments in found.items()}
 
     def _in_parts(self) -> Any:
@@ -98,11 +110,22 @@ class StatisticsMethods(OperatorMethods):
 class _Moments:
     """Statistics of values that come in parts, for each column."""
 
-    def __init__(self) -> None:
+    def __init__(self, slot: str) -> None:
+        self._slot = slot
         self._parts: list[tuple[Array, ...]] = []
 
     def add(self, values: Array) -> None:
-        """Adds rows of columns, float64."""
+        """Adds rows of columns, float64.
+
+        Raises:
+            ValueError: there are not as many columns as before.
+        """
+        width = len(self._parts[0][0]) if self._parts else values.shape[1]
+        if values.shape[1] != width:
+            raise ValueError(
+                f"slot {self._slot!r} has rows of {width} and of {values.shape[1]} values, which "
+                "have no statistics together"
+            )
         known = ~np.isnan(values)
         count = known.sum(axis=0)
         mean = np.where(known, values, 0).sum(axis=0) / np.maximum(count, 1)
@@ -124,9 +147,13 @@ class _Moments:
         return count, nulls.sum(axis=0), lowest.min(axis=0), highest.max(axis=0), mean, spread
 
     def result(self) -> dict[str, Any]:
+        if not self._parts:
+            self.add(np.empty((0, 1)))
         count, nulls, lowest, highest, mean, squares = self._joined()
         none = count == 0
         std = np.sqrt(squares / np.maximum(count, 1))
+        constant = lowest == highest  # sums round what is the same everywhere
+        mean, std = np.where(constant, lowest, mean), np.where(constant, 0, std)
         of_values = {"min": lowest, "max": highest, "mean": mean, "std": std}
         result = {"count": count, "nulls": nulls}
         result |= {name: np.where(none, np.nan, values) for name, values in of_values.items()}
@@ -144,8 +171,9 @@ def _numbers(values: Any) -> Array | None:
     if isinstance(values, Ragged):
         if values.values.dtype == np.uint8:
             return None
-        return np.asarray(values.values, np.float64).reshape(-1, 1)
+        return np.array(values.values, np.float64).reshape(-1, 1)
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         return None
-    return array.reshape(len(array), -1).astype(np.float64)
+    width = int(np.prod(array.shape[1:]))
+    return array.reshape(len(array), width).astype(np.float64)

@@ -208,15 +208,17 @@ def coco_detection(
     flip: float = 0.5,
     image: str = "image",
     boxes: str = "boxes",
-    labels: Sequence[str] = ("labels", "area", "iscrowd"),
+    labels: Sequence[str] | None = None,
     notation: str = "xyxy",
 ) -> Compose:
     """Images with boxes, such as those of ``dataset.coco``, for training of detection.
 
-    Values are from 0 to 1: torchvision's models of detection normalise them.
+    Values are from 0 to 1: torchvision's models of detection normalise them. Images are not turned
+    as their EXIF data asks, as boxes are those of the pixels as stored. Polygons and masks of
+    objects do not move unless they are among the ``slots`` of the call.
 
     Args:
-        policy: ``"hflip"``: a flip; ``"multiscale"``: of one of ten sizes, too; ``"lsj"``: jitter
+        policy: ``"hflip"``: a flip; ``"multiscale"``: of one of 11 sizes, too; ``"lsj"``: jitter
             of scale from 0.1 to 2 in images of ``size``, by default 1024; ``"ssd"``: distorted
             colours, zoomed out, and cropped by the overlap with boxes; ``"ssdlite"``: cropped so;
             ``"none"``, for validation.
@@ -225,7 +227,8 @@ def coco_detection(
         flip: the probability of a flip.
         image: the slot of the images.
         boxes: the slot of the boxes.
-        labels: slots with a row for each box, which go where their box is left out.
+        labels: slots with a row for each box, which go where their box is left out; None: those of
+            ``labels``, ``area`` and ``iscrowd`` that the reader has.
         notation: of the boxes: as ``to`` of ``Reader.convert_boxes``.
 
     Raises:
@@ -255,7 +258,8 @@ def coco_detection(
         chain.append(RandomHorizontalFlip(flip))
     if size is not None and policy != "lsj":
         chain.append(Resize((size, size)))
-    chain += [SanitizeBoxes(labels), Normalize(), ToCHW()]
+    sanitize = SanitizeBoxes() if labels is None else SanitizeBoxes(labels)
+    chain += [sanitize, Normalize(), ToCHW()]
     return Compose(chain, slots={image: "image", boxes: notation})
 
 
@@ -319,7 +323,8 @@ def dinov2(
 
     Errors of values come when it is called.
 
-    Source: DataAugmentationDINO of facebookresearch/dinov2.
+    Source: DataAugmentationDINO of facebookresearch/dinov2. Blur is as likely as is written there;
+    the code takes that number for the probability of leaving an image as it is.
     """
 
     def crop(size: int, scale: Sequence[float], *last: Transform) -> Compose:

@@ -26,8 +26,10 @@ def from_torchvision(transform: object) -> ours.Compose:
         vision.from_torchvision(timm.data.create_transform(224, is_training=True))
         vision.from_torchvision(torchvision.models.ResNet50_Weights.DEFAULT.transforms())
 
-    The chain begins with encoded images, and makes ``[N, channels, height, width]`` where the
-    transform makes tensors. Draws have the same distributions, and other numbers.
+    The chain begins with encoded images, which are not turned as their EXIF data asks, as Pillow
+    does not turn them, and makes ``[N, channels, height, width]`` where the transform makes
+    tensors. Draws have the same distributions, and other numbers. ``SanitizeBoundingBoxes`` clips
+    boxes first, as ``ClampBoundingBoxes`` does.
 
     Args:
         transform: one of ``torchvision.transforms``, ``transforms.v2`` or ``timm.data``, or a
@@ -42,7 +44,7 @@ def from_torchvision(transform: object) -> ours.Compose:
     """
     taken = _Taken()
     taken.take(transform)
-    return ours.Compose([ours.DecodeImage(), *taken.finished()])
+    return ours.Compose([ours.DecodeImage(orientation=False), *taken.finished()])
 
 
 class _Taken:
@@ -85,11 +87,41 @@ class _Taken:
             if self._float and name not in _OF_FLOATS:
                 self.refuse(transform, "after values are scaled; it can stand before")
             try:
-                self.chain += _METHODS[name](transform)
+                self.chain += self._steps(name, transform)
             except _Unlike as unlike:
                 self.refuse(transform, str(unlike))
         else:
             self.refuse(transform, "")
+
+    def _steps(self, name: str, transform: Any) -> Chain:
+        mode = getattr(transform, "interpolation", None)
+        resamples = hasattr(transform, "antialias")
+        if resamples and self._channels_first:  # of tensors, which are resampled otherwise
+            if getattr(mode, "value", mode) == "nearest":
+                raise _Unlike("of a tensor, for interpolation='nearest'")
+            if transform.antialias is False and getattr(mode, "value", mode) == "bicubic":
+                raise _Unlike("of a tensor, for antialias=False and interpolation='bicubic'")
+        steps = _METHODS[name](transform)
+        if resamples and not self._channels_first:  # Pillow knows no antialias=False
+            for step in steps:
+                for one in getattr(step, "transforms", [step]):
+                    one.options.pop("antialias", None)
+        if name == "CenterCrop" and not self._is_large_enough(steps[0]):
+            steps = [ours.Pad(least=_square(transform.size), where="center"), *steps]
+        return steps
+
+    def _is_large_enough(self, crop: Any) -> bool:
+        """Whether the step before makes images that a crop in the middle need not pad."""
+        before = self.chain[-1] if self.chain else None
+        if not isinstance(before, (ours.Resize, ours.RandomResizedCrop)) or before.options.get(
+            "max_size"
+        ):
+            return False
+        sides = [
+            [size] if isinstance(size, int) else list(size)
+            for size in (before.arguments[0], crop.arguments[0])
+        ]
+        return min(sides[0]) >= max(sides[1])
 
     def finished(self) -> Chain:
         self._settle()
@@ -103,7 +135,9 @@ class _Taken:
         )
 
     def _to_tensor(self, name: str, transform: Any) -> None:
-        self._channels_first |= name not in ("ToDtype", "ConvertImageDtype", "RGB", "Identity")
+        self._channels_first |= name not in _KEEPING_LAYOUT
+        if name == "RGB" and any(isinstance(step, ours.Grayscale) for step in self.chain):
+            self.chain.append(ours.Grayscale(3))
         scale: float | None = None
         if name in ("ToTensor", "MaybeToTensor"):
             scale = 1 / 255
@@ -190,9 +224,13 @@ def _filled(transform: Any) -> dict[str, object]:
     if isinstance(fill, Mapping):
         raise _Unlike(f"for fill={fill!r}")
     if isinstance(fill, (int, float)):
-        return {"fill": int(fill)} if fill else {}
-    values = [] if fill is None else [int(value) for value in fill]
+        return {"fill": _whole(fill)} if fill else {}
+    values = [] if fill is None else [_whole(value) for value in fill]
     return {"fill": values} if any(values) else {}
+
+
+def _whole(value: float) -> int | float:
+    return int(value) if value == int(value) else float(value)
 
 
 def _given(**options: object) -> dict[str, object]:
@@ -240,7 +278,8 @@ def _resize(t: Any) -> Chain:
 
 
 def _scale_jitter(t: Any) -> Chain:
-    return [ours.ScaleJitter(_square(t.target_size), _range(t.scale_range), **_resampled(t))]
+    width, height = t.target_size  # so torchvision takes what it calls (height, width)
+    return [ours.ScaleJitter(_square((height, width)), _range(t.scale_range), **_resampled(t))]
 
 
 def _shortest_size(t: Any) -> Chain:
@@ -255,6 +294,11 @@ def _random_crop(t: Any) -> Chain:
     options: dict[str, object] = {}
     if t.padding or t.pad_if_needed:
         padding = t.padding if isinstance(t.padding, int) else list(t.padding or []) or None
+        if isinstance(padding, list) and ".v2." in type(t).__module__:
+            left, right, top, bottom = padding
+            padding = [left, top, right, bottom]
+        if isinstance(padding, list) and len(set(padding)) == 1:
+            padding = padding[0]
         mode = None if t.padding_mode == "constant" else t.padding_mode
         needed = t.pad_if_needed or None
         options = _given(padding=padding, pad_if_needed=needed, padding_mode=mode)
@@ -358,13 +402,18 @@ def _timm_policy(t: Any) -> Chain:
         raise _Unlike("for weights of the changes")
     policy = f"rand-m{first.magnitude:g}-n{t.num_layers}-p{first.prob:g}"
     if first.magnitude_std:
-        policy += f"-mstd{first.magnitude_std:g}"
+        policy += f"-mstd{min(first.magnitude_std, 101):g}"  # timm makes infinity of 101
     if first.magnitude_max is not None:
         policy += f"-mmax{first.magnitude_max:g}"
     if names == increasing:
         policy += "-inc1"
+    if first.hparams.get("translate_pct", 0.45) != 0.45:
+        raise _Unlike("for translate_pct")
     resample = first.kwargs["resample"]
-    mode = None if isinstance(resample, (tuple, list)) else {2: "bilinear", 3: "bicubic"}[resample]
+    drawn = isinstance(resample, (tuple, list))
+    mode = None if drawn else {2: "bilinear", 3: "bicubic"}.get(int(resample))
+    if mode is None and not drawn:
+        raise _Unlike(f"for resampling {resample}")
     fill = list(first.kwargs["fillcolor"])
     more = _given(interpolation=mode, fill=fill if fill != [128, 128, 128] else None)
     return [ours.RandAugment(policy=policy, **more)]
@@ -510,6 +559,7 @@ _OF_FLOATS = {
 }
 # Steps about types and layouts.
 _TO_TENSOR = (
+    "ClampBoundingBoxes",
     "ConvertImageDtype",
     "Identity",
     "MaybeToTensor",
@@ -522,6 +572,7 @@ _TO_TENSOR = (
     "ToPureTensor",
     "ToTensor",
 )
+_KEEPING_LAYOUT = ("ClampBoundingBoxes", "ConvertImageDtype", "Identity", "RGB", "ToDtype")
 # What weights of torchvision's models come with.
 _PRESETS: dict[str, Callable[[_Taken, Any], None]] = {
     "ImageClassification": _Taken.classification,

@@ -112,6 +112,9 @@ class CutMix(_Method):
 class DecodeImage(_Method):
     """``Reader.decode_image``; masks among ``slots`` have the numbers of their palettes.
 
+    With masks, boxes or points among ``slots`` images are not turned as their EXIF data asks,
+    unless ``orientation`` says so: what is annotated are the pixels as stored.
+
     Source: Millhopper's own.
     """
 
@@ -124,9 +127,11 @@ class DecodeImage(_Method):
             return super().__call__(reader, slot)
         moved = reader._moved(slots).inputs
         for mask in moved.get("Masks", []):
-            reader = reader.decode_image(mask, mode="P")
+            reader = reader.decode_image(mask, mode="P", orientation=False)
+        options: dict[str, Any] = {} if len(moved) == 1 else {"orientation": False}
+        options.update(self.options)
         for image in moved["X"]:
-            reader = super().__call__(reader, image)
+            reader = reader.decode_image(image, **options)
         return reader
 
 
@@ -398,14 +403,15 @@ class SanitizeBoxes:
     """``Reader.sanitize_boxes`` of the boxes among ``slots``.
 
     Args:
-        labels: what has a row for each box, and goes with it.
+        labels: what has a row for each box, and goes with it; None: those of ``labels``, ``area``
+            and ``iscrowd`` that the reader has.
         options: the other arguments of the method.
 
     Source: torchvision's SanitizeBoundingBoxes.
     """
 
-    def __init__(self, labels: Sequence[str] = (), **options: Any) -> None:
-        self.labels = tuple(labels)
+    def __init__(self, labels: Sequence[str] | None = None, **options: Any) -> None:
+        self.labels = None if labels is None else tuple(labels)
         self.options = options
 
     def __call__(
@@ -420,13 +426,19 @@ class SanitizeBoxes:
         return reader.sanitize_boxes(
             boxes[0],
             image=moved.inputs["X"][0],
-            slots=self.labels,
+            slots=self._labels(reader),
             notation=slots[boxes[0]],
             **self.options,
         )
 
+    def _labels(self, reader: Reader) -> Sequence[str]:
+        if self.labels is not None:
+            return self.labels
+        return [name for name in ("labels", "area", "iscrowd") if name in reader._slot_names()]
+
     def __repr__(self) -> str:
-        given = [repr(self.labels), *(f"{name}={value!r}" for name, value in self.options.items())]
+        given = [] if self.labels is None else [repr(self.labels)]
+        given += [f"{name}={value!r}" for name, value in self.options.items()]
         return f"SanitizeBoxes({', '.join(given)})"
 
 
@@ -507,14 +519,23 @@ class Views:
     Attributes:
         transforms: the same, which may be changed.
 
+    Raises:
+        ValueError: when it is called: a view has the name of the image.
+
     Source: Millhopper's own.
     """
 
     def __init__(self, transforms: Mapping[str, Transform]) -> None:
         self.transforms = dict(transforms)
 
-    def __call__(self, reader: Reader, slot: str | None = None) -> Reader:
+    def __call__(
+        self, reader: Reader, slot: str | None = None, slots: MovedSlots | None = None
+    ) -> Reader:
+        if slots is not None:
+            (slot,) = reader._moved(slots).inputs["X"]
         image = reader._default_slot() if slot is None else slot
+        if image in self.transforms:
+            raise ValueError(f"Views: {image!r} is the image itself; give the view another name")
         others = [name for name in reader._slot_names() if name != image]
         for name, transform in self.transforms.items():
             reader = transform(reader.apply("assign", image, name), name)

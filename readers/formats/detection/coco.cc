@@ -83,6 +83,8 @@ class CocoParser {
       if (categories_ != nullptr)
         ForEach(categories_, "category", [&](auto at) { AddCategory(at); });
       std::sort(categories_by_id_.begin(), categories_by_id_.end());
+      const auto twice = std::adjacent_find(categories_by_id_.begin(), categories_by_id_.end());
+      if (twice != categories_by_id_.end()) Refuse("two categories have the id ", *twice);
       ForEach(images_, "image", [&](auto at) { AddImage(at); });
       SortImages();
       ForEach(annotations_, "annotation", [&](auto at) { AddAnnotation(at); });
@@ -350,6 +352,9 @@ class CocoParser {
     constexpr size_t kFewest = 6;
     double x = 0;
     size_t n = 0;
+    if (!json_.IsArray(polygon)) {
+      Refuse("a polygon of its segmentation is no list of numbers; it is [[x, y, x, y ...], ...]");
+    }
     ForEachNumber(polygon, "segmentation", [&](double number) {
       if (n++ % 2 == 0) {
         x = number;
@@ -488,25 +493,12 @@ class CocoFormat final : public AnnotatedFilesFormat {
 
 FittingFields Fields(const std::string&, const AttributeMap&) { return {KnownFields(), {}}; }
 
-bool Matches(const char* head, size_t size) {
-  const std::string_view text(head, size);
-  const size_t brace = text.find_first_not_of(" \t\r\n");
-  if (brace == std::string_view::npos || text[brace] != '{') return false;
-  const size_t key = text.find_first_not_of(" \t\r\n", brace + 1);
-  if (key == std::string_view::npos) return false;
-  const std::string_view rest = text.substr(key);
-  for (const std::string_view name : {"\"images\"", "\"annotations\"", "\"categories\""}) {
-    if (rest.substr(0, name.size()) == name) return true;
-  }
-  return false;
-}
-
 FormatSchema Schema() {
   FormatSchema schema(
       "COCO's JSON of images and their annotations: images in the order of their ids, with boxes, "
       "labels, outlines; plain, gzip, zstd, lz4, bzip2, xz");
   return std::move(
-      schema.Magic(&Matches)
+      schema
           .Attr(FieldsAttribute(
               "image (the bytes of its file), image_id, file_name, height, width, and of its "
               "annotations boxes, labels (their categories), area (that of the box where there is "

@@ -179,7 +179,7 @@ def test_a_transform_is_taken_apart(photos: Path) -> None:
     )
     assert repr(taken).split("\n") == [
         "Compose([",
-        "    DecodeImage(),",
+        "    DecodeImage(orientation=False),",
         "    RandomResizedCrop(24, scale=(0.5, 1.0), ratio=(0.75, 1.25), "
         "interpolation='bilinear'),",
         "    RandomChoice([",
@@ -192,6 +192,42 @@ def test_a_transform_is_taken_apart(photos: Path) -> None:
     ]
     (batch,) = taken(dataset.image_folder(photos), slot="image").batch(3)
     assert batch["image"].shape == (3, 3, 24, 24)
+
+
+def test_arguments_that_libraries_keep_otherwise() -> None:
+    def steps(*transforms: object) -> list[str]:
+        taken = vision.from_torchvision(composed(*transforms)).transforms[1:]
+        return [repr(step) for step in taken]
+
+    crop = {"size": [9, 9], "pad_if_needed": False, "padding_mode": "constant"}
+    v2 = "torchvision.transforms.v2._geometry"
+    assert steps(
+        made("RandomCrop", v2, padding=[1, 2, 3, 4], fill=0, **crop),
+        made("RandomCrop", padding=[1, 2, 3, 4], fill=0.5, **crop),
+        made("RandomCrop", v2, padding=[4, 4, 4, 4], fill=0, **crop),
+    ) == [
+        "RandomCrop(9, padding=[1, 3, 2, 4])",
+        "RandomCrop(9, padding=[1, 2, 3, 4], fill=0.5)",
+        "RandomCrop(9, padding=4)",
+    ]
+    rough = made("Resize", size=[8], interpolation=Mode.BILINEAR, max_size=None, antialias=False)
+    assert steps(rough, made("CenterCrop", size=(8, 8))) == [
+        "Resize(8, interpolation='bilinear')",
+        "CenterCrop(8)",
+    ]
+    assert steps(made("ToImage"), rough)[0] == (
+        "Resize(8, interpolation='bilinear', antialias=False)"
+    )
+    gray = made("Grayscale", num_output_channels=1)
+    assert steps(gray, made("RGB")) == ["Grayscale(1)", "Grayscale(3)"]
+    jitter = made(
+        "ScaleJitter",
+        target_size=(32, 64),
+        scale_range=(1.0, 1.0),
+        interpolation=Mode.BILINEAR,
+        antialias=True,
+    )
+    assert steps(jitter) == ["ScaleJitter((64, 32), (1.0, 1.0), interpolation='bilinear')"]
 
 
 def test_steps_of_detection_are_taken_apart() -> None:
@@ -237,6 +273,7 @@ def test_values_are_scaled_once() -> None:
     assert steps(unscaled, half) == ["Normalize((0.5,), (1.0,), scale=1.0)"]
     assert steps(made("ToTensor"), middle, half) == [
         "Normalize((0.0,), (1.0,))",
+        "Pad(least=4, where='center')",
         "CenterCrop(4)",
         "Normalize((0.5,), (1.0,), scale=1.0)",
         "ToCHW()",
@@ -269,6 +306,12 @@ def test_steps_without_a_counterpart(transform: object, text: str) -> None:
         vision.from_torchvision(transform)
     with pytest.raises(TypeError, match="is no transform of torchvision or timm"):
         vision.from_torchvision(composed(test_steps_without_a_counterpart))
+
+
+def test_a_view_of_the_name_of_its_image(photos: Path) -> None:
+    invert = vision.RandomInvert(1.0)
+    with pytest.raises(ValueError, match="'image' is the image itself; give the view another"):
+        vision.Views({"image": invert})(dataset.image_folder(photos).decode_image("image"))
 
 
 def test_masks_and_images_are_cut_alike() -> None:

@@ -44,15 +44,16 @@ std::unique_ptr<FileFormat> FormatOf(const FormatSchema& schema, const std::stri
   arguments.attributes = AttributesOfFlags(schema, attributes);
   arguments.declared = SlotsOfFlag(FLAGS_slots).slots;
   if (!fields.empty()) arguments.attributes.Set("fields", fields);
-  const FileStatus status = FileSystemOf(path).Stat(path);
-  if (fields.empty() && schema.guess_fields != nullptr && status.kind == FileStatus::Kind::kFile &&
-      status.size == 0) {
-    // No record of an empty file tells fields, and none has to have this one.
-    arguments.attributes.Set("fields", Strings{"record str"});
-  }
   arguments.files = {FileEntry{path, ""}};
   try {
-    InferFields(schema, &arguments);
+    try {
+      InferFields(schema, &arguments);
+    } catch (const Error&) {
+      const FileStatus status = FileSystemOf(path).Stat(path);
+      if (!fields.empty() || status.kind != FileStatus::Kind::kFile || status.size > 0) throw;
+      // No record of an empty file tells fields, and none has to have this one.
+      arguments.attributes.Set("fields", Strings{"record str"});
+    }
     return schema.Make(arguments);
   } catch (const Error& error) {
     throw InWordsOfFlags(error, path);

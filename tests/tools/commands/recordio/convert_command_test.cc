@@ -184,7 +184,7 @@ TEST(ConvertCommand, ARecordThatTheFormatCannotHoldLeavesNothing) {
 }
 
 TEST(VerifyCommand, AnEmptyFileIsWhole) {
-  for (const char* const name : {"a.jsonl", "a.tar", "a.tfrecord"}) {
+  for (const char* const name : {"a.jsonl", "a.tar", "a.tfrecord", "a.svm", "a.ffm"}) {
     const TempFile empty(name, "");
     const ChildResult result = RunRecordIO({"verify", empty.path()});
     EXPECT_EQ(result.exit_code, 0) << result.errors;
