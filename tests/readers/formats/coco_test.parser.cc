@@ -159,15 +159,6 @@ TEST_F(Coco, LeavesOutWhatIsNotWanted) {
   EXPECT_EQ(ReadAll(reader.get())[0][1], (SlotOf<int64_t>({0}, {}, {{0, 0}})));
 }
 
-TEST_F(Coco, IsFoundByItsContent) {
-  MemoryFiles::Get().Write("memory://coco/instances", kSet);
-  ExpectError(ErrorCode::kDataLoss, "format", [] { FormatByContent("memory://coco/two.jpg"); });
-  for (const char* text : {"{\"images\": []", "\n { \"annotations\":[", "{\"categories\":1"}) {
-    MemoryFiles::Get().Write("memory://coco/instances", text);
-    EXPECT_EQ(FormatByContent("memory://coco/instances").tag, "coco") << text;
-  }
-}
-
 TEST_F(Coco, MayBeCompressedAndLieElsewhere) {
   const std::vector<ElementValue> wanted = Read(kSet, {"image", "boxes"});
   MemoryFiles::Get().Write("memory://elsewhere/set.json.gz", Gzipped(kSet));
