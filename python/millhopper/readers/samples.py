@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millhopper.base.zipped import zip_strict
-from millhopper.ragged import Ragged
+from millhopper.ragged import Ragged, Texts
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -81,6 +81,8 @@ def texts_of(element: Mapping[str, Any]) -> list[str]:
 
 
 def _are_texts(value: Any) -> bool:
+    if isinstance(value, Texts):  # of another reader's element
+        return len(value.offsets) == 1
     return isinstance(value, list) and len(value) > 0 and isinstance(value[0], str)
 
 
@@ -161,6 +163,8 @@ def _values(value: Any, slot: DeclaredSlot | None) -> npt.NDArray[Any]:
     if isinstance(value, (str, bytes)):
         return np.frombuffer(value.encode() if isinstance(value, str) else value, np.uint8)
     values = np.asarray(value)
+    if values.ndim == 0:
+        raise TypeError(f"{value!r:.100} in a slot of texts or sequences")
     if slot is None or slot[0] == "bfloat16" or not isinstance(value, (list, tuple)):
         return values
     if not value:

@@ -517,3 +517,20 @@ def test_a_program_in_another_process_says_what_is_missing() -> None:
     gc.collect()
     with pytest.raises(millhopper.Error, match="there is no function"):
         list(millhopper.Reader(text))
+
+
+def test_texts_of_another_reader_are_texts() -> None:
+    elements = list(millhopper.Reader.from_iterable([{"s": "abc", "n": 1}, {"s": "de", "n": 2}]))
+    for again in (
+        millhopper.Reader.from_iterable(elements),
+        millhopper.Reader.from_dataset(elements),
+    ):
+        assert [element["s"].tolist() for element in again] == [["abc"], ["de"]]
+
+
+@pytest.mark.parametrize("value", [None, 5])
+def test_what_is_no_text_among_texts(value: object) -> None:
+    with pytest.raises(
+        millhopper.Error, match=f"TypeError: {value} in a slot of texts or sequences"
+    ):
+        list(millhopper.Reader.from_iterable([{"s": "x"}, {"s": value}]))
