@@ -46,18 +46,17 @@ std::unique_ptr<FileFormat> FormatOf(const FormatSchema& schema, const std::stri
   if (!fields.empty()) arguments.attributes.Set("fields", fields);
   arguments.files = {FileEntry{path, ""}};
   try {
-    try {
-      InferFields(schema, &arguments);
-    } catch (const Error&) {
-      const FileStatus status = FileSystemOf(path).Stat(path);
-      if (!fields.empty() || status.kind != FileStatus::Kind::kFile || status.size > 0) throw;
-      // No record of an empty file tells fields, and none has to have this one.
-      arguments.attributes.Set("fields", Strings{"record str"});
-    }
+    InferFields(schema, &arguments);
     return schema.Make(arguments);
   } catch (const Error& error) {
-    throw InWordsOfFlags(error, path);
+    const FileStatus status = FileSystemOf(path).Stat(path);
+    if (!fields.empty() || status.kind != FileStatus::Kind::kFile || status.size > 0) {
+      throw InWordsOfFlags(error, path);
+    }
   }
+  // No record of an empty file tells fields, and none has to have this one.
+  arguments.attributes.Set("fields", Strings{"record str"});
+  return schema.Make(arguments);
 }
 
 void PrintFound(const std::string& path, const std::string& format,
