@@ -739,7 +739,17 @@ struct JsonFieldsOfRecords::Seen {
       const bool plain = at.empty() && (key.empty() || key[0] != '/');
       const std::string inner = StrCat(at, "/", PointerStep(key));
       const auto [known, is_new] = places.emplace(plain ? key : inner, keys.size());
-      if (is_new) keys.emplace_back(known->first, SeenValues());
+      if (is_new) {
+        keys.emplace_back(known->first, SeenValues());
+        // A long key stands in the pointers of all that is within it.
+        name_bytes += known->first.size() + inner.size();
+        if (name_bytes > kMostNameBytes) {
+          Throw(ErrorCode::kResourceLimit, "the names of the keys of the JSON have more than ",
+                kMostNameBytes,
+                " bytes together, with those that they are in; fields that are "
+                "declared read it");
+        }
+      }
       const size_t place = known->second;  // `keys` may move below
       SeenValues& seen = keys[place].second;
       seen.pointer = inner;
@@ -751,6 +761,8 @@ struct JsonFieldsOfRecords::Seen {
     return members.size();
   }
 
+  static constexpr size_t kMostNameBytes = size_t{16} << 20;
+  size_t name_bytes = 0;
   std::vector<std::pair<std::string, SeenValues>> keys;  // as they appear first
   std::unordered_map<std::string, size_t> places;        // in these
   SeenValues records;

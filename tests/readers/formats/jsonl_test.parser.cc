@@ -693,5 +693,14 @@ TEST(Jsonl, GivesTheSameRecordsForAnyNumberOfThreads) {
   }
 }
 
+TEST(Jsonl, NamesOfKeysHaveALimit) {
+  std::string within;
+  for (int i = 0; i < 5000; ++i) within += StrCat(i == 0 ? "" : ",", "\"", i, "\":1");
+  const std::string record = StrCat("{\"", std::string(100000, 'k'), "\":{", within, "}}\n");
+  const TempFile file("deep.jsonl", record);
+  ExpectError(ErrorCode::kResourceLimit, "the names of the keys of the JSON have more than",
+              [&] { Guessed(file.path()); });
+}
+
 }  // namespace
 }  // namespace millhopper
