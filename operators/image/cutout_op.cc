@@ -70,7 +70,7 @@ struct CutoutStep {
   uint64_t Count(const RandomKey& key, uint64_t i, const ImageShape& shape) const {
     if (!(ToUnitFloat(key.Bits(i, 0)) < p) || shape.height == 0 || shape.width == 0) return 0;
     return static_cast<uint64_t>(least) +
-           key.Below(static_cast<uint64_t>(most - least + 1), i, kDrawOfCount);
+           key.Below(static_cast<uint64_t>(int64_t{most} - least + 1), i, kDrawOfCount);
   }
 
   // Rectangle r of `count` of image i; it may be empty.

@@ -53,7 +53,7 @@ void Run(OpContext& context) {
   MapByteImages(context, shape.channels,
                 [&](const PixelsOf<const uint8_t>& from, const PixelsOf<uint8_t>& to, uint64_t i) {
                   if (shape.values() == 0) return;
-                  const auto qualities = static_cast<uint64_t>(step.high - step.low + 1);
+                  const auto qualities = static_cast<uint64_t>(int64_t{step.high} - step.low + 1);
                   const int quality = step.low + static_cast<int>(key.Below(qualities, i, 0));
                   const std::vector<uint8_t>& bytes = encoder->Encode(from, quality);
                   decoder->Open(bytes.data(), bytes.size(), shape.height * shape.width);

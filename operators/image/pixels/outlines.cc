@@ -16,7 +16,7 @@ constexpr int kFiner = 5;
 constexpr uint64_t kMostSteps = uint64_t{1} << 26;
 
 // Rounded as C does it, upwards from the middle, and towards 0 below 0.
-int Rounded(double value) { return static_cast<int>(value + .5); }
+int Rounded(double value) { return static_cast<int>(std::trunc(value + .5)); }
 
 }  // namespace
 

@@ -246,6 +246,7 @@ AnnotatedFilesFormat::AnnotatedFilesFormat(const FormatArguments& arguments,
                                     [&](const Field& one) { return one.name == field.name; });
     if (found == all.end()) {
       std::vector<std::string> names;
+      names.reserve(all.size());
       for (const Field& one : all) names.push_back(one.name);
       Require(false, where, "an image has only ", Listed(names));
     }
