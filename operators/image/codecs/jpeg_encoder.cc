@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/image/codecs/jpeg_encoder.h"
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <exception>
+#include <utility>
+#include <vector>
 
 // In this order: jpeglib.h needs stdio.h.
 #include <jpeglib.h>
@@ -26,8 +29,8 @@ struct JpegEncoder::Session {
   void Guarded(const Function& function);
 
   static Session& Of(j_compress_ptr cinfo) { return *static_cast<Session*>(cinfo->client_data); }
-  // Where libjpeg writes next: behind the first `count` bytes.
-  void WriteBehind(size_t count);
+  // Has libjpeg write after the first `count` bytes. Does not return if there is no memory.
+  void WriteAfter(size_t count);
 
   jpeg_compress_struct cinfo = {};
   jpeg_error_mgr errors = {};
@@ -50,12 +53,10 @@ JpegEncoder::Session::Session() {
   cinfo.client_data = this;
   Guarded([this] { jpeg_create_compress(&cinfo); });
   memory.Install(reinterpret_cast<j_common_ptr>(&cinfo));
-  destination.init_destination = [](j_compress_ptr compressor) { Of(compressor).WriteBehind(0); };
+  destination.init_destination = [](j_compress_ptr compressor) { Of(compressor).WriteAfter(0); };
   destination.empty_output_buffer = [](j_compress_ptr compressor) -> boolean {
     Session& session = Of(compressor);
-    session.WriteBehind(session.bytes.size());
-    // Outside of the handler in WriteBehind, because this call does not return.
-    if (session.error) std::longjmp(session.failed, 1);
+    session.WriteAfter(session.bytes.size());
     return TRUE;
   };
   destination.term_destination = [](j_compress_ptr compressor) {
@@ -79,13 +80,15 @@ void JpegEncoder::Session::Guarded(const Function& function) {
   Throw(ErrorCode::kInternal, "libjpeg: ", message);
 }
 
-void JpegEncoder::Session::WriteBehind(size_t count) {
+void JpegEncoder::Session::WriteAfter(size_t count) {
   constexpr size_t kFirstBytes = size_t{64} << 10;
   try {
     bytes.resize(std::max(2 * count, std::max(kFirstBytes, bytes.capacity())));
   } catch (...) {
     error = std::current_exception();
   }
+  // Outside of the handler, because this call does not return.
+  if (error) std::longjmp(failed, 1);
   destination.next_output_byte = bytes.data() + count;
   destination.free_in_buffer = bytes.size() - count;
 }

@@ -46,7 +46,7 @@ OpSchema Schema() {
       "pixel v of an image, from 0, is taken from a place that lies off its own by numbers from -1 "
       "to 1 of draws v (along x) and H W + v (along y), each 2 u - 1 with u in [0, 1) of 53 bits, "
       "smoothed by a Gaussian of 8 sigma + 1 weights, in float32, and multiplied by half of alpha, "
-      "in pixels. Each side of an image must be larger than 4 sigma. Boxes and points move the "
+      "in pixels. Each side of an image must be longer than 4 sigma + 1. Boxes and points move the "
       "other way by the displacement of the pixel that they are in, which is nearly where the "
       "image goes; there is no Matrix. The size stays; for the pixels see rotate. X is uint8 with "
       "1 or 3 channels.");

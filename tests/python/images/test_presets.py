@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from pathlib import Path
 
 import millhopper
@@ -312,6 +313,21 @@ def test_a_view_of_the_name_of_its_image(photos: Path) -> None:
     invert = vision.RandomInvert(1.0)
     with pytest.raises(ValueError, match="'image' is the image itself; give the view another"):
         vision.Views({"image": invert})(dataset.image_folder(photos).decode_image("image"))
+
+
+def test_annotated_images_are_not_turned() -> None:
+    """What is annotated are the pixels as stored, whatever EXIF data says."""
+    pair = {"image": png(np.zeros((9, 9, 3), np.uint8)), "mask": png(np.zeros((9, 9), np.uint8))}
+
+    def turned(recipe: vision.Compose, **slots: object) -> list[str]:
+        text = recipe(Reader.from_iterable(lambda: iter([pair])), **slots).to_text()
+        return re.findall(r'name: "orientation"\s+type: BOOLEAN\s+b: (\w+)', text)
+
+    assert turned(vision.segmentation(train=False)) == ["false", "false"]
+    alone = vision.Compose([vision.DecodeImage()])
+    assert turned(alone, slots={"image": "image"}) == ["true"]
+    told = vision.Compose([vision.DecodeImage(orientation=True)])
+    assert turned(told, slots={"image": "image", "mask": "mask"}) == ["false", "true"]
 
 
 def test_masks_and_images_are_cut_alike() -> None:
