@@ -319,8 +319,9 @@ def test_auto_augment_makes_torchvisions_pairs(
     for element, image in zip_strict(decoded.auto_augment(policy.value, seed=1), images):
         made = element["image"][0]
         exact = first_alike(made, outcomes(image))
-        # At 30 degrees places lie between two pixels, and torchvision's are rounded.
-        assert exact is not None or first_alike(made, outcomes(image), most=0.05) is not None
+        # At 30 degrees, and sheared by 0.2 in each fifth column, places lie between two pixels, and
+        # torchvision's are rounded.
+        assert exact is not None or first_alike(made, outcomes(image), most=0.1) is not None
         met.append(exact)
     assert len(set(met)) >= 4
     assert met.count(None) <= 3
