@@ -57,8 +57,11 @@ def photos(rows: int) -> Iterator[tuple[int, bytes]]:
 
 
 def images(rows: int) -> int:
-    """How many photographs take about as long to read as so many rows of the other kinds."""
-    return max(rows // 500, BATCH)
+    """How many photographs take about as long to read as so many rows of the other kinds.
+
+    They fill whole batches, for DALI makes no other ones.
+    """
+    return max(rows // 500 // BATCH, 1) * BATCH
 
 
 def write_tfrecord(path: Path, rows: int) -> int:
