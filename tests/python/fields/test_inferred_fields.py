@@ -108,10 +108,11 @@ def test_what_peek_prints_reads_the_same(
 
     shown = peek(path, "--count=0")
     pattern = (
-        r"fields that fit the first records:\n(  \[.*?\])\n(with the attributes:\n.*?)?"
-        r"(?:note: [^\n]*\n)*reader "
+        r"fields that fit the first records:\n(  \[.*?\])\n(with the attributes:\n(?:  [^\n]*\n)+)?"
+        r"(?:note: [^\n]*\n)*" + re.escape(str(path)) + r": [^\n]*\nreader "
     )
     printed = re.match(pattern, shown, re.DOTALL)
+    assert (printed is None) == ("fields that fit" not in shown)
     reader = millhopper.Reader.open_files(path)
     if printed is None:  # records of bytes
         assert len(reader.slots()) == 1
