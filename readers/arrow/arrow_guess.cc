@@ -249,7 +249,7 @@ std::string TypeFor(const ArrowGuess& column) {
       ToString(gaps && !IsFloat(column.dtype) ? DataType::kFp64 : column.dtype), "[", dims, "]");
   if (is_time) type += StrCat(" decode=timestamp unit=", TimeUnitOf(column.ticks_per_day));
   if (!may_miss) return type;
-  if (is_time) return OrMissing(type) + (lists == 0 ? "" : " missing=mask");
+  if (is_time) return OrMissing(type);
   if (lists == 0) return gaps ? type + " default=nan" : OrMissing(type);
   return type + (gaps ? " default=nan missing=mask" : " missing=mask");
 }

@@ -403,12 +403,14 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
       masked.push_back(head.slot);
     }
   }
-  std::set<std::string> taken(names.begin(), names.end());
-  for (std::string& name : masked) {
-    do {
-      name += ".valid";
-    } while (!taken.insert(name).second);
-    names.push_back(std::move(name));
+  const std::set<std::string> fields(names.begin(), names.end());
+  for (const std::string& name : masked) {
+    std::string mask = name + ".valid";
+    Require(fields.count(mask) == 0, "the mask of '", Escaped(name), "', which says where it has ",
+            "a value (missing=mask), is called '", Escaped(mask), "', and so is another field; ",
+            "rename that one, as in fields: [\"*\", ",
+            QuotedEntry(StrCat("other = ", NameInEntry(mask))), "]");
+    names.push_back(std::move(mask));
   }
   return names;
 }

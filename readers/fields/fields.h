@@ -169,7 +169,7 @@ enum class Lists { kPlain, kOfLists };
 std::vector<Field> ParseFields(const std::vector<std::string>& entries,
                                Lists lists = Lists::kPlain);
 // The names of the slots of the entries: those of the fields, and after them "age.valid" for each
-// field with missing=mask, with one more ".valid" if another slot is called so. Throws what HeadOf
+// field with missing=mask. Throws kInvalidArgument if another field is called so, and what HeadOf
 // throws.
 std::vector<std::string> NamesOf(const std::vector<std::string>& entries);
 // ParseFields for the attribute `fields` of a format that needs it: throws kInvalidArgument if it

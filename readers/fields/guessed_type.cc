@@ -229,9 +229,9 @@ std::string GuessedCellType(const std::vector<std::string>& cells) {
 }
 
 std::string OrMissing(const std::string& type) {
-  // numpy's NaT
+  // numpy's NaT, also within a list; no comparison tells it from a number, so that a mask does.
   if (type.find("decode=timestamp") != std::string::npos) {
-    return type + " default=-9223372036854775808";
+    return type + " default=-9223372036854775808 missing=mask";
   }
   const bool has_nan = type.compare(0, 5, "float") == 0 && type.find("[-1") == std::string::npos;
   return type + (has_nan ? " default=nan" : " missing=mask");

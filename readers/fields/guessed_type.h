@@ -38,8 +38,8 @@ class SeenTexts {
 
 // A type that is guessed, with its options, for a field that has no value in some records. It
 // yields what cannot be mistaken for a value, so that no training uses a label that is none: NaN,
-// of a timestamp numpy's NaT, and for all others a mask beside them. "int64[]" becomes "int64[]
-// missing=mask".
+// and for all others a mask beside them; of a timestamp the value is numpy's NaT. "int64[]" becomes
+// "int64[] missing=mask".
 std::string OrMissing(const std::string& type);
 
 // "int64[] decode=timestamp" with the unit that all such columns have, whatever the format: unit=d

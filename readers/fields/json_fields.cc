@@ -431,9 +431,9 @@ struct SeenValues {
     const std::string dims = !arrays ? "[]" : any_length ? "[-1]" : StrCat("[", values, "]");
     const bool may_miss = missing || null || null_within;
     const std::string time = GuessedTimestampType(strings.kept());
-    if (!time.empty()) {  // in a list, the default alone would be a value of it
+    if (!time.empty()) {
       const std::string type = StrCat("int64", dims, time.substr(time.find(' ')));
-      return !may_miss ? type : OrMissing(type) + (arrays ? " missing=mask" : "");
+      return may_miss ? OrMissing(type) : type;
     }
     const std::string type = bools                   ? "bool" + dims
                              : floats || null_within ? "float64" + dims

@@ -39,9 +39,10 @@ class StatisticsMethods(OperatorMethods):
 
         Returns:
             For each slot a dict, which JSON can hold: ``count`` of values, ``nulls``, which are
-            NaN, or missing by the mask ``NAME.valid``, and count for nothing else, ``min``,
-            ``max``, ``mean``, and ``std``, that of all values (``numpy.std``), computed in float64.
-            Without values all but the first two are NaN.
+            NaN, or missing by the mask ``NAME.valid``, or in a sequence of int64 numpy's NaT (the
+            least int64), and count for nothing else, ``min``, ``max``, ``mean``, and ``std``, that
+            of all values (``numpy.std``), computed in float64. Without values all but the first
+            two are NaN.
 
         Raises:
             TypeError: ``slots`` is a text.
@@ -54,7 +55,7 @@ class StatisticsMethods(OperatorMethods):
         if isinstance(slots, str):
             raise TypeError(f"statistics: slots is {slots!r}; it is a list of names")
         names = self._slot_names()
-        masks = {mask: slot for slot in names if (mask := f"{slot}.valid") in names}
+        masks = {mask for slot in names if (mask := f"{slot}.valid") in names}
         wanted = [name for name in names if name not in masks] if slots is None else list(slots)
         for slot in wanted:
             if slot not in names:
@@ -69,8 +70,9 @@ class StatisticsMethods(OperatorMethods):
                     found.pop(slot, None)
                     continue
                 valid = element.get(f"{slot}.valid")
-                if valid is not None and np.size(valid) == len(values):
-                    values[~np.ravel(valid).astype(bool)] = np.nan
+                is_mask = valid is not None and valid.dtype == np.bool_
+                if is_mask and len(valid) == len(values) and not isinstance(element[slot], Ragged):
+                    values[~np.ravel(valid)] = np.nan
                 found[slot].add(values)
         return {slot: moments.result() for slot, moments in found.items()}
 
@@ -171,7 +173,10 @@ def _numbers(values: Any) -> Array | None:
     if isinstance(values, Ragged):
         if values.values.dtype == np.uint8:
             return None
-        return np.array(values.values, np.float64).reshape(-1, 1)
+        numbers = np.array(values.values, np.float64)
+        if values.values.dtype == np.int64:  # a date that is null within a list has no mask
+            numbers[values.values == np.iinfo(np.int64).min] = np.nan
+        return numbers.reshape(-1, 1)
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         return None

@@ -85,15 +85,58 @@ def test_columns_have_the_same_values_in_all_formats(tmp_path: Path, seed: int) 
     for format in FORMATS:
         write(pa.table(columns), tmp_path / f"a.{format}")
         found[format] = whole(tmp_path / f"a.{format}")
-        # What stands for no value of dates and times is numpy's NaT.
-        assert all(
-            there or f"{name}.valid" in found[format] or read == -(2**63)
-            for name, column in columns.items()
-            for there, read in zip(column.is_valid().to_pylist(), found[format][name])
-        )
+        for name, column in columns.items():
+            there = column.is_valid().to_pylist()
+            assert found[format].get(f"{name}.valid", there) == there
+            if pa.types.is_temporal(column.type):  # whose values are numpy's NaT where it is not
+                assert [read != -(2**63) for read in found[format][name]] == there
     for format in FORMATS[1:]:
         assert list(found[format]) == list(found["parquet"]), format
         assert found[format] == found["parquet"], format
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_date_that_is_null_is_neither_before_nor_after_another(
+    tmp_path: Path, format: str
+) -> None:
+    days = [-43_200_000_000, None, 1_706_659_200_000_000, None, 1_706_767_200_000_000]
+    path = tmp_path / f"a.{format}"
+    write(pa.table({"id": range(5), "day": pa.array(days).cast(pa.timestamp("us"))}), path)
+    reader = millhopper.Reader.open_files(path)
+    (batch,) = reader.batch(8)
+    assert batch["day.valid"].tolist() == [day is not None for day in days]
+    assert str(batch["day"].view("datetime64[us]")[1]) == "NaT"
+
+    def ids(condition: str) -> list[int]:
+        return [int(element["id"][0]) for element in reader.filter(condition)]
+
+    assert ids("day < 0") == [0]
+    assert ids("not day < 0") == ids("day > 0") == [2, 4]
+    assert ids("day is missing") == [1, 3]
+    found = reader.statistics(["day"])["day"]
+    assert (found["count"], found["nulls"]) == (3, 2)
+    assert (found["min"], found["max"]) == (days[0], days[4])
+
+
+def test_a_date_that_is_null_within_a_list_counts_as_null(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    lists = pa.array([[1, None], None, [3]], pa.list_(pa.timestamp("us")))
+    write(pa.table({"t": lists}), path)
+    (batch,) = millhopper.Reader.open_files(path).batch(4)
+    assert [list(row) for row in batch["t"]] == [[1, -(2**63)], [-(2**63)], [3]]
+    assert batch["t.valid"].tolist() == [True, False, True]
+    found = millhopper.Reader.open_files(path).statistics()["t"]
+    assert (found["count"], found["nulls"], found["min"], found["max"]) == (2, 2, 1, 3)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_column_with_the_name_of_a_mask_is_no_mask(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"a.{format}"
+    write(pa.table({"a": [1, None], "a.valid": [True, True]}), path)
+    with pytest.raises(millhopper.Error, match=r'fields: \["\*", "other = a\.valid"\]'):
+        millhopper.Reader.open_files(path)
+    found = whole(path, fields=["*", "other = a.valid"])
+    assert found == {"a": [1, 0], "other": [True, True], "a.valid": [True, False]}
 
 
 LATE = 100_000  # a row that is not looked at, of four times as many

@@ -870,11 +870,11 @@ def test_what_is_proposed_for_nulls_makes_no_values(tmp_path: Path, kind: str) -
         "words str[-1] missing=mask",
         "list int64[-1] missing=mask",
         "holes float64[-1] default=nan missing=mask",
-        "time int64[] decode=timestamp unit=us default=-9223372036854775808",
+        "time int64[] decode=timestamp unit=us default=-9223372036854775808 missing=mask",
     ]
     (batch,) = millhopper.Reader.open_files(path, fields=proposed).batch(10)
     found = {name: values_of(batch, name) for name in batch}
-    masks = [f"{name}.valid" for name in ("label", "on", "s", "words", "list", "holes")]
+    masks = [f"{name}.valid" for name in ("label", "on", "s", "words", "list", "holes", "time")]
     assert list(found)[8:] == masks
     assert all(found[name] == [True, False, True] for name in masks)
     assert found["label"] == [3, 0, 0] and found["on"] == [True, False, False]

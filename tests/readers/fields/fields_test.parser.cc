@@ -248,8 +248,15 @@ TEST(Fields, HaveMasksAfterAllSlots) {
                                             "x float32[-1, 2] missing=mask"};
   EXPECT_EQ(NamesOf(entries),
             (std::vector<std::string>{"user id", "title", "x", "user id.valid", "x.valid"}));
-  EXPECT_EQ(NamesOf({"a int64[] missing=mask", "a.valid bool[] missing=mask"}),
-            (std::vector<std::string>{"a", "a.valid", "a.valid.valid", "a.valid.valid.valid"}));
+  EXPECT_EQ(NamesOf({"a int64[]", "a.valid bool[] missing=mask"}),
+            (std::vector<std::string>{"a", "a.valid", "a.valid.valid"}));
+  ExpectError(
+      ErrorCode::kInvalidArgument,
+      "the mask of 'a', which says where it has a value (missing=mask), is called 'a.valid', "
+      "and so is another field; rename that one, as in fields: [\"*\", \"other = a.valid\"]",
+      [] {
+        NamesOf({"a int64[] missing=mask", "a.valid bool[]"});
+      });
   const std::vector<Field> fields = ParseFields(entries);
   const std::vector<SlotSpec> slots = SlotsOf(fields);
   ASSERT_EQ(slots.size(), 5u);

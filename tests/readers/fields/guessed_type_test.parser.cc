@@ -41,9 +41,9 @@ TEST(GuessedType, IsThatOfNumbers) {
 TEST(GuessedType, IsThatOfDatesInOneForm) {
   EXPECT_EQ(TypeOf({"31.12.2024", "1.2.2024"}),
             "int64[] decode=timestamp unit=d format=\"%d.%m.%Y\"");
-  EXPECT_EQ(
-      TypeOf({"12/31/2024 23:59", ""}),
-      "int64[] decode=timestamp unit=us format=\"%m/%d/%Y %H:%M\" default=-9223372036854775808");
+  EXPECT_EQ(TypeOf({"12/31/2024 23:59", ""}),
+            "int64[] decode=timestamp unit=us format=\"%m/%d/%Y %H:%M\" "
+            "default=-9223372036854775808 missing=mask");
   EXPECT_EQ(TypeOf({"5 Jan 2024", "6 May 2024"}),
             "int64[] decode=timestamp unit=d format=\"%d %b %Y\"");
   EXPECT_EQ(TypeOf({"May 5, 2024", "May 6, 2024"}),
@@ -99,9 +99,10 @@ TEST(GuessedType, KnowsWhatStandsForNoValue) {
 TEST(GuessedType, IsThatOfTimestamps) {
   EXPECT_EQ(TypeOf({"2024-01-31", "2024-02-01"}), "int64[] decode=timestamp unit=d");
   EXPECT_EQ(TypeOf({"2024-01-31", "", "NULL"}),
-            "int64[] decode=timestamp unit=d null=NULL default=-9223372036854775808");
+            "int64[] decode=timestamp unit=d null=NULL "
+            "default=-9223372036854775808 missing=mask");
   EXPECT_EQ(TypeOf({"2024-01-31 12:00:05", "2024-02-01T00:00Z", ""}),
-            "int64[] decode=timestamp unit=us default=-9223372036854775808");
+            "int64[] decode=timestamp unit=us default=-9223372036854775808 missing=mask");
   EXPECT_EQ(TypeOf({"2024-01-31 00:00", "2024-01-31"}), "int64[] decode=timestamp unit=us");
   EXPECT_EQ(TypeOf({"2024-01-31 12:00:05.000001"}), "int64[] decode=timestamp unit=us");
   EXPECT_EQ(TypeOf({"2024-01-31 12:00:05.000000001"}), "int64[] decode=timestamp unit=ns");
@@ -130,7 +131,7 @@ TEST(GuessedType, StandsForNoValueByNoNumber) {
     const Field field = ParseFields({StrCat("x ", OrMissing(type))}).front();
     EXPECT_EQ(field.missing, Field::Missing::kDefault);
     if (field.decode == Field::Decode::kTimestamp) {
-      EXPECT_EQ(OrMissing(type), StrCat(type, " default=-9223372036854775808"));  // numpy's NaT
+      EXPECT_EQ(OrMissing(type), StrCat(type, " default=-9223372036854775808 missing=mask"));
     } else if (IsFloat(field.slot.dtype) && !field.sequence) {
       EXPECT_EQ(OrMissing(type), StrCat(type, " default=nan"));
     } else {

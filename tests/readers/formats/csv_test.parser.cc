@@ -561,7 +561,8 @@ TEST(Csv, GuessesFields) {
   };
   EXPECT_EQ(guess("user,genres,age,seen\n7,Action|Crime,NULL,2024-01-31 12:00:05\n8,Drama,31,\n"),
             (Texts{"user int64[]", "genres str", "age int64[] null=NULL missing=mask",
-                   "seen int64[] decode=timestamp unit=us default=-9223372036854775808"}));
+                   "seen int64[] decode=timestamp unit=us "
+                   "default=-9223372036854775808 missing=mask"}));
   EXPECT_EQ(guess("a b\nc d\n"), (Texts{"\"a b\" str"}));
   EXPECT_EQ(guess("a,b\n"), (Texts{"a str", "b str"}));
   EXPECT_EQ(guess("1,b\n"), (Texts{"#0 int64[]", "#1 str"}));

@@ -308,8 +308,9 @@ TEST(Jsonl, GuessesTimestamps) {
   const TempFile file("guess.jsonl",
                       "{\"s\": \"2024-01-31\", \"t\": \"2024-01-31 00:00:00.5\"}\n"
                       "{\"s\": \"x\", \"t\": null}\n");
-  EXPECT_EQ(Guessed(file.path()).entries,
-            (Texts{"s str", "t int64[] decode=timestamp unit=us default=-9223372036854775808"}));
+  EXPECT_EQ(Guessed(file.path()).entries, (Texts{"s str",
+                                                 "t int64[] decode=timestamp unit=us "
+                                                 "default=-9223372036854775808 missing=mask"}));
 }
 
 TEST(Jsonl, GuessesFieldsWithinObjects) {
