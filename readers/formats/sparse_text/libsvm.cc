@@ -3,12 +3,15 @@
 // "qid:7" after the label in data for ranking (www.csie.ntu.edu.tw/~cjlin/libsvm, README, and
 // www.cs.cornell.edu/people/tj/svm_light); and `libffm`, "label field:index:value ...", for
 // field-aware factorization machines (www.csie.ntu.edu.tw/~cjlin/libffm).
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "readers/fields/guessed_type.h"
 #include "readers/formats/sparse_text/sparse_text.h"
 
 namespace millhopper {
@@ -26,12 +29,15 @@ constexpr Notation kLibffm = {"libffm", "label, field, index, value", true};
 class LibsvmFormat final : public SparseTextFormat {
  public:
   LibsvmFormat(const Notation& notation, const FormatArguments& arguments,
-               std::vector<Field> fields)
-      : SparseTextFormat(arguments, std::move(fields)), notation_(notation) {
+               std::vector<Field> fields, Others others)
+      : SparseTextFormat(arguments, std::move(fields)), notation_(notation), others_(others) {
     if (arguments.attributes.Has("first_index")) {
       first_index_ = arguments.attributes.Get<int32_t>("first_index");
     }
-    for (const Field& field : this->fields()) Check(field);
+    for (const Field& field : this->fields()) {
+      Check(field);
+      has_qid_ = has_qid_ || field.name == "qid";
+    }
   }
 
  private:
@@ -106,6 +112,9 @@ class LibsvmFormat final : public SparseTextFormat {
 
   void LoadLine(std::string_view text, FieldRows* rows) const override {
     const Line line = Parse(text);
+    if (others_ == Others::kError && !has_qid_ && !line.qid.empty()) {
+      RefuseOther("the line has a qid:", "qid int64[]");
+    }
     for (size_t slot = 0; slot < fields().size(); ++slot) {
       ForField(fields()[slot], [&] { LoadSlot(line, slot, rows); });
     }
@@ -168,14 +177,36 @@ class LibsvmFormat final : public SparseTextFormat {
   }
 
   const Notation& notation_;
+  const Others others_;
+  bool has_qid_ = false;  // whether there is a field of it
   int64_t first_index_ = 1;
 };
 
-// The fields of a file for which none are given.
-std::vector<std::string> AllFields(const Notation& notation) {
-  std::vector<std::string> entries = {"label float32[]", "index int64[-1]", "value float32[-1]"};
+// The fields of a file for which none are given, with floats of this type.
+std::vector<std::string> AllFields(const Notation& notation, DataType floats) {
+  const char* const type = ToString(floats);
+  std::vector<std::string> entries = {StrCat("label ", type, "[]"), "index int64[-1]",
+                                      StrCat("value ", type, "[-1]")};
   if (notation.has_field) entries.insert(entries.begin() + 1, "field int64[-1]");
   return entries;
+}
+
+bool HasGroup(std::string_view line) {
+  Tokens tokens(line);
+  std::string_view label, group;
+  return tokens.Next(&label) && tokens.Next(&group) && group.substr(0, 4) == "qid:";
+}
+
+// The same, and the number of the group where lines of a sample have one.
+FittingFields GuessLibsvmFields(const std::string& path, const AttributeMap&) {
+  FittingFields found{AllFields(kLibsvm, DataType::kFp64), {}};
+  const std::vector<std::string> lines = FirstRecords(path);
+  const auto groups = std::count_if(lines.begin(), lines.end(), HasGroup);
+  if (groups == 0) return found;
+  const std::string type = "int64[]";
+  const bool all = static_cast<size_t>(groups) == lines.size();
+  found.entries.insert(found.entries.begin() + 1, EntryFor("qid", all ? type : OrMissing(type)));
+  return found;
 }
 
 constexpr char kFilesDoc[] = "; plain, gzip, zstd, lz4, bzip2, xz";
@@ -186,15 +217,15 @@ FormatSchema LibsvmSchema() {
           .Extension(".svm")
           .Extension(".libsvm")
           .Extension(".svmlight")
-          .InferFields([](const std::string&, const AttributeMap&) {
-            return FittingFields{AllFields(kLibsvm), {}};
-          })
+          .InferFields(&GuessLibsvmFields)
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Attr(FieldsAttribute(StrCat(kLibsvm.names,
                                        " (the values at their indices, and default= "
                                        "elsewhere); without fields they are \"label "
-                                       "float32[]\", \"index int64[-1]\", \"value "
-                                       "float32[-1]\"")))
+                                       "float64[]\", \"qid int64[]\" if there is one, \"index "
+                                       "int64[-1]\", \"value float64[-1]\"; of declared slots, "
+                                       "float32 and no qid")))
+          .Attr(OthersAttribute())
           .Attr(AttributeSchema("first_index", int32_t{1}, "the index of the first value of dense")
                     .AtLeast(0)));
 }
@@ -205,20 +236,27 @@ FormatSchema LibffmSchema() {
           .Extension(".ffm")
           .Extension(".libffm")
           .InferFields([](const std::string&, const AttributeMap&) {
-            return FittingFields{AllFields(kLibffm), {}};
+            return FittingFields{AllFields(kLibffm, DataType::kFp64), {}};
           })
           .Companion(kIndexAttribute, kIndexListAttribute, kIndexDoc)
           .Attr(FieldsAttribute(
               StrCat(kLibffm.names,
-                     "; without fields they are \"label float32[]\", \"field int64[-1]\", \"index "
-                     "int64[-1]\", \"value float32[-1]\""))));
+                     "; without fields they are \"label float64[]\", \"field int64[-1]\", \"index "
+                     "int64[-1]\", \"value float64[-1]\"; of declared slots, float32"))));
 }
 
 std::unique_ptr<FileFormat> Make(const Notation& notation, const FormatArguments& arguments) {
   std::vector<Field> fields =
       ParseFields(arguments.attributes.Get<std::vector<std::string>>("fields"));
-  if (fields.empty()) fields = ParseFields(AllFields(notation));
-  return std::make_unique<LibsvmFormat>(notation, arguments, std::move(fields));
+  Others others = OthersOf(arguments.attributes);
+  if (fields.empty()) {  // the slots are declared, or the file can be read once only
+    const bool declared = !arguments.declared.empty();
+    fields = ParseFields(AllFields(notation, declared ? DataType::kFp32 : DataType::kFp64));
+    const AttributeMap& given = arguments.attributes;
+    const bool ignores = given.Has("others") && given.Get<std::string>("others") == "ignore";
+    if (!declared && !ignores) others = Others::kError;
+  }
+  return std::make_unique<LibsvmFormat>(notation, arguments, std::move(fields), others);
 }
 
 std::unique_ptr<FileFormat> MakeLibsvm(const FormatArguments& arguments) {

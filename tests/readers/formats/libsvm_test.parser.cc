@@ -65,6 +65,21 @@ TEST(Libsvm, ReadsGroupsAndSeveralLabels) {
   ExpectLibsvmError("1 1:1", "qid int64[]", "field 'qid': the line has no qid:");
 }
 
+// Nothing is left out in silence, and numbers keep their digits.
+TEST(Libsvm, WithoutFieldsHasGroups) {
+  EXPECT_EQ(Libsvm("2 qid:7 1:0.123456789\n1 qid:8 1:1\n", {}),
+            (Texts{"2.0 | 7 | 1 | 0.123456789", "1.0 | 8 | 1 | 1.0"}));
+  EXPECT_EQ(Libsvm("2 qid:7 1:1\n1 1:1\n", {}),
+            (Texts{"2.0 | 7 | 1 | 1.0 | true", "1.0 | 0 | 1 | 1.0 | false"}));
+  std::string later;
+  for (int i = 0; i < 200000; ++i) later += "1 1:1\n";
+  later = StrCat(later, "1 qid:3 1:1\n", later, later);  // where no sample is taken
+  ExpectError(ErrorCode::kDataLoss,
+              "the line has a qid:, which no field names: add the field \"qid int64[]\"",
+              [&] { Libsvm(later, {}); });
+  EXPECT_EQ(Libsvm(later, {}, {{"others", std::string("ignore")}}).size(), 600001u);
+}
+
 TEST(Libsvm, FillsDenseFeatures) {
   EXPECT_EQ(Libsvm("1 1:5 3:7\n0\n", {"dense float32[3]"}), (Texts{"5.0 0.0 7.0", "0.0 0.0 0.0"}));
   EXPECT_EQ(Libsvm("1 1:5\n", {"dense int64[3] default=-1"}, {{"first_index", int32_t{0}}}),
@@ -128,7 +143,7 @@ TEST(Libsvm, ReadsRealFiles) {
   int64_t records = 0;
   for (; reader->HasNext(); ++records) {
     reader->ReadNext(&element);
-    positive += ValuesOf<float>(element[0])[0] > 0 ? 1 : 0;
+    positive += ValuesOf<double>(element[0])[0] > 0 ? 1 : 0;
     values += element[2].numel();
     for (const int64_t index : ValuesOf<int64_t>(element[1])) indices += index;
   }
