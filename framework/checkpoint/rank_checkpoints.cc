@@ -21,13 +21,6 @@ namespace {
 // After which step something was saved: the number of the main program, and its steps.
 using Step = std::pair<uint64_t, uint64_t>;
 
-// A state that all ranks of a run have saved.
-struct State {
-  Step step;
-  size_t ranks = 0;
-  std::vector<std::string> paths;  // of the checkpoint of each rank
-};
-
 // After which step a checkpoint was saved. Nothing if it is damaged, which is added to `damaged`,
 // or if its rank has removed it meanwhile.
 std::optional<Step> StepOf(const std::string& path, const std::string& folder,
@@ -49,21 +42,21 @@ std::optional<Step> StepOf(const std::string& path, const std::string& folder,
 }
 
 // The states that `ranks` ranks have saved, all of them.
-std::vector<State> StatesOf(const std::string& folder, size_t ranks,
-                            std::vector<std::string>* damaged) {
-  std::map<Step, State> states;
+std::vector<StateOfRanks> StatesOf(const std::string& folder, size_t ranks,
+                                   std::vector<std::string>* damaged) {
+  std::map<Step, StateOfRanks> states;
   for (size_t rank = 0; rank < ranks; ++rank) {
     const std::string own = FolderOfRank(folder, {rank, ranks});
     for (const std::string& path : CheckpointsIn(own)) {
       const std::optional<Step> step = StepOf(path, own, damaged);
       if (!step) continue;
-      State& state = states[*step];
+      StateOfRanks& state = states[*step];
       if (state.paths.size() == rank) state.paths.push_back(path);
       state.step = *step;
       state.ranks = ranks;
     }
   }
-  std::vector<State> whole;
+  std::vector<StateOfRanks> whole;
   for (auto& entry : states) {
     if (entry.second.paths.size() == ranks) whole.push_back(std::move(entry.second));
   }
@@ -71,7 +64,7 @@ std::vector<State> StatesOf(const std::string& folder, size_t ranks,
 }
 
 // What one rank goes on with.
-Checkpoint Read(const State& state, Rank own) {
+Checkpoint Read(const StateOfRanks& state, Rank own) {
   if (state.ranks == own.ranks) return ReadCheckpoint(state.paths[own.rank]);
   Checkpoint joined = ReadCheckpoint(state.paths[0]);
   std::map<std::string, std::vector<Position>> positions;
@@ -112,20 +105,26 @@ std::vector<size_t> NumbersOfRanksIn(const std::string& folder) {
   return {numbers.begin(), numbers.end()};
 }
 
+std::vector<StateOfRanks> StatesOfAllRanks(const std::string& folder, size_t first,
+                                           std::vector<std::string>* damaged) {
+  std::vector<StateOfRanks> states;
+  for (const size_t ranks : NumbersOfRanksIn(folder)) {
+    for (StateOfRanks& state : StatesOf(folder, ranks, damaged)) states.push_back(std::move(state));
+  }
+  std::sort(states.begin(), states.end(), [&](const StateOfRanks& a, const StateOfRanks& b) {
+    return std::make_pair(a.step, a.ranks == first) > std::make_pair(b.step, b.ranks == first);
+  });
+  return states;
+}
+
 std::optional<Checkpoint> NewestOfAllRanks(const std::string& folder, Rank own,
                                            std::vector<std::string>* damaged) {
-  std::vector<State> states;
   std::string others;
   for (const size_t ranks : NumbersOfRanksIn(folder)) {
-    for (State& state : StatesOf(folder, ranks, damaged)) states.push_back(std::move(state));
     if (ranks != own.ranks) others += StrCat(others.empty() ? "" : " and of ", ranks);
   }
   // Of one age, the one that needs no other rank comes first.
-  std::sort(states.begin(), states.end(), [&](const State& a, const State& b) {
-    return std::make_pair(a.step, a.ranks == own.ranks) >
-           std::make_pair(b.step, b.ranks == own.ranks);
-  });
-  for (const State& state : states) {
+  for (const StateOfRanks& state : StatesOfAllRanks(folder, own.ranks, damaged)) {
     try {
       return Read(state, own);
     } catch (const Error& error) {
@@ -149,9 +148,9 @@ std::optional<Checkpoint> NewestOfAllRanks(const std::string& folder, Rank own,
 bool IsSuperseded(const std::string& path, const std::string& folder, Rank own) {
   std::vector<std::string> damaged;
   const std::optional<Step> step = StepOf(path, FolderOfRank(folder, own), &damaged);
-  const std::vector<State> states = StatesOf(folder, own.ranks, &damaged);
+  const std::vector<StateOfRanks> states = StatesOf(folder, own.ranks, &damaged);
   return !step || std::any_of(states.begin(), states.end(),
-                              [&step](const State& state) { return state.step > *step; });
+                              [&step](const StateOfRanks& state) { return state.step > *step; });
 }
 
 }  // namespace millhopper

@@ -5,8 +5,10 @@
 #define MILLHOPPER_FRAMEWORK_CHECKPOINT_RANK_CHECKPOINTS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/checkpoint/checkpoint.h"
@@ -25,6 +27,20 @@ std::string FolderOfRank(const std::string& folder, Rank rank);
 // The numbers of ranks of which checkpoints lie in the folder of a run, ascending; 1 for those in
 // the folder itself. Throws what listing the folder throws.
 std::vector<size_t> NumbersOfRanksIn(const std::string& folder);
+
+// A state that all ranks of a run have saved, after the same step: the number of the main program,
+// and its steps.
+struct StateOfRanks {
+  std::pair<uint64_t, uint64_t> step;
+  size_t ranks = 0;
+  std::vector<std::string> paths;  // of the checkpoint of each rank
+};
+
+// The states in the folder of a run, whatever the numbers of ranks, the newest first; of one age
+// those of `first` ranks first. What is wrong with damaged checkpoints is added to `damaged`.
+// Throws what listing and reading throw, except kDataLoss.
+std::vector<StateOfRanks> StatesOfAllRanks(const std::string& folder, size_t first,
+                                           std::vector<std::string>* damaged);
 
 // The newest state of a run that all of its ranks have saved, for one rank that goes on with it; it
 // may have run on another number of ranks, even several in turn. States are compared by the main

@@ -174,7 +174,7 @@ TEST_F(HttpCommand, GoesOnWithANewSignatureAndNotWithAnotherVersion) {
     EXPECT_EQ(ReadFile(file.path().string()).find("hidden"), std::string::npos) << file.path();
     EXPECT_EQ(file.status().permissions(), std::filesystem::perms(0600)) << file.path();
   }
-  const ChildResult peek = RunChild({"tools/peek", StrCat("--state=", folder, "/saved")});
+  const ChildResult peek = RunChild({"tools/peek", "--json", StrCat("--state=", folder, "/saved")});
   EXPECT_NE(peek.output.find("?versionId=1&...="), std::string::npos) << peek.output;
   const ChildResult other = run("versionId=2&X-Amz-Signature=hidden&id=hidden", {"--resume"});
   EXPECT_EQ(other.exit_code, 2) << other.errors;

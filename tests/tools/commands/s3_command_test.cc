@@ -141,7 +141,7 @@ TEST_F(S3Command, SavesRunsInAStore) {
   EXPECT_EQ(rest.exit_code, 0) << rest.errors;
   EXPECT_EQ(printed + rest.output, whole.output);
   EXPECT_LE(FileSystemOf(saved).ListFolder(saved).size(), 3u);
-  const ChildResult peek = RunChild({"tools/peek", "--state=" + saved});
+  const ChildResult peek = RunChild({"tools/peek", "--json", "--state=" + saved});
   EXPECT_EQ(peek.exit_code, 0) << peek.errors;
   EXPECT_NE(peek.output.find("\"readers\""), std::string::npos) << peek.output;
   const ChildResult again = RunChild(command({"--checkpoint_dir=" + saved}));

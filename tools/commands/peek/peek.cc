@@ -81,10 +81,10 @@ DEFINE_int32(
     "elements of each");
 DEFINE_string(
     state, "",
-    "print what was saved in this file, or last in this folder of checkpoints, as JSON: of the "
-    "position of a chain of readers where each reader stands, and what is in flight; of a "
-    "checkpoint of the executor that of all readers, the types and dims of the variables, and the "
-    "place in the programs");
+    "print what was saved in this file, or last in this folder of checkpoints: of the position of "
+    "a chain of readers how far each lane is, and of which ranks; of a checkpoint of the executor "
+    "that of all readers, the types and dims of the variables, the place in the programs and their "
+    "SHA-256. With --json where each reader stands, and what is in flight");
 
 namespace millhopper {
 namespace {
@@ -103,7 +103,7 @@ CommandHelp Help() {
   help.usage =
       "peek FILE... [flags]\n"
       "peek --startup=FILE [--reader=NAME] [flags]\n"
-      "peek --state=FILE|FOLDER\n";
+      "peek --state=FILE|FOLDER [--json]\n";
   help.text =
       "Shows what files hold, or what a reader of a startup program yields: slots with the names\n"
       "that the files or the program tell, types, dims, levels of detail, ranges and first values\n"
@@ -350,7 +350,7 @@ int RunPeek(const Arguments& arguments) {
     Require(
         arguments.words.empty() && FLAGS_startup.empty(),
         "--state shows what was saved and reads no other files or programs (--help tells more)");
-    PrintState(StateName(FLAGS_state));
+    PrintState(StateName(FLAGS_state), FLAGS_json);
     return 0;
   }
   Require(arguments.words.empty() != FLAGS_startup.empty(),

@@ -7,11 +7,16 @@
 
 namespace millhopper {
 
-// Prints the file, or the newest checkpoint of the folder, as JSON to standard output: a position
-// as Position::ToJson does; of a checkpoint its settings (of long ones, such as programs, the
-// size), numbers, types and dims of its tensors, and the positions of its readers. Throws as
-// reading them does.
-void PrintState(const std::string& path);
+// Prints what the file holds, or the newest checkpoint of the folder, to standard output. Of a
+// folder in which several ranks save (rank_checkpoints.h) that is the newest state that all of them
+// have; what else each rank has saved is said, too.
+//
+// As text: the step, digests of programs, settings, types and dims of tensors, and of each reader
+// how many elements were read, which ranks share its lanes and how far each of these is. As JSON: a
+// position as Position::ToJson does, with all that is in flight; of a checkpoint its settings (of
+// long ones, such as programs, the size) and the positions of its readers as well, and of several
+// ranks a list of these. Throws as reading them does.
+void PrintState(const std::string& path, bool as_json);
 
 }  // namespace millhopper
 

@@ -133,7 +133,7 @@ TEST_F(CheckpointCommandTest, SavesOnSigtermAndGoesOnWithoutATrace) {
 TEST_F(CheckpointCommandTest, PeekShowsWhatIsSaved) {
   ASSERT_EQ(RunChild(Saving({"--checkpoint_every=100steps", "--seed=5"})).exit_code, 0);
   const std::string newest = Files(saved_).back();
-  const ChildResult result = RunChild({"tools/peek", "--state=" + newest});
+  const ChildResult result = RunChild({"tools/peek", "--json", "--state=" + newest});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   const auto json = nlohmann::json::parse(result.output);
   EXPECT_EQ(json.at("numbers").at("program"), 1);
@@ -141,7 +141,8 @@ TEST_F(CheckpointCommandTest, PeekShowsWhatIsSaved) {
   EXPECT_EQ(json.at("tensors").at("0.0 w"), "float32 [1]");
   EXPECT_EQ(json.at("readers").at("data").at("readers").size(), 4u);
   EXPECT_EQ(json.at("settings").at("the seed"), "5");
-  EXPECT_EQ(nlohmann::json::parse(RunChild({"tools/peek", "--state=" + saved_}).output), json);
+  EXPECT_EQ(nlohmann::json::parse(RunChild({"tools/peek", "--json", "--state=" + saved_}).output),
+            json);
   const std::string content = ReadFile(newest);
   WriteFile(newest, content.substr(0, content.size() / 2));
   const ChildResult cut = RunChild({"tools/peek", "--state=" + newest});

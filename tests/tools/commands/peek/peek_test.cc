@@ -345,7 +345,7 @@ TEST(PeekAtPositions, PrintsOneAsJson) {
   ReadSome(&reader, 3);
   const std::string saved = reader.Save().Serialize();
   const TempFile file("saved.position", saved);
-  const ChildResult result = RunChild({"tools/peek", "--state=" + file.path()});
+  const ChildResult result = RunChild({"tools/peek", "--json", "--state=" + file.path()});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   const auto json = nlohmann::json::parse(result.output);
   const auto& noise = json.at("readers").at(0);
