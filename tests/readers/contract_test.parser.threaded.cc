@@ -41,6 +41,7 @@
 #include "readers/gather/dedupe_reader.h"
 #include "readers/gather/pack_reader.h"
 #include "readers/gather/padded_batch_reader.h"
+#include "readers/gather/partners_reader.h"
 #include "readers/gather/token_batch_reader.h"
 #include "readers/gather/window_reader.h"
 #include "readers/sources/multi_file_reader.h"
@@ -223,6 +224,17 @@ Decorator Slide(int64_t size, int64_t shift) {
     options.size = size;
     options.shift = shift;
     return std::make_unique<WindowReader>(std::move(reader), options);
+  };
+}
+
+Decorator Partners(int64_t count, int64_t window) {
+  return [count, window](ReaderPtr reader) {
+    PartnersOptions options;
+    options.count = count;
+    options.window = window;
+    options.slots = {0};
+    return std::make_unique<PartnersReader>(std::move(reader), options,
+                                            RandomKey(1, 2, "partners"));
   };
 }
 
@@ -1138,6 +1150,9 @@ std::vector<ContractCase> Decorators() {
       Chain("token_batch", Ragged, {TokenBatch(4)}, RaggedValues(), {9, 9}),
       Chain("window", Jittering, {Slide(3, 1)}, {}, {18, 18}),
       Chain("window_of_many", Ragged, {Slide(5, 0)}, RaggedValues(), {4, 4}),
+      Chain("partners", Jittering, {Partners(2, 6)}, numbers, {18, 18}),
+      Chain("partners_ragged", Ragged, {Partners(1, 7)}, RaggedValues(), {14, 14}),
+      Chain("partners_sequential", Sequential, {Partners(3, 60)}, numbers, {0}),
       Chain("dedupe", Planned, {Dedupe(10)}, numbers, {20, 20}),
       Chain("dedupe_sequential", Sequential, {Dedupe(100)}, numbers, {20}),
       Chain("cache", Planned, {Cache(1 << 20)}, numbers, {20, 20}),

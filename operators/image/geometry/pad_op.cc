@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "framework/base/attribute.h"
+#include "operators/image/geometry/fills.h"
 #include "operators/image/geometry/geometric.h"
 #include "operators/image/image_argument.h"
 
@@ -85,77 +86,51 @@ OpSchema Schema() {
       });
 }
 
-// The pixel of `size` that is seen at a place, which may lie outside; -1 for none.
+// The pixel of `size` that is seen at a place, which may lie outside.
 int64_t PixelAt(int64_t place, int64_t size, const std::string& mode) {
   if (place >= 0 && place < size) return place;
-  if (mode == "constant") return -1;
   if (mode == "edge") return std::clamp<int64_t>(place, 0, size - 1);
   if (mode == "reflect") return place < 0 ? -place : 2 * (size - 1) - place;
   return place < 0 ? -1 - place : 2 * size - 1 - place;
-}
-
-// Throws kInvalidArgument unless the types of X hold `fill` or `fills`, of which each channel has
-// one, and those of Masks `mask_fill`.
-void RequireFills(const OpContext& context) {
-  const auto require = [&](const char* parameter, size_t i, float value, const char* attribute) {
-    const DataType type = context.In(parameter, i).dtype();
-    const float most = type == DataType::kUint8 ? 255 : 65535;
-    if (type == DataType::kFp32 || (value >= 0 && value <= most)) return;
-    ThrowUnfit(context, parameter, StrCat("attribute '", attribute, "' is ", value), i);
-  };
-  const auto& fills = context.Attr<Floats>("fills");
-  for (size_t i = 0; i < context.InCount("X"); ++i) {
-    const int64_t channels = ShapeOfImages(context, "X", i).channels;
-    if (fills.empty()) require("X", i, context.Attr<float>("fill"), "fill");
-    for (const float fill : fills) require("X", i, fill, "fills");
-    Require(fills.empty() || static_cast<int64_t>(fills.size()) == channels,
-            "attribute 'fills' has ", fills.size(), " values, and images have ", channels,
-            " channels");
-  }
-  const auto mask_fill = static_cast<float>(MaskFillOf(context.attributes()));
-  for (size_t i = 0; i < context.InCount("Masks"); ++i) require("Masks", i, mask_fill, "mask_fill");
 }
 
 void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
   const Padding padding = PaddingOf(context.attributes(), shape.height, shape.width);
   const auto& mode = context.Attr<std::string>("mode");
-  const auto& fills = context.Attr<Floats>("fills");
+  const bool is_constant = mode == "constant";
   const int64_t most_across = std::max(padding.left, padding.right);
   const int64_t most_down = std::max(padding.top, padding.bottom);
   const int64_t beyond = mode == "reflect" ? 1 : 0;
-  Require(mode == "constant" || (shape.height > 0 && shape.width > 0),
+  Require(is_constant || (shape.height > 0 && shape.width > 0),
           "an image without pixels can be padded with a constant only");
-  Require(mode == "constant" || mode == "edge" ||
+  Require(is_constant || mode == "edge" ||
               (most_across + beyond <= shape.width && most_down + beyond <= shape.height),
           "an image of ", shape.height, " x ", shape.width, " pixels cannot be mirrored for ",
           most_down, " more rows and ", most_across, " more columns");
-  RequireFills(context);
-  const auto mask_fill = static_cast<float>(MaskFillOf(context.attributes()));
+  const auto& fills = context.Attr<Floats>("fills");
+  const Fill fill = fills.empty() ? Fill{context.Attr<float>("fill")} : fills;
+  RequireFill(context, "X", fill, fills.empty() ? "fill" : "fills");
+  const Fill mask_fill{static_cast<float>(MaskFillOf(context.attributes()))};
+  RequireFill(context, "Masks", mask_fill, "mask_fill");
   const int64_t height = padding.top + shape.height + padding.bottom;
   const int64_t width = padding.left + shape.width + padding.right;
   MovePlaces(context, height, width, [&](uint64_t) {
     return MapOfPart({-padding.left, -padding.top, width, height}, height, width);
   });
   MoveImages(context, height, width, [&](uint64_t, auto from, auto to, bool is_mask) {
-    using T = std::decay_t<decltype(*to.values)>;
-    const int64_t channels = from.shape.channels;
-    const float fill = is_mask ? mask_fill : context.Attr<float>("fill");
-    std::vector<T> outside(static_cast<size_t>(channels), static_cast<T>(fill));
-    if (!is_mask && !fills.empty()) {
-      std::transform(fills.begin(), fills.end(), outside.begin(),
-                     [](float value) { return static_cast<T>(value); });
+    if (is_constant) {
+      FillPixels(is_mask ? mask_fill : fill, to);
+      CopyPixels(from, to.Crop({padding.left, padding.top, shape.width, shape.height}));
+      return;
     }
+    const int64_t channels = from.shape.channels;
     for (int64_t y = 0; y < height; ++y) {
       const int64_t from_y = PixelAt(y - padding.top, shape.height, mode);
-      T* pixel = to.row(y);
+      auto* pixel = to.row(y);
       for (int64_t x = 0; x < width; ++x, pixel += channels) {
         const int64_t from_x = PixelAt(x - padding.left, shape.width, mode);
-        if (from_x < 0 || from_y < 0) {
-          std::copy(outside.begin(), outside.end(), pixel);
-        } else {
-          std::copy_n(from.row(from_y) + from_x * channels, channels, pixel);
-        }
+        std::copy_n(from.row(from_y) + from_x * channels, channels, pixel);
       }
     }
   });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // random_zoom_out: an image somewhere on a larger one.
-#include <algorithm>
 #include <vector>
 
 #include "framework/base/attribute.h"
+#include "operators/image/geometry/fills.h"
 #include "operators/image/geometry/geometric.h"
 #include "operators/image/image_argument.h"
 #include "operators/image/image_draws.h"
@@ -18,7 +18,7 @@ struct Settings {
       : p(attributes.Get<float>("p")),
         sides(attributes.Get<Floats>("side_range")),
         fill(attributes.Get<Floats>("fill")),
-        mask_fill(static_cast<float>(MaskFillOf(attributes))) {
+        mask_fill{static_cast<float>(MaskFillOf(attributes))} {
     RequireProbability(attributes);
     Require(sides.size() == 2 && sides[0] >= 1 && sides[0] <= sides[1] && sides[1] <= 1000,
             "attribute 'side_range' is the least and the most that sides grow by, from 1 on");
@@ -27,8 +27,8 @@ struct Settings {
   }
 
   const float p;
-  const Floats sides, fill;
-  const float mask_fill;
+  const Floats sides;
+  const Fill fill, mask_fill;
 };
 
 OpSchema Schema() {
@@ -61,25 +61,6 @@ Box CanvasOf(const Settings& settings, const ImageShape& image, const RandomKey&
   return canvas;
 }
 
-// Throws kInvalidArgument unless images of the type hold the fill, for each of the channels.
-void RequireFill(const OpContext& context, const char* parameter, const Floats& fill) {
-  for (size_t i = 0; i < context.InCount(parameter); ++i) {
-    const LoDTensor& images = context.In(parameter, i);
-    const auto channels = static_cast<size_t>(images.dims()[3]);
-    if (fill.size() != 1 && fill.size() != channels) {
-      ThrowUnfit(
-          context, parameter,
-          StrCat("it has ", channels, " channels, and attribute 'fill' ", fill.size(), " values"),
-          i);
-    }
-    const float most = images.dtype() == DataType::kUint8 ? 255 : 65535;
-    const bool fits = images.dtype() == DataType::kFp32 ||
-                      std::all_of(fill.begin(), fill.end(),
-                                  [&](float value) { return value >= 0 && value <= most; });
-    if (!fits) ThrowUnfit(context, parameter, "the fill is no value of this type", i);
-  }
-}
-
 void Run(OpContext& context) {
   const ImageShape image = ShapeOfImages(context);
   Require(context.In("X").dims()[0] == 1, "there are ", context.In("X").dims()[0],
@@ -87,21 +68,12 @@ void Run(OpContext& context) {
   const Settings settings(context.attributes());
   const Box canvas = CanvasOf(settings, image, ImageKey(context));
   MovedImages(context);  // throws unless all are images
-  RequireFill(context, "X", settings.fill);
-  RequireFill(context, "Masks", {settings.mask_fill});
+  RequireFill(context, "X", settings.fill, "fill");
+  RequireFill(context, "Masks", settings.mask_fill, "mask_fill");
   MovePlaces(context, canvas.height, canvas.width,
              [&](uint64_t) { return MapOfPart(canvas, canvas.height, canvas.width); });
-  const Floats mask_fill{settings.mask_fill};
   MoveImages(context, canvas.height, canvas.width, [&](uint64_t, auto from, auto to, bool is_mask) {
-    using T = std::decay_t<decltype(*to.values)>;
-    const Floats& fill = is_mask ? mask_fill : settings.fill;
-    const int64_t channels = to.shape.channels;
-    for (int64_t y = 0; y < canvas.height; ++y) {
-      T* const row = to.row(y);
-      for (int64_t i = 0; i < canvas.width * channels; ++i) {
-        row[i] = static_cast<T>(fill[static_cast<size_t>(i % channels) % fill.size()]);
-      }
-    }
+    FillPixels(is_mask ? settings.mask_fill : settings.fill, to);
     CopyPixels(from, to.Crop({-canvas.x, -canvas.y, image.width, image.height}));
   });
 }

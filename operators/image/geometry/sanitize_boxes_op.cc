@@ -2,12 +2,12 @@
 // sanitize_boxes: boxes clipped to their images, without those of which too little is left.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "framework/base/attribute.h"
 #include "operators/image/geometry/boxes.h"
+#include "operators/image/geometry/taken_rows.h"
 #include "operators/image/image_argument.h"
 
 namespace millhopper {
@@ -77,14 +77,12 @@ Corners Clipped(const Corners& box, const ImageShape& image) {
           within(box.right, image.width), within(box.bottom, image.height)};
 }
 
-using Places = std::vector<size_t>;
-
 // Clips boxes in place, and returns the places of those that are left.
 template <typename T>
-Places Clip(const OpContext& context, const ImageShape& image, T* values, size_t boxes) {
+RowPlaces Clip(const OpContext& context, const ImageShape& image, T* values, size_t boxes) {
   const BoxNotation notation = BoxNotationOf(context.attributes());
   const Limits limits(context.attributes());
-  Places left;
+  RowPlaces left;
   for (size_t i = 0; i < boxes; ++i, values += 4) {
     double numbers[4];
     std::copy_n(values, 4, numbers);
@@ -96,48 +94,6 @@ Places Clip(const OpContext& context, const ImageShape& image, T* values, size_t
     std::transform(numbers, numbers + 4, values, [](double n) { return static_cast<T>(n); });
   }
   return left;
-}
-
-// A tensor with the units of its level `depth` (rows where there are not as many) at these places;
-// the levels above count what is left.
-LoDTensor Taken(const LoDTensor& tensor, size_t depth, const Places& places) {
-  Lod lod;
-  for (size_t i = 0; i < depth; ++i) lod.push_back(tensor.lod()[i]);
-  if (depth > 0) {
-    for (uint64_t& offset : lod.back()) {
-      offset = static_cast<uint64_t>(std::lower_bound(places.begin(), places.end(), offset) -
-                                     places.begin());
-    }
-  }
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;  // of units of the next level
-  for (const size_t place : places) ranges.emplace_back(place, place + 1);
-  for (size_t i = depth; i < tensor.lod().size(); ++i) {
-    const LodLevel& level = tensor.lod()[i];
-    LodLevel offsets(1, 0);
-    for (auto& [begin, end] : ranges) {
-      for (uint64_t unit = begin; unit < end; ++unit) {
-        offsets.push_back(offsets.back() + level[unit + 1] - level[unit]);
-      }
-      begin = level[begin], end = level[end];
-    }
-    lod.push_back(std::move(offsets));
-  }
-  uint64_t rows = 0;
-  for (const auto& [begin, end] : ranges) rows += end - begin;
-  Dims dims = tensor.dims();
-  dims[0] = static_cast<int64_t>(rows);
-  LoDTensor taken;
-  taken.Allocate(tensor.dtype(), dims);
-  const size_t row = tensor.rows() == 0 ? 0 : tensor.bytes() / tensor.rows();
-  const auto* const from = static_cast<const char*>(tensor.raw_data());
-  auto* to = static_cast<char*>(taken.mutable_raw_data());
-  for (const auto& [begin, end] : ranges) {
-    if (begin == end) continue;
-    std::memcpy(to, from + begin * row, (end - begin) * row);
-    to += (end - begin) * row;
-  }
-  *taken.mutable_lod_unchecked() = std::move(lod);
-  return taken;
 }
 
 // Throws unless argument i of With has a unit for each box.
@@ -161,7 +117,7 @@ void Run(OpContext& context) {
   LoDTensor boxes = context.In("Boxes");  // a copy that shares the values until they are written
   RowsOfImage(context, "Boxes", 0, 0, static_cast<uint64_t>(context.In("X").dims()[0]));
   for (size_t i = 0; i < context.InCount("With"); ++i) RequireFits(context, i, boxes);
-  Places left;
+  RowPlaces left;
   VisitType(FloatTypes(), boxes.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     left = Clip(context, image, boxes.mutable_data<T>(), boxes.rows());

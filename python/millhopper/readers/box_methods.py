@@ -1,24 +1,272 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The methods of Reader that work on boxes in images: operators in C++."""
+"""The methods of Reader that work on images with boxes: operators in C++."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from millhopper.readers.moved_slots import box_notation
-from millhopper.readers.operator_methods import OperatorMethods
+from millhopper.base.floats import floats
+from millhopper.base.zipped import zip_strict
+from millhopper.readers.augment_methods import Numbers, Size, sides
+from millhopper.readers.image_methods import ImageMethods
+from millhopper.readers.moved_slots import Moved, MovedSlots, box_notation
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class BoxMethods(OperatorMethods):
+# Slots with a row for each box, as dataset.coco calls them.
+_LABELS = ("labels", "area", "iscrowd")
+
+
+class BoxMethods(ImageMethods):
     """What Reader can do with boxes; methods of images move them (``slots`` of ``ImageMethods``).
 
     Boxes are float32 or float64 ``[n, 4]`` with one level of offsets, which divides them among
     records. Each method returns a new reader, as ``apply`` does.
+
+    ``mosaic``, ``mixup_detection`` and ``copy_paste`` make one image of those of several records:
+    each with others that ``partners`` draws for it within a window of ``window`` records, which are
+    decoded once and held in memory. They take images with what belongs to them: ``slots`` as other
+    methods that move pixels do, and ``labels``, slots with a row for each box, by default those of
+    ``labels``, ``area`` and ``iscrowd`` that there are. All other slots stay those of the first
+    record. Draws are by name, as those of other methods, so that records get the same partners
+    whatever the threads are and after a resume, if the order of records is the same.
     """
+
+    def partners(
+        self,
+        count: int,
+        *,
+        window: int = 64,
+        slots: Sequence[int | str] | None = None,
+        seed: int = 0,
+        name: str = "",
+    ) -> Self:
+        """Yields each element with others that are drawn, its partners, beside it.
+
+        Partner k has the slots of an element with ``_2``, ``_3`` ... after their names. ::
+
+            reader.partners(1, slots=["image"])  # image, label, image_2
+
+        Args:
+            count: partners of each element.
+            window: elements that draw from one another; where there are lanes, they share it.
+            slots: the slots that partners have; all by default.
+            seed: decides the draws, too.
+            name: of the new reader, which the draws depend on.
+
+        Raises:
+            ValueError: there is no such slot, or there is one of a partner's name.
+            Error: ``count`` or ``window`` is out of range.
+
+        Source: operator create_partners_reader; MultiImageMixDataset of mmdetection.
+        """
+        names = self._slot_names()
+        numbers = [self._slot_number(slot) for slot in ([] if slots is None else slots)]
+        own = names if slots is None else [names[number] for number in numbers]
+        added = [f"{slot}_{k + 2}" for k in range(count) for slot in own]
+        attributes = {"count": count, "window": window, "slots": numbers or None, "seed": seed}
+        return self._decorate(
+            "create_partners_reader", name, {}, attributes, [*names, *added], self._functions
+        )
+
+    def mosaic(
+        self,
+        size: Size,
+        p: float = 1.0,
+        *,
+        slots: MovedSlots,
+        labels: Sequence[str] | None = None,
+        window: int = 64,
+        centre_range: Sequence[float] = (0.5, 1.5),
+        fill: Numbers = 114,
+        mask_fill: int = 0,
+        min_visibility: float = 0.0,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Makes one image of four, around a random place, as YOLO is trained.
+
+        It is twice as high and wide as ``size``, which the four fit: resize them first, and crop or
+        resize what is made. Boxes are clipped, and those that fall out go with their labels. ::
+
+            reader.resize(640, side="long", slots=slots).mosaic(640, slots=slots).random_affine(
+                10, scale=(0.5, 1.5), slots=slots).center_crop(640, slots=slots)
+
+        Args:
+            size: [height, width] of a quarter.
+            p: how often; otherwise the first image stays as it is.
+            slots: what moves: an image, boxes, masks and points.
+            labels: see above. Masks of objects and polygons among ``slots`` go with boxes, too.
+            window: see above.
+            centre_range: how far the place is from the upper left corner, in parts of size.
+            fill: the value of pixels that no image covers, or one for each channel.
+            mask_fill: that of masks.
+            min_visibility: the part of its area that is left of a box at least.
+            seed: decides the draws, too.
+            name: of the new reader.
+
+        Raises:
+            ValueError: ``slots`` has several images, or several slots of boxes.
+
+        Source: operator mosaic; Mosaic of mmdetection.
+        """
+        slots_before, specs = self._slot_names(), self.slots()
+        made = self._of_records(
+            "mosaic",
+            3,
+            slots,
+            labels,
+            window,
+            size=sides(size),
+            p=float(p),
+            centre_range=floats(centre_range),
+            fill=floats(fill),
+            mask_fill=mask_fill,
+            seed=seed,
+            name=name,
+        )
+        moved = self._moved(slots)
+        boxes = moved.inputs.get("Boxes", [])
+        levels = {slot: spec[2] for slot, spec in zip_strict(slots_before, specs) if spec}
+        of_boxes = [
+            slot
+            for kind in ("Masks", "Points")
+            for slot in moved.inputs.get(kind, [])
+            if levels.get(slot, 0) > 0
+        ]
+        if boxes and isinstance(slots, Mapping):  # as boxes are named by their notation
+            made = made.sanitize_boxes(
+                boxes[0],
+                image=moved.inputs["X"][0],
+                slots=[*self._labels_of(labels), *of_boxes],
+                notation=slots[boxes[0]],
+                min_visibility=min_visibility,
+            )
+        return made.select(*slots_before)
+
+    def mixup_detection(
+        self,
+        alpha: float = 32.0,
+        p: float = 1.0,
+        *,
+        slots: MovedSlots,
+        labels: Sequence[str] | None = None,
+        window: int = 64,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Blends two images of one size, and takes the boxes and labels of both.
+
+        Args:
+            alpha: of the Beta distribution that the part of the first image is drawn from.
+            p: how often.
+            slots: an image and its boxes, masks of objects and points.
+            labels: see above.
+            window: see above.
+            seed: decides the draws, too.
+            name: of the new reader.
+
+        Raises:
+            ValueError: ``slots`` has several images.
+
+        Source: operator mixup_detection; MixUp of YOLOX and ultralytics.
+        """
+        made = self._of_records(
+            "mixup_detection",
+            1,
+            slots,
+            labels,
+            window,
+            alpha=float(alpha),
+            p=float(p),
+            seed=seed,
+            name=name,
+        )
+        return made.select(*self._slot_names())
+
+    def copy_paste(
+        self,
+        p: float = 1.0,
+        *,
+        slots: MovedSlots,
+        labels: Sequence[str] | None = None,
+        window: int = 64,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Pastes objects of another image of the same size, by their masks.
+
+        Objects that are covered lose pixels, or go with their labels; their boxes, and ``area`` of
+        all objects if it is among ``labels``, become those of their masks.
+
+        Args:
+            p: how often.
+            slots: an image, masks of its objects (``object_masks``) and, if there are, boxes.
+            labels: see above; key points of objects and other slots with a row for each, too.
+            window: see above.
+            seed: decides the draws, too.
+            name: of the new reader.
+
+        Raises:
+            ValueError: ``slots`` has several images.
+
+        Source: operator copy_paste; SimpleCopyPaste of torchvision's references for detection.
+        """
+        given = self._labels_of(labels)
+        kept = [slot for slot in given if slot != "area"]
+        made = self._of_records(
+            "copy_paste",
+            1,
+            slots,
+            kept,
+            window,
+            {"Areas": "area"} if "area" in given else {},
+            p=float(p),
+            seed=seed,
+            name=name,
+        )
+        return made.select(*self._slot_names())
+
+    def _labels_of(self, labels: Sequence[str] | None) -> list[str]:
+        if isinstance(labels, str):
+            raise TypeError(f"labels is {labels!r}; it is a list of names")
+        if labels is not None:
+            return list(labels)
+        return [name for name in _LABELS if name in self._slot_names()]
+
+    def _of_records(
+        self,
+        operator: str,
+        count: int,
+        slots: MovedSlots,
+        labels: Sequence[str] | None,
+        window: int,
+        more: dict[str, str] | None = None,
+        *,
+        name: str,
+        **attributes: object,
+    ) -> Self:
+        """Applies an operator to slots and labels of a record and so many partners."""
+        moved: Moved = self._moved(slots)
+        for some in (moved.inputs["X"], moved.inputs.get("Boxes", [])):
+            if len(some) > 1:
+                raise ValueError(f"{operator}: {some} are several; it makes one of each record's")
+        with_boxes = self._labels_of(labels)
+        own = [*(slot for some in moved.inputs.values() for slot in some), *with_boxes]
+        reader = self.partners(count, window=window, slots=own)
+
+        def of_all(some: Sequence[str]) -> list[str]:
+            partners = [f"{slot}_{k + 2}" for k in range(count) for slot in some]
+            return [*some, *partners]
+
+        inputs = {parameter: of_all(some) for parameter, some in moved.inputs.items()}
+        outputs: dict[str, str | Sequence[str]] = {**moved.outputs, **(more or {})}
+        if with_boxes:
+            inputs["With"], outputs["OutWith"] = of_all(with_boxes), with_boxes
+        return reader.apply(operator, inputs, outputs, name=name, **moved.attributes, **attributes)
 
     def convert_boxes(
         self, slot: str, to: str, *, source: str = "xyxy", image: str | None = None, name: str = ""

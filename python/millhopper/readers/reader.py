@@ -18,7 +18,6 @@ from millhopper.readers.decorate_methods import DecorateMethods
 from millhopper.readers.display import slots_html
 from millhopper.readers.file_sources import FileSources
 from millhopper.readers.function_methods import FunctionMethods
-from millhopper.readers.image_methods import ImageMethods
 from millhopper.readers.memory_sources import MemorySources
 from millhopper.readers.no_array import NoArray
 from millhopper.readers.operator_readers import OperatorReaders
@@ -42,7 +41,6 @@ class Reader(
     MemorySources,
     DecorateMethods,
     FunctionMethods,
-    ImageMethods,
     BoxMethods,
     ChoiceMethods,
     TextMethods,

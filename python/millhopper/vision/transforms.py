@@ -66,6 +66,21 @@ class _MovingMethod(_Method):
     moves = True
 
 
+class _OfRecords(_Method):
+    """A method that makes one record of several, and needs to know all that belongs to an image."""
+
+    def __call__(
+        self, reader: Reader, slot: str | None = None, slots: MovedSlots | None = None
+    ) -> Reader:
+        if slots is None:
+            raise ValueError(
+                f'{type(self).__name__}: slots={{"image": "image", "boxes": "xyxy"}} says what '
+                "belongs to an image"
+            )
+        made: Reader = getattr(reader, self.method)(*self.arguments, slots=slots, **self.options)
+        return made
+
+
 def _steps(
     transform: Transform, slot: str | None, slots: MovedSlots | None
 ) -> Callable[[Reader], Reader]:
@@ -95,6 +110,12 @@ class ColorJitter(_Method):
     """``Reader.color_jitter``. Source: torchvision's ColorJitter."""
 
     method = "color_jitter"
+
+
+class CopyPaste(_OfRecords):
+    """``Reader.copy_paste``. Source: SimpleCopyPaste of torchvision's references."""
+
+    method = "copy_paste"
 
 
 class Crop(_MovingMethod):
@@ -175,6 +196,18 @@ class MixUp(_Method):
     """``Reader.mixup``. Source: torchvision's MixUp."""
 
     method = "mixup"
+
+
+class MixUpDetection(_OfRecords):
+    """``Reader.mixup_detection``. Source: MixUp of YOLOX."""
+
+    method = "mixup_detection"
+
+
+class Mosaic(_OfRecords):
+    """``Reader.mosaic``. Source: Mosaic of mmdetection."""
+
+    method = "mosaic"
 
 
 class Normalize(_Method):

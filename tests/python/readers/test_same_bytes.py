@@ -57,6 +57,10 @@ METHODS: dict[str, tuple[str, Method]] = {
         "size i: 4; shift i: 3; stride i: 2; discard_leftover b: true",
         lambda r, _: r.window(4, shift=3, stride=2, drop_last=True),
     ),
+    "partners": (
+        "count i: 2; window i: 5; seed i: 3",
+        lambda r, _: r.partners(2, window=5, seed=3, name="out"),
+    ),
     "resample": (
         'slot i: 0; classes strings: "7"; weights float64s: 3; others float64: 0.5; seed i: 2',
         lambda r, _: r.resample({"7": 3}, key=0, others=0.5, seed=2, name="out"),
