@@ -78,12 +78,12 @@ OpSchema Schema() {
 struct Layout {
   Layout(const OpContext& context, const Settings& settings, const RandomKey& key)
       : shape{settings.height, settings.width, ShapeOfImages(context).channels} {
-    const auto place = [&](uint64_t draw, int64_t side) {
+    const auto place = [&](uint64_t draw, int64_t half) {
       const double low = settings.centre[0], high = settings.centre[1];
       const double part = low + (high - low) * ToUnitDouble(key.Bits(0, draw));
-      return static_cast<int64_t>(static_cast<double>(side / 2) * part);
+      return static_cast<int64_t>(static_cast<double>(half) * part);
     };
-    const int64_t x = place(1, shape.width), y = place(2, shape.height);
+    const int64_t x = place(1, shape.width / 2), y = place(2, shape.height / 2);
     for (size_t i = 0; i < kRecords; ++i) {
       const ImageShape image = ShapeOfImages(context, "X", i);
       left[i] = i % 2 == 0 ? x - image.width : x;

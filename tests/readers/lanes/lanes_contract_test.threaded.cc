@@ -28,6 +28,7 @@
 #include "readers/gather/bucket_reader.h"
 #include "readers/gather/dedupe_reader.h"
 #include "readers/gather/pack_reader.h"
+#include "readers/gather/partners_reader.h"
 #include "readers/gather/window_reader.h"
 #include "readers/lanes/joined_source.h"
 #include "readers/lanes/lane_batch_reader.h"
@@ -304,6 +305,12 @@ ReaderPtr Deduped(ReaderPtr reader, size_t) {
   return std::make_unique<DedupeReader>(std::move(reader), std::vector<int64_t>(), 100);
 }
 
+ReaderPtr WithPartners(ReaderPtr reader, size_t) {
+  PartnersOptions options;
+  options.window = 4;
+  return std::make_unique<PartnersReader>(std::move(reader), options, RandomKey(1, 2, "partners"));
+}
+
 // Each lane of the set combined with that of another one.
 LaneSet Combined(LaneSet set, const std::function<ReaderPtr(Readers, size_t lane)>& combine,
                  JoinedSource::Elements elements) {
@@ -373,6 +380,7 @@ std::vector<ContractCase> LaneWiseCases() {
       {"bucket", each(Bucketed), RaggedValues(), true},
       {"window", each(InWindows), {}},
       {"dedupe", each(Deduped), Values()},
+      {"partners", each(WithPartners), Values()},
       {"zip", Zipped, Values()},
       {"mix", Mixed, twice},
       {"take", [](LaneSet set) { return Stretched(std::move(set), LaneStretch::Keep::kPart); },
