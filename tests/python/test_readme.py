@@ -138,6 +138,23 @@ def write_coco(folder: Path) -> None:
     (folder / "coco" / "annotations.json").write_text(json.dumps(content))
 
 
+def write_voc(folder: Path) -> None:
+    """Images with boxes in VOC's form."""
+    root = folder / "VOC2012"
+    for name in ("Annotations", "JPEGImages", "ImageSets/Main"):
+        (root / name).mkdir(parents=True)
+    for i in range(3):
+        pixels = np.random.default_rng(i).integers(0, 255, (80, 100), dtype=np.uint8)
+        (root / "JPEGImages" / f"{i}.png").write_bytes(png(pixels))
+        objects = "".join(
+            f"<object><name>{name}</name><difficult>{k}</difficult><bndbox>"
+            f"<xmin>{1 + 10 * k}</xmin><ymin>5</ymin><xmax>{60 + 10 * k}</xmax><ymax>70</ymax></bndbox></object>"
+            for k, name in enumerate(("dog", "person"))
+        )
+        (root / "Annotations" / f"{i}.xml").write_text(f"<annotation>{objects}</annotation>")
+    (root / "ImageSets" / "Main" / "trainval.txt").write_text("0\n1\n2\n")
+
+
 # ---- Blocks that need more than the tree, or print what differs from machine to machine ----
 
 
@@ -155,6 +172,7 @@ def test_a_recipe_makes_batches(title: str, tmp_path: Path) -> None:
     write_photos(tmp_path)
     write_pairs(tmp_path)
     write_coco(tmp_path)
+    write_voc(tmp_path)
     assert run(title, tmp_path) == BLOCKS[title.removesuffix(".py")]
 
 

@@ -167,7 +167,7 @@ class BucketAccess final : public HttpAccess {
     Explanation explanation;
     explanation.passes = true;
     try {
-      ReadXml(body, [](const std::string&, const std::string&) {});
+      ReadServersXml(body, [](const std::string&, const std::string&) {});
     } catch (const Error& wrong) {  // so it is unknown what was done
       explanation.text = StrCat(" then ", wrong.message());
       return explanation;

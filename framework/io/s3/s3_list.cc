@@ -78,7 +78,7 @@ S3Page ReadS3Page(std::string_view document) {
   S3Page page;
   bool is_list = false, is_encoded = false;
   std::string is_truncated;
-  ReadXml(document, [&](const std::string& element, const std::string& text) {
+  ReadServersXml(document, [&](const std::string& element, const std::string& text) {
     if (element == "ListBucketResult") is_list = true;
     if (element == "ListBucketResult/IsTruncated") is_truncated = text;
     if (element == "ListBucketResult/NextContinuationToken") page.next = text;

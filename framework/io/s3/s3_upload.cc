@@ -106,9 +106,10 @@ class S3Upload final : public Upload {
     // An `=` after the name, as signatures have it.
     const auto transfer =
         HttpTransfer::Run(Request(HttpMethod::kPost, "uploads=", nullptr, kMostAnswerBytes));
-    ReadXml(AnswerOf(*transfer), [this](const std::string& element, const std::string& text) {
-      if (element == "InitiateMultipartUploadResult/UploadId") id_ = text;
-    });
+    ReadServersXml(AnswerOf(*transfer),
+                   [this](const std::string& element, const std::string& text) {
+                     if (element == "InitiateMultipartUploadResult/UploadId") id_ = text;
+                   });
     if (id_.empty()) Fail("the server does not name the upload that it begins");
   }
 
@@ -158,7 +159,7 @@ class S3Upload final : public Upload {
     try {
       transfer->Wait();
       bool done = false;
-      ReadXml(AnswerOf(*transfer), [&done](const std::string& element, const std::string&) {
+      ReadServersXml(AnswerOf(*transfer), [&done](const std::string& element, const std::string&) {
         done = done || element == "CompleteMultipartUploadResult";
       });
       if (!done) Fail("the server does not say that it has put the parts together");

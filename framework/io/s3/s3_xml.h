@@ -3,18 +3,15 @@
 #ifndef MILLHOPPER_FRAMEWORK_IO_S3_S3_XML_H_
 #define MILLHOPPER_FRAMEWORK_IO_S3_S3_XML_H_
 
-#include <functional>
 #include <string>
 #include <string_view>
 
+#include "framework/io/xml/xml.h"
+
 namespace millhopper {
 
-// Calls take(path, text) at the end of each element, in order. The path is that of names from the
-// root, such as "Error/Code"; the text is what stands in the element itself, not in those within.
-// Throws kDataLoss if the document is not whole, has a document type, or is nested too deeply; what
-// `take` throws is thrown on.
-void ReadXml(std::string_view document,
-             const std::function<void(const std::string& path, const std::string& text)>& take);
+// Reads what a server has sent (ReadXml).
+void ReadServersXml(std::string_view document, const TakeXmlElement& take);
 
 // What an answer that is an error says.
 struct S3Error {

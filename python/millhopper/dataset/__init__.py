@@ -7,7 +7,7 @@
         ...
 
 ``image_folder(folder)`` is a Reader of images in class folders, ``coco(annotations, images)`` one
-of images with boxes, labels and outlines.
+of images with boxes, labels and outlines, ``voc(root, image_set)`` one of images with boxes.
 
 The files are in a folder that is given, or else in the one that the environment's
 ``MILLHOPPER_DATA`` names or a folder of it. Nothing is downloaded. Names and items are those of
@@ -17,5 +17,6 @@ PaddlePaddle's paddle.dataset, 2018.
 from millhopper.dataset import digits, mnist
 from millhopper.dataset.coco import coco
 from millhopper.dataset.image_folder import image_folder
+from millhopper.dataset.voc import voc
 
-__all__ = ["coco", "digits", "image_folder", "mnist"]
+__all__ = ["coco", "digits", "image_folder", "mnist", "voc"]

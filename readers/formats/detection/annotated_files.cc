@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
+#include "framework/io/file_system.h"
 #include "framework/reader/prefetched.h"
 #include "readers/fields/field_rows.h"
 #include "readers/support/stored_number.h"
@@ -277,6 +278,21 @@ AnnotatedFilesFormat::Part AnnotatedFilesFormat::PartNamed(std::string_view name
   return std::find_if(std::begin(kParts), std::end(kParts),
                       [&](const auto& one) { return one.name == name; })
       ->part;
+}
+
+std::shared_ptr<LabeledFiles> AnnotatedFilesFormat::FilesOf(const std::string& path) const {
+  const uint64_t version = FileSystemOf(path).Stat(path).version;
+  {
+    const MutexLock lock(&mutex_);
+    const auto known = known_.find(path);
+    if (known != known_.end() && version != 0 && known->second.version == version) {
+      return known->second.files;
+    }
+  }
+  std::shared_ptr<AnnotatedFiles> files = Parse(path);
+  const MutexLock lock(&mutex_);
+  known_[path] = {version, files};
+  return files;
 }
 
 bool AnnotatedFilesFormat::Wants(std::string_view name) const {

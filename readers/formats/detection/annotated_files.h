@@ -6,10 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "framework/base/mutex.h"
 #include "framework/memory/buffer.h"
 #include "readers/fields/fields.h"
 #include "readers/formats/images/labeled_files.h"
@@ -34,7 +37,9 @@ struct AnnotatedObject {
 // Images in order with their objects. There may be millions.
 class AnnotatedFiles final : public LabeledFiles {
  public:
-  explicit AnnotatedFiles(LabeledFiles names) : LabeledFiles(std::move(names)) {}
+  // `reads_files`: whether a reader has the images, and not only what is said of them.
+  AnnotatedFiles(LabeledFiles names, bool reads_files)
+      : LabeledFiles(std::move(names)), reads_files_(reads_files) {}
 
   struct Image {
     int64_t id = 0;
@@ -59,6 +64,7 @@ class AnnotatedFiles final : public LabeledFiles {
 
   size_t objects_of(size_t image) const;
 
+  bool reads_files() const override { return reads_files_; }
   void SetNeeded() override;
   std::string NamedBy(size_t i) const override;
   size_t BytesBefore(size_t i) const override;
@@ -71,6 +77,7 @@ class AnnotatedFiles final : public LabeledFiles {
   // How much the parts of an image's objects are.
   AnnotatedObject TotalOf(size_t image) const;
 
+  const bool reads_files_;
   PooledVector<Image> images_;
   PooledVector<AnnotatedObject> objects_;  // as they were added
   PooledVector<uint32_t> order_;           // of objects: by their images
@@ -102,6 +109,15 @@ class AnnotatedFilesFormat : public LabeledFilesFormat {
   bool Wants(std::string_view name) const;
 
  private:
+  // A file that is the same as before is not read again: that takes seconds.
+  std::shared_ptr<LabeledFiles> FilesOf(const std::string& path) const final;
+  // The images that this file describes.
+  virtual std::shared_ptr<AnnotatedFiles> Parse(const std::string& path) const = 0;
+
+  struct Known {
+    uint64_t version;
+    std::shared_ptr<AnnotatedFiles> files;
+  };
   enum class Part {
     kImage,
     kImageId,
@@ -130,6 +146,8 @@ class AnnotatedFilesFormat : public LabeledFilesFormat {
   const std::vector<Field> fields_;
   std::vector<Part> parts_;  // of each field
   const Boxes stored_, given_;
+  mutable Mutex mutex_;
+  mutable std::map<std::string, Known> known_ GUARDED_BY(mutex_);
 };
 
 // The attribute `box_format` that such formats have.

@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,9 +25,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/base/mutex.h"
 #include "framework/base/stop.h"
-#include "framework/io/file_system.h"
 #include "framework/io/listed_files.h"
 #include "framework/reader/file_format.h"
 #include "readers/fields/json_text.h"
@@ -64,8 +61,8 @@ struct CocoRules {
   std::string root;
   bool indices = false;  // labels are places among the sorted categories
   bool skips_empty = false, skips_crowds = false;
-  bool boxes = false, labels = false, area = false, ids = false, polygons = false, runs = false,
-       key_points = false;
+  bool image = false, boxes = false, labels = false, area = false, ids = false, polygons = false,
+       runs = false, key_points = false;
 };
 
 class CocoParser {
@@ -273,7 +270,8 @@ class CocoParser {
 
   AnnotatedFiles& files() {
     if (files_ == nullptr) {
-      files_ = std::make_shared<AnnotatedFiles>(LabeledFiles::NamedIn(path_, rules_.root));
+      files_ =
+          std::make_shared<AnnotatedFiles>(LabeledFiles::NamedIn(path_, rules_.root), rules_.image);
     }
     return *files_;
   }
@@ -455,6 +453,7 @@ class CocoFormat final : public AnnotatedFilesFormat {
     rules_.indices = attributes.Get<std::string>("labels") == "index";
     rules_.skips_empty = attributes.Get<bool>("skip_empty");
     rules_.skips_crowds = attributes.Get<bool>("skip_crowds");
+    rules_.image = Wants("image");
     rules_.boxes = Wants("boxes");
     rules_.labels = Wants("labels");
     rules_.area = Wants("area");
@@ -465,30 +464,11 @@ class CocoFormat final : public AnnotatedFilesFormat {
   }
 
  private:
-  // A file that is the same as before is not read again: that takes seconds.
-  std::shared_ptr<LabeledFiles> FilesOf(const std::string& path) const override {
-    const uint64_t version = FileSystemOf(path).Stat(path).version;
-    {
-      const MutexLock lock(&mutex_);
-      const auto known = known_.find(path);
-      if (known != known_.end() && version != 0 && known->second.version == version) {
-        return known->second.files;
-      }
-    }
-    std::shared_ptr<AnnotatedFiles> files = CocoParser(path, rules_).Parse();
-    const MutexLock lock(&mutex_);
-    known_[path] = {version, files};
-    return files;
+  std::shared_ptr<AnnotatedFiles> Parse(const std::string& path) const override {
+    return CocoParser(path, rules_).Parse();
   }
 
-  struct Known {
-    uint64_t version;
-    std::shared_ptr<AnnotatedFiles> files;
-  };
-
   CocoRules rules_;
-  mutable Mutex mutex_;
-  mutable std::map<std::string, Known> known_ GUARDED_BY(mutex_);
 };
 
 FittingFields Fields(const std::string&, const AttributeMap&) { return {KnownFields(), {}}; }

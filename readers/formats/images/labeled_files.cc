@@ -49,7 +49,7 @@ class LabeledFilesSource final : public FileSource {
     uint64_t length = 0;
     do {
       files_.GetPath(next_ + sizes.size(), &path_);
-      const uint64_t size = SizeOf(path_);
+      const uint64_t size = files_.reads_files() ? SizeOf(path_) : 0;
       const size_t before = files_.BytesBefore(next_ + sizes.size());
       sizes.push_back(size);
       // Memory is taken only for files that will be read.
@@ -83,7 +83,7 @@ class LabeledFilesSource final : public FileSource {
       const uint64_t begin = BeginBehind(end + before);
       try {
         files_.GetPath(file, &path);
-        ReadFile(path, before, sizes[i], bytes + begin);
+        if (files_.reads_files()) ReadFile(path, before, sizes[i], bytes + begin);
       } catch (const Error& error) {
         const std::string named_by = error.interrupts() ? "" : files_.NamedBy(file);
         if (named_by.empty()) throw;

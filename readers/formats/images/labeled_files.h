@@ -52,6 +52,8 @@ class LabeledFiles {
   virtual void SetNeeded();
   // What names a file, for errors: "line 17 of list.txt"; "" if a folder does.
   virtual std::string NamedBy(size_t i) const;
+  // Whether the bytes of the files are read; if not, tickets end after what belongs to a file.
+  virtual bool reads_files() const { return true; }
   // What belongs to a file stands before its bytes in a ticket: its label. A multiple of 8 bytes.
   virtual size_t BytesBefore(size_t i) const;
   virtual void WriteBefore(size_t i, char* out) const;

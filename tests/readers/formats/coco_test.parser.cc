@@ -159,6 +159,15 @@ TEST_F(Coco, LeavesOutWhatIsNotWanted) {
   EXPECT_EQ(ReadAll(reader.get())[0][1], (SlotOf<int64_t>({0}, {}, {{0, 0}})));
 }
 
+TEST_F(Coco, ReadsNoImageThatIsNotWanted) {
+  const std::string gone =
+      R"({"images": [{"id": 1, "file_name": "gone.jpg", "height": 4, "width": 5}],)"
+      R"("annotations": []})";
+  EXPECT_EQ(Read(gone, {"image_id", "boxes"})[0],
+            (ElementValue{SlotOf<int64_t>({1}, {1}), SlotOf<float>({0, 4}, {}, {{0, 0}})}));
+  ExpectError(ErrorCode::kIo, "memory://coco/gone.jpg", [&] { Read(gone, {"image"}); });
+}
+
 TEST_F(Coco, MayBeCompressedAndLieElsewhere) {
   const std::vector<ElementValue> wanted = Read(kSet, {"image", "boxes"});
   MemoryFiles::Get().Write("memory://elsewhere/set.json.gz", Gzipped(kSet));
