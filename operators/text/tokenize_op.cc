@@ -61,7 +61,7 @@ OpSchema Schema() {
              "such bytes is divided as another text.\n\n"
              "With a tokenizer.json the result is that of Hugging Face's Tokenizer.encode. Models: "
              "BPE, WordPiece, WordLevel, Unigram. Normalizers: NFC, NFD, NFKC, NFKD, Lowercase, "
-             "StripAccents, Strip, Replace, Prepend, Nmt, BertNormalizer, ByteLevel. "
+             "StripAccents, Strip, Replace, Prepend, Nmt, BertNormalizer, Precompiled, ByteLevel. "
              "Pre-tokenizers: ByteLevel, Split, Whitespace, WhitespaceSplit, BertPreTokenizer, "
              "Punctuation, Digits, Metaspace, CharDelimiterSplit. Post-processors: "
              "TemplateProcessing with one text, BertProcessing, RobertaProcessing, ByteLevel. Also "

@@ -9,6 +9,7 @@
 
 #include "framework/base/stop.h"
 #include "operators/text/tokens/byte_alphabet.h"
+#include "operators/text/tokens/chars_map.h"
 #include "operators/text/tokens/sentence_piece.h"
 #include "operators/text/unicode/unicode_classes.h"
 #include "operators/text/unicode/utf8.h"
@@ -164,6 +165,8 @@ void Normalizer::Append(const uint8_t* text, size_t size, TextBytes* out) const 
       AppendNormal(NormalForm::kNfd, text, size, &decomposed);
       return AppendWithout(IsBertMark, decomposed.data(), decomposed.size(), out);
     }
+    case Kind::kPrecompiled:
+      return AppendPrecompiled(*map, text, size, out);
     case Kind::kSentencePiece:
       return sentence->Append(text, size, out);
     case Kind::kByteLevel:

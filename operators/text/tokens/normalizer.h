@@ -13,6 +13,7 @@
 
 namespace millhopper {
 
+class CharsMap;
 class SentenceNormalizer;
 
 // One change of text. All text is UTF-8. Immutable once made; any thread.
@@ -31,6 +32,7 @@ struct Normalizer {
     kClean,          // no control characters; a space for each white space
     kChinese,        // a space before and after each Chinese character
     kNoMarks,        // NFD without nonspacing marks
+    kPrecompiled,    // by `map`
     kSentencePiece,  // as `sentence` has it
     kByteLevel       // each byte becomes its character of GPT-2's alphabet
   };
@@ -40,6 +42,7 @@ struct Normalizer {
   bool right = false;
   std::shared_ptr<const Needle> needle;
   std::string content;
+  std::shared_ptr<const CharsMap> map;
   std::shared_ptr<const SentenceNormalizer> sentence;
 
   // Whether it leaves text of these bytes as it is; true only if that is seen at once.

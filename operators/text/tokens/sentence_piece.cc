@@ -3,9 +3,10 @@
 #include "operators/text/tokens/sentence_piece.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
@@ -156,41 +157,19 @@ std::unique_ptr<const TokenModel> ModelOf(const Model& model) {
 
 SentenceNormalizer::SentenceNormalizer(std::string_view charsmap, const Options& options)
     : options_(options) {
-  if (charsmap.empty()) return;
-  uint32_t size = 0;
-  if (charsmap.size() >= sizeof(size)) std::memcpy(&size, charsmap.data(), sizeof(size));
-  charsmap.remove_prefix(std::min(charsmap.size(), sizeof(size)));
-  if (size == 0 || size % sizeof(uint32_t) != 0 || size > charsmap.size()) {
-    Refuse("has a damaged map of characters");
-  }
-  trie_.resize(size / sizeof(uint32_t));
-  std::memcpy(trie_.data(), charsmap.data(), size);
-  strings_ = charsmap.substr(size);
-  if (strings_.empty() || strings_.back() != '\0') Refuse("has a damaged map of characters");
+  if (!charsmap.empty()) map_.emplace(charsmap);
 }
 
 std::string_view SentenceNormalizer::Replaced(const uint8_t* here, const uint8_t* end,
                                               size_t* size) const {
-  *size = Utf8Length(*here);
-  std::string_view replaced(reinterpret_cast<const char*>(here), *size);
-  if (trie_.empty()) return replaced;
-  // A unit of a trie of Darts: the label, whether a word ends, and where the children lie.
-  const auto offset = [](uint32_t unit) { return unit >> 10 << ((unit & 0x200) >> 6); };
-  uint32_t place = offset(trie_[0]);
-  for (const uint8_t* byte = here; byte != end; ++byte) {
-    place ^= *byte;
-    if (place >= trie_.size()) break;
-    const uint32_t unit = trie_[place];
-    if ((unit & 0x800000ff) != *byte) break;
-    place ^= offset(unit);
-    if ((unit >> 8 & 1) == 0) continue;
-    if (place >= trie_.size()) break;
-    const size_t string = trie_[place] & 0x7fffffff;
-    if (string >= strings_.size()) Refuse("has a damaged map of characters");
-    replaced = strings_.c_str() + string;
-    *size = static_cast<size_t>(byte + 1 - here);
+  if (map_) {
+    if (const std::optional<CharsMap::Found> found = map_->FindLongest(here, end)) {
+      *size = found->size;
+      return found->becomes;
+    }
   }
-  return replaced;
+  *size = Utf8Length(*here);
+  return {reinterpret_cast<const char*>(here), *size};
 }
 
 void SentenceNormalizer::Append(const uint8_t* text, size_t size, TextBytes* out) const {

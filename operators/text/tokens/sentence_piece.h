@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <optional>
 #include <string_view>
-#include <vector>
 
+#include "operators/text/tokens/chars_map.h"
 #include "operators/text/tokens/tokenizer.h"
 #include "operators/text/unicode/unicode_normal.h"
 
@@ -36,8 +36,7 @@ class SentenceNormalizer {
   std::string_view Replaced(const uint8_t* here, const uint8_t* end, size_t* size) const;
 
   const Options options_;
-  std::vector<uint32_t> trie_;
-  std::string strings_;
+  std::optional<CharsMap> map_;
 };
 
 // Whether a file begins as a model does.

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "operators/text/tokens/base64.h"
 #include "operators/text/tokens/byte_alphabet.h"
+#include "operators/text/tokens/chars_map.h"
 #include "operators/text/tokens/json_part.h"
 #include "operators/text/tokens/pieces.h"
 #include "operators/text/unicode/utf8.h"
@@ -64,6 +66,16 @@ std::shared_ptr<const Needle> NeedleOf(const JsonPart& pattern) {
 
 // ---- normalizers ----
 
+std::shared_ptr<const CharsMap> CharsMapOf(const JsonPart& base64) {
+  PooledVector<char> bytes;
+  if (!AppendBase64(base64.AsString(), &bytes)) base64.Refuse("it is no base64");
+  try {
+    return std::make_shared<const CharsMap>(std::string_view(bytes.data(), bytes.size()));
+  } catch (const Error& error) {
+    base64.Refuse(error.message());
+  }
+}
+
 void AddNormalizers(const JsonPart& part, std::vector<Normalizer>* normalizers) {
   using Kind = Normalizer::Kind;
   const auto add = [normalizers](Kind kind) -> Normalizer& {
@@ -104,6 +116,9 @@ void AddNormalizers(const JsonPart& part, std::vector<Normalizer>* normalizers) 
   } else if (type == "Prepend") {
     part.OnlyFields({"type", "prepend"});
     add(Kind::kPrepend).content = part.String("prepend");
+  } else if (type == "Precompiled") {
+    part.OnlyFields({"type", "precompiled_charsmap"});
+    add(Kind::kPrecompiled).map = CharsMapOf(part.Field("precompiled_charsmap"));
   } else if (type == "BertNormalizer") {
     part.OnlyFields({"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
     const bool lowercase = part.Bool("lowercase");

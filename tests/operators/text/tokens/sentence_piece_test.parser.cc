@@ -104,7 +104,7 @@ TEST(SentencePiece, NamesWhatIsNotSupported) {
        {std::string("abc"), std::string("\x04\0\0\0", 4), std::string("\x04\0\0\0\0\0\0\0x", 9)}) {
     bad = good;
     bad.mutable_normalizer()->set_precompiled_charsmap(map);
-    expect(bad, "a damaged map of characters");
+    expect(bad, "the map of characters (precompiled_charsmap) is damaged");
   }
   ExpectError(ErrorCode::kDataLoss, "is damaged", [] { ReadSentencePiece("\n\x7f\n\x01"); });
   EXPECT_TRUE(IsSentencePiece(good.SerializeAsString()));

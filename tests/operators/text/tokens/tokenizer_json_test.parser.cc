@@ -198,8 +198,12 @@ TEST(TokenizerJson, NamesWhatIsNotSupported) {
        "the prepend_scheme 'first' is not supported after"},
       {WordsWith("\"surprise\": 1"), "the field 'surprise' is not supported"},
       {WordsWith("\"version\": \"2.0\""), "the version '2.0' is not supported"},
-      {WordsWith("\"normalizer\": {\"type\": \"Precompiled\"}"),
-       "normalizer: the normalizer 'Precompiled' is not supported"},
+      {WordsWith("\"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": \"AAA=\"}"),
+       "normalizer.precompiled_charsmap: the map of characters (precompiled_charsmap) is damaged: "
+       "it "
+       "has 2 bytes"},
+      {WordsWith("\"normalizer\": {\"type\": \"Unknown\"}"),
+       "normalizer: the normalizer 'Unknown' is not supported"},
       {WordsWith("\"normalizer\": {\"type\": \"NFC\", \"form\": 2}"),
        "normalizer: the field 'form' is not supported"},
       {PreTokenizerOf(R"({"type": "Sequence", "pretokenizers": [{"type": "UnicodeScripts"}]})"),
