@@ -358,10 +358,13 @@ std::vector<SlotSpec> ElementBlock::SinkSlots(const Recipe& recipe, const Reader
       continue;
     }
     const std::optional<SlotSpec> slot = SlotOf(made[i]);
-    Require(slot.has_value(), "the sink '", name,
-            "' must declare its type { type: LOD_TENSOR lod_tensor { ... } }: what is known of it "
-            "before it runs is ",
-            ToString(made[i]));
+    Require(
+        slot.has_value(), "the sink '", name,
+        "' must declare its type { type: LOD_TENSOR lod_tensor { ... } }: what is known of it "
+        "before it runs is ",
+        ToString(made[i]),
+        "; where a condition or a choice (random_apply, random_choice) decides its type or number "
+        "of dims, convert it in one way (cast), or change it after the choice");
     slots.push_back(*slot);
     slots.back().text = texts.count(name) > 0;
   }

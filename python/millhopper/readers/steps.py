@@ -12,7 +12,7 @@ from millhopper.base.zipped import zip_strict
 from millhopper.programs.block import Block
 from millhopper.programs.program import Program
 from millhopper.programs.schemas import ArgumentSchema, did_you_mean, find_schema, schema_of
-from millhopper.programs.var_type import VarType
+from millhopper.programs.var_type import VarType, dtype_name
 from millhopper.programs.variable import Variable
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ def _append_choice(program: Program, choice: Choice, held: dict[str, str]) -> No
     double = int(VarType.FP64)  # a float32 may be rounded up to 1
     uniform = {"shape": [1], "min": 0.0, "max": 1.0, "seed": choice.seed, "dtype": double}
     block.append_op("uniform_random", {}, {"Out": [draw]}, uniform)
-    made: dict[str, list[Variable]] = {slot: [] for slot in choice.replaced}
+    made: dict[str, list[Variable]] = {slot: [] for slot in choice.outputs}
     not_yet = None  # whether the draw is not below the numbers of the alternatives before
     for i, (most, steps) in enumerate(choice.alternatives):
         limit, below, chosen = (variable(f"{name}_{i}") for name in ("limit", "below", "chosen"))
@@ -285,12 +285,64 @@ def _append_choice(program: Program, choice: Choice, held: dict[str, str]) -> No
             if within[slot] != before[slot]:
                 inner.append_op("assign", {"X": [within[slot]]}, {"Out": [held[slot]]}, {})
         for slot, variables in made.items():
-            variables.append(inner.var(within[slot]))
+            variables.append(_held_in(inner, within[slot]))
         program.rollback()
         condition = {"sub_block": inner, "is_scalar_condition": True}
         block.append_op("conditional_block", {"X": [chosen]}, {}, condition)
     for slot, variables in made.items():
-        _declare(block.var(held[slot]), variables)
+        if slot in choice.replaced:
+            _require_alike(choice, slot, variables)
+            _declare(block.var(held[slot]), variables)
+        else:
+            _require_alike(choice, slot, [*variables, _held_in(block, before[slot])])
+
+
+def _held_in(block: Block, name: str) -> Variable:
+    """A variable of the block, or of one around it."""
+    variable = block.find_var_recursive(name)
+    assert variable is not None
+    return variable
+
+
+def _require_alike(choice: Choice, slot: str, made: Sequence[Variable]) -> None:
+    """Checks that a slot has one type and as many dims whatever is drawn, as far as is known.
+
+    Args:
+        choice: what is drawn.
+        slot: a slot that it may write.
+        made: what each alternative makes of it, and last what it is if nothing is done.
+    """
+    first = made[0]
+    for i, other in enumerate(made[1:], 1):
+        types = other.dtype is not None and first.dtype not in (None, other.dtype)
+        ranks = (
+            other.shape is not None
+            and first.shape is not None
+            and len(other.shape) != len(first.shape)
+        )
+        if not types and not ranks:
+            continue
+        is_left = i == len(choice.alternatives)  # what is drawn beyond the last alternative
+        where = "if nothing is drawn" if is_left else f"if alternative {i} is"
+        if len(choice.alternatives) == 1:
+            way, where = "if the steps are applied", "if they are not"
+        else:
+            way = "if alternative 0 is drawn"
+        remedy = (
+            f"put what changes the type (normalize, cast) after the choice, or convert it in the "
+            f'other one: .cast("{dtype_name(first.dtype)}", slot="{slot}")'
+            if types and first.dtype is not None
+            else "put what changes the dims after the choice, or change them in all alternatives"
+        )
+        raise ValueError(
+            f"{choice.name}: slot {slot!r} would be {_kind(first)} {way}, and {_kind(other)} "
+            f"{where}; a slot has one type and number of dims: {remedy}"
+        )
+
+
+def _kind(variable: Variable) -> str:
+    dtype = "" if variable.dtype is None else dtype_name(variable.dtype)
+    return f"{dtype} {'' if variable.shape is None else list(variable.shape)}".strip()
 
 
 def _declare(kept: Variable, made: Sequence[Variable]) -> None:

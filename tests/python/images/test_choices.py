@@ -154,6 +154,39 @@ def test_wrong_functions_say_what_is_wanted() -> None:
         numbers().random_apply(lambda r: r.apply("scale", "image", "new", scale=2.0))
 
 
+def test_types_that_differ_are_an_error_that_says_where() -> None:
+    arrays = {"image": np.zeros((2, 1, 4, 4, 3), np.uint8)}
+    of_any_type = Reader.from_arrays(arrays).apply("reshape", "image", shape=[1, 4, 4, 3])
+    reader = of_any_type.cast("uint8")
+
+    def normalized(some: Reader) -> Reader:
+        return some.normalize(slot="image")
+
+    def inverted(some: Reader) -> Reader:
+        return some.random_invert(1.0, slot="image")
+
+    with pytest.raises(
+        Error,
+        match=r"slot 'image' would be float32 \[1, 4, 4, 3\] if the steps are applied, and uint8 "
+        r'\[1, 4, 4, 3\] if they are not; .* after the choice, or .*\.cast\("float32", slot="image"\)',
+    ):
+        reader.random_apply(normalized)
+    with pytest.raises(Error, match="float32 .* if alternative 0 is drawn, and uint8 .* if altern"):
+        reader.random_choice([normalized, inverted])
+    with pytest.raises(
+        Error, match="uint8 .* if alternative 0 is drawn, and float32 .*native 1 is"
+    ):
+        reader.random_choice([inverted, normalized])
+    with pytest.raises(Error, match=r"\[1, 48\] if the steps are applied, and uint8 .*change them"):
+        reader.random_apply(lambda some: some.apply("reshape", "image", shape=[1, 48]))
+    with pytest.raises(
+        Error, match=r"random_apply, random_choice\) decides its type .*after the cho"
+    ):
+        next(iter(of_any_type.random_apply(normalized)))
+    (one, _) = reader.random_choice([normalized, lambda some: some.cast("float32", slot="image")])
+    assert np.asarray(one["image"]).dtype == np.float32
+
+
 def test_transforms_are_chosen() -> None:
     arrays = {"image": np.zeros((400, 1, 4, 4, 1), np.uint8)}
     reader = Reader.from_arrays(arrays, seed=3).apply("reshape", "image", shape=[1, 4, 4, 1])
