@@ -11,6 +11,7 @@ from typing import Any
 
 from millhopper.base.integers import INT32_MAX, INT64_MAX, UINT64_MAX, integer, integer_within
 from millhopper.base.ranks import NotKnownYet, Ranks, find_ranks
+from millhopper.base.warn import warn_caller
 from millhopper.errors import Error
 from millhopper.loader.dataset_batches import Numbers, batched, samples_of
 from millhopper.loader.iterated_samples import IteratedSamples
@@ -44,6 +45,13 @@ _ITERATED = {
     "num_workers": "the loop itself asks for its samples",
     "num_shards": "its __iter__ decides what this process gets",
 }
+_MULTIPLIED_WORK = (
+    "each of the {0} ranks reads all files, makes whatever readers that look at elements make of "
+    "them (filter, pack, ...), and throws away what is for the others: the reader has no lanes, "
+    "which ranks could share. millhopper.Reader.open_files(..., lanes=16) has, and keeps them "
+    "under shuffle, map, filter, unbatch, pack, bucket, window and dedupe, and under zip and mix "
+    "of equally many lanes"
+)
 _EVEN = (None, "pad", "drop", "none")
 
 
@@ -70,7 +78,9 @@ class DataLoader(StateInJson, NoArray):
     many batches, as with torch's ``DistributedSampler``. The loader finds how many there are, when
     a loop begins, in torch.distributed, in jax.distributed, or in what torchrun, Slurm, Open MPI or
     JAX set in the environment; ``repr`` tells what it has found. A reader that has been sharded
-    already, and the order of a ``sampler``, are left as they are.
+    already, and the order of a ``sampler``, are left as they are. Ranks share the lanes of a reader
+    (``open_files(..., lanes=16)``), and each then reads its part only; files without lanes are read
+    by all ranks, of which a warning tells.
 
     ``state_dict`` and ``load_state_dict`` are those of torchdata's StatefulDataLoader, so that
     whatever saves one (``torch.save``, Lightning, Accelerate) saves this one, too. A resumed loop
@@ -370,6 +380,8 @@ class DataLoader(StateInJson, NoArray):
         size, rank = (ranks.size, ranks.rank) if several and ranks is not None else (1, 0)
         # With lanes the chain is the same for one rank, too, so that a state is that of any number.
         lanes = reader.num_lanes if isinstance(dataset, Reader) else 1
+        if several and lanes == 1 and isinstance(dataset, Reader) and _reads_files(reader.stats()):
+            warn_caller(_MULTIPLIED_WORK.format(size))
         if several or lanes > 1:
             reader = reader.shard(size, rank, even=self._even_of(several))
         if not isinstance(dataset, Reader):
@@ -652,6 +664,11 @@ def _given_ranks(num_shards: int | None, index: int | None) -> Ranks | None:
 
 def _is_sharded(reader: ReaderStats) -> bool:
     return reader.kind == "create_shard_reader" or any(map(_is_sharded, reader.below))
+
+
+def _reads_files(reader: ReaderStats) -> bool:
+    own = reader.kind == "open_files" or reader.kind.endswith("_file_reader")
+    return own or any(map(_reads_files, reader.below))
 
 
 def _refuse(name: str, given: object, instead: str) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,24 @@ def test_modes_and_batch_sizes_that_are_none_are_named(dataset: millhopper.Reade
     for size in ("32", 32.0):
         with pytest.raises(TypeError, match="batch_size is .*32.* it must be an integer"):
             millhopper.DataLoader(dataset, size)  # type: ignore[arg-type]
+
+
+def test_ranks_that_throw_away_what_they_read_say_so(tmp_path: Path) -> None:
+    path = write_numbers(tmp_path / "numbers.bin", RECORDS)
+
+    def loader(reader: millhopper.Reader, ranks: int) -> None:
+        millhopper.DataLoader(reader, 12, num_shards=ranks, index=0)
+
+    with pytest.warns(UserWarning, match="each of the 3 ranks reads all files.*lanes=16") as told:
+        loader(open_numbers(path).filter("row > 3"), 3)
+    assert [Path(warning.filename) for warning in told] == [Path(__file__)]
+    numbers = {"row": np.arange(40).reshape(-1, 1)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loader(open_numbers(path, lanes=12).shuffle(100), 3)
+        loader(open_numbers(path), 1)
+        loader(open_numbers(path).shard(3, 0), 1)
+        loader(millhopper.Reader.from_arrays(numbers), 3)
 
 
 def test_its_defaults_are_torchs(dataset: millhopper.Reader) -> None:
