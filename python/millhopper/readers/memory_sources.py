@@ -283,7 +283,8 @@ class MemorySources(Chain):
             slots: what the items are, as for ``open_files``; lists of any length are a slot with a
                 level of offsets: ``{"tokens": ("int64", [-1], 1)}``. By default it is learned where
                 a loop opens the reader, from the first item; then the iteration that has begun is
-                that of pass 0, and what is ``str`` in it is ``Texts``, as fields of ``str`` are.
+                that of pass 0, and what is ``str`` in it, or lists of them, is ``Texts``, as fields
+                of ``str`` are.
             batched: items are batches of rows, whose values have a row for each along their first
                 axis; elements are rows.
             seed: seed of all random choices in this chain.

@@ -59,7 +59,7 @@ def slots_of(element: Mapping[str, Any], one: bool) -> dict[str, DeclaredSlot]:
     texts = set(texts_of(element))
     for name, value in element.items():
         if name in texts:
-            slots[name] = ("uint8", [-1], 1)
+            slots[name] = ("uint8", [-1], 2 if _has_lists(value) else 1)
             continue
         ragged = isinstance(value, Ragged)
         values = value.values if ragged else value
@@ -77,7 +77,16 @@ def slots_of(element: Mapping[str, Any], one: bool) -> dict[str, DeclaredSlot]:
 
 def texts_of(element: Mapping[str, Any]) -> list[str]:
     """The slots whose values are texts, of an element for which no slots were known."""
-    return [name for name, value in element.items() if isinstance(value, str) or _are_texts(value)]
+    return [
+        name
+        for name, value in element.items()
+        if isinstance(value, str) or _are_texts(value) or _has_lists(value)
+    ]
+
+
+def _has_lists(value: Any) -> bool:
+    """Whether it is lists of texts, of any length."""
+    return isinstance(value, Texts) and len(value.offsets) == 2
 
 
 def _are_texts(value: Any) -> bool:
@@ -108,6 +117,8 @@ def _instance(value: Any, slot: DeclaredSlot | None) -> Any:
     """A value of a sample with a leading axis, so that values are stacked."""
     if isinstance(value, Ragged) or (slot is None and isinstance(value, str)):
         return value
+    if slot is None and _are_texts(value):
+        return Texts(*_sequence(value, 2, None))
     levels = 0 if slot is None else slot[2]
     if isinstance(value, (str, bytes)):
         levels = 1

@@ -16,6 +16,7 @@ import millhopper
 import numpy as np
 import pytest
 from conftest import run_python, until
+from millhopper.ragged import Texts
 from millhopper.readers.iterable_source import Places
 
 NUMBERS = {"x": ("int64", [1])}
@@ -203,6 +204,19 @@ def test_no_item_at_all() -> None:
     assert list(millhopper.Reader.from_iterable(list, NUMBERS)) == []
     with pytest.raises(millhopper.Error, match=r"no item from which to learn.*slots="):
         list(millhopper.Reader.from_iterable([]))
+
+
+def test_lists_of_str_are_lists_of_texts() -> None:
+    items = [{"words": ["a", "b\u00e9"]}, {"words": []}, {"words": ["", "ccc", "a"]}]
+    wanted = [item["words"] for item in items]
+    reader = millhopper.Reader.from_iterable(items)
+    assert [element["words"].tolist() for element in reader] == [[one] for one in wanted]
+    (batch,) = reader.batch(3)
+    assert isinstance(batch["words"], Texts)
+    assert batch["words"].tolist() == wanted
+    for bad in ([{"words": ["a"]}, {"words": ["a", 1]}], [{"words": ["a", 1]}]):
+        with pytest.raises(millhopper.Error, match="1 in a slot of texts or sequences"):
+            list(millhopper.Reader.from_iterable(bad))
 
 
 @pytest.mark.parametrize(
