@@ -148,7 +148,8 @@ def write_voc(folder: Path) -> None:
         (root / "JPEGImages" / f"{i}.png").write_bytes(png(pixels))
         objects = "".join(
             f"<object><name>{name}</name><difficult>{k}</difficult><bndbox>"
-            f"<xmin>{1 + 10 * k}</xmin><ymin>5</ymin><xmax>{60 + 10 * k}</xmax><ymax>70</ymax></bndbox></object>"
+            f"<xmin>{1 + 10 * k}</xmin><ymin>5</ymin>"
+            f"<xmax>{60 + 10 * k}</xmax><ymax>70</ymax></bndbox></object>"
             for k, name in enumerate(("dog", "person"))
         )
         (root / "Annotations" / f"{i}.xml").write_text(f"<annotation>{objects}</annotation>")
