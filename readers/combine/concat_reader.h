@@ -15,8 +15,10 @@ namespace millhopper {
 // is not its end: no later reader is read then.
 class ConcatReader final : public UnionReader {
  public:
-  // Throws kInvalidArgument unless there is a reader and all have the same slots.
-  explicit ConcatReader(Readers readers) : UnionReader(std::move(readers)) {}
+  // Throws kInvalidArgument unless there is a reader and all have the same slots. `lanes` is how
+  // many lanes there are, of which this is one, or 1.
+  explicit ConcatReader(Readers readers, size_t lanes = 1)
+      : UnionReader(std::move(readers), lanes) {}
 
   std::optional<uint64_t> PassLength() const override;
 

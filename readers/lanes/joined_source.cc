@@ -33,12 +33,17 @@ JoinedSource::JoinedSource(std::vector<std::shared_ptr<LaneSource>> sources, Ele
 
 std::optional<uint64_t> JoinedSource::Total() const {
   if (elements_ == Elements::kByTurns) return std::nullopt;
-  std::optional<uint64_t> shortest = sources_[0]->Total();
-  for (size_t k = 1; shortest && k < sources_.size(); ++k) {
+  std::optional<uint64_t> joined = sources_[0]->Total();
+  for (size_t k = 1; joined && k < sources_.size(); ++k) {
     const std::optional<uint64_t> total = sources_[k]->Total();
-    shortest = total ? std::min(*shortest, *total) : total;
+    if (!total) return std::nullopt;
+    if (elements_ == Elements::kSideBySide) {
+      joined = std::min(*joined, *total);
+    } else if (__builtin_add_overflow(*joined, *total, &*joined)) {
+      return std::nullopt;
+    }
   }
-  return shortest;
+  return joined;
 }
 
 void JoinedSource::MakeEqual() {

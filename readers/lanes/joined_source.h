@@ -19,6 +19,7 @@ class JoinedSource final : public LaneSource {
  public:
   enum class Elements {
     kSideBySide,  // a lane has as many as the shortest one below it
+    kInTurn,      // a lane has as many as those below it together
     kByTurns,     // how many a lane has is known to nobody but the lane
   };
   // `sources` are two or more, in the order of the lanes below.

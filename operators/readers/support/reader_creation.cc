@@ -326,7 +326,7 @@ void StoreLaneWise(OpContext& context, JoinedSource::Elements elements, const Ma
   const size_t readers = context.InCount(kSeveral);
   std::vector<LaneSet> sets;
   std::vector<std::shared_ptr<LaneSource>> sources;
-  bool even = elements == JoinedSource::Elements::kSideBySide;
+  bool even = elements != JoinedSource::Elements::kByTurns;
   for (size_t i = 0; i < readers; ++i) {
     sets.push_back(*ReaderOf(context, kSeveral, i).TakeLanes());
     if (sets[i].source) sources.push_back(sets[i].source);

@@ -274,6 +274,35 @@ TEST(LanesOfRanks, MixLaneByLane) {
   });
 }
 
+// Both on lanes that are shared already.
+Chain Concat(const Made& first, const Made& second, const std::string& even,
+             std::vector<Made> above) {
+  Chain chain = {first, Shared(even), second, Shared(even)};
+  chain[1].name = "shared_first";
+  chain.push_back({"joined", "create_concat_reader", {}, {chain[1].name, chain[3].name}});
+  chain.insert(chain.end(), above.begin(), above.end());
+  return chain;
+}
+
+TEST(LanesOfRanks, ComeOneAfterAnotherLaneByLane) {
+  const Made a = Opened("a", CountedFile(0, 480)), b = Opened("b", CountedFile(1000, 245));
+  for (const char* even : {"none", "pad", "drop"}) {
+    const Numbers all = ExpectSameSteps(Concat(a, b, even, {Shuffled(), Batched(24)}));
+    if (even == std::string("none")) {
+      EXPECT_EQ(all, All({Alone({a}), Alone({b})}));
+    }
+    EXPECT_EQ(ExpectSameElements(Concat(a, b, even, {})), all);
+  }
+  // The first ends on no lane before all of it was read there.
+  const std::vector<Numbers> steps = Ranks(Concat(a, b, "none", {Batched(24)}), 2).Steps();
+  EXPECT_EQ(All({steps.begin(), steps.begin() + 20}), Alone({a}));
+  ExpectError(ErrorCode::kInvalidArgument, "needs the stream of all lanes", [&] {
+    Chain other = {a, Shared(), b};
+    other.push_back({"joined", "create_concat_reader", {}, {"shared", "b"}});
+    Ranks(other, 2).Steps();
+  });
+}
+
 // Two passes of a run that is stopped again and again, and goes on with another number of ranks,
 // against one that nothing disturbs.
 void ExpectSameWhateverHappens(const Chain& chain, const std::vector<int64_t>& numbers,
@@ -315,6 +344,7 @@ TEST(LanesOfRanks, GoOnOnAnotherNumberOfRanks) {
     ExpectSameWhateverHappens(Zip(a, c, {Shared(), Shuffled(), Batched(24)}), all, seed);
     ExpectSameWhateverHappens(Mix(a, b, "stop", {Shared(), Shuffled(), Batched(24)}), all, seed);
     ExpectSameWhateverHappens(Zip(a, c, {Shared("pad"), Batched(24)}), all, seed);
+    ExpectSameWhateverHappens(Concat(a, b, "none", {Shuffled(), Batched(24)}), all, seed);
   }
 }
 
