@@ -33,6 +33,7 @@ class SeenTexts {
  private:
   std::set<std::string, std::less<>> kinds_;
   std::vector<std::string> kept_;  // one of each kind
+  std::string last_kind_;          // of the text before, which most are like
   bool is_text_ = false;           // only texts that are empty can be of another kind
 };
 

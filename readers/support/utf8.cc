@@ -23,14 +23,20 @@ size_t BytesOfUtf8(const char* here, const char* end) {
 size_t FirstNoUtf8(std::string_view text) {
   const char* here = text.data();
   const char* const end = here + text.size();
+  const auto are_ascii = [](const char* eight_bytes) {
+    uint64_t bytes;
+    std::memcpy(&bytes, eight_bytes, sizeof(bytes));
+    return (bytes & 0x8080808080808080) == 0;
+  };
   while (here < end) {
-    if (end - here >= 8) {  // letters of ASCII are most
-      uint64_t bytes;
-      std::memcpy(&bytes, here, sizeof(bytes));
-      if ((bytes & 0x8080808080808080) == 0) {
+    // Letters of ASCII are most. The last ones are looked at with some before them.
+    if (end - here >= 8) {
+      if (are_ascii(here)) {
         here += 8;
         continue;
       }
+    } else if (text.size() >= 8 && are_ascii(end - 8)) {
+      return text.size();
     }
     const size_t size = static_cast<unsigned char>(*here) < 0x80 ? 1 : BytesOfUtf8(here, end);
     if (size == 0) break;

@@ -257,16 +257,15 @@ bool IsName(const std::string& cell) {
 }
 
 // Whether the first row names columns by their numbers from 0 on, above other values, as pandas
-// names those of an array; its index has no name.
-bool HasNumbersForNames(const std::vector<SampledRow>& rows, const TableSyntax& syntax) {
+// names those of an array; its index has no name. `below` are the columns without the first row.
+bool HasNumbersForNames(const std::vector<SampledRow>& rows, const std::vector<SeenColumn>& below) {
   const std::vector<std::string>& names = rows[0].cells;
   const size_t first = !names.empty() && names[0].empty() ? 1 : 0;
   if (names.size() < 2 || rows.size() < 2) return false;
   bool any_integers = false;
   for (size_t column = first; column < names.size(); ++column) {
     if (names[column] != StrCat(column - first)) return false;
-    any_integers =
-        any_integers || ColumnFrom(1, rows, column, syntax).type().compare(0, 3, "int") == 0;
+    any_integers = any_integers || below[column].type().compare(0, 3, "int") == 0;
   }
   return first == 1 || !any_integers;
 }
@@ -298,20 +297,20 @@ bool IsNull(const std::string& cell) {
 }
 
 // Whether the first row names the columns: it has a name above a column of numbers, or no number at
-// all. A row alone is a header if it could be one.
-bool HasHeader(const std::vector<SampledRow>& rows, const TableSyntax& syntax) {
+// all. A row alone is a header if it could be one. `columns` are those without the first row.
+bool HasHeader(const std::vector<SampledRow>& rows, const std::vector<SeenColumn>& columns) {
   bool name_above_value = false, any_value = false;
   for (size_t column = 0; column < rows[0].cells.size(); ++column) {
     const std::string& cell = rows[0].cells[column];
     any_value = any_value || LooksLikeNumber(cell) || !IsTextType(GuessedCellType({cell}));
-    SeenColumn below = ColumnFrom(1, rows, column, syntax);
+    SeenColumn below = columns[column];
     if (IsTextType(below.type())) continue;
     any_value = any_value || IsNull(cell);
     // "Y" above others of "Y" and "N" is one of them.
     below.Add(cell);
     name_above_value = name_above_value || (IsName(cell) && IsTextType(below.type()));
   }
-  return name_above_value || !any_value || HasNumbersForNames(rows, syntax) ||
+  return name_above_value || !any_value || HasNumbersForNames(rows, columns) ||
          HasYearsForNames(rows[0].cells);
 }
 
@@ -364,8 +363,12 @@ FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& at
     AddRows(later.text, rows[0].cells.size(), syntax, &rows);
   }
   const auto& header = attributes.Get<std::string>("header");
-  const bool has_header = header == "yes" || (header == "auto" && HasHeader(rows, syntax));
   const std::vector<std::string>& names = rows[0].cells;
+  std::vector<SeenColumn> columns;  // without the first row
+  for (size_t column = 0; column < names.size(); ++column) {
+    columns.push_back(ColumnFrom(1, rows, column, syntax));
+  }
+  const bool has_header = header == "yes" || (header == "auto" && HasHeader(rows, columns));
   std::map<std::string_view, size_t> times;
   for (const std::string& name : names) ++times[name];
   bool named = false, numbered = false;
@@ -380,8 +383,8 @@ FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& at
     }
     named = named || (can_be_named && name[0] != '#');
     numbered = numbered || !can_be_named;
-    fields.entries.push_back(EntryFor(can_be_named ? name : number,
-                                      ColumnFrom(has_header ? 1 : 0, rows, column, syntax).type()));
+    const SeenColumn seen = has_header ? columns[column] : ColumnFrom(0, rows, column, syntax);
+    fields.entries.push_back(EntryFor(can_be_named ? name : number, seen.type()));
   }
   // Fields that are chosen of these may have numbers alone.
   if (has_header && (!named || numbered)) fields.attributes.Set("header", std::string("yes"));
