@@ -185,6 +185,14 @@ void CheckpointFolder::Write(const Checkpoint& checkpoint,
   }
 }
 
+void CheckpointFolder::RemoveIf(const std::function<bool(const std::string& path)>& goes) {
+  for (size_t i = numbers_.size(); i-- > 0;) {
+    if (IsOthers(numbers_[i]) || !goes(Name(numbers_[i]))) continue;
+    FileSystemOf(path_).Remove(Name(numbers_[i]));
+    numbers_.erase(numbers_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 void CheckpointFolder::Clear() {
   passed_over_ = 0;
   while (!numbers_.empty()) {

@@ -45,6 +45,8 @@ class CheckpointFolder {
   // and newer ones.
   void Write(const Checkpoint& checkpoint,
              const std::function<bool(const std::string& path)>& may_remove = nullptr);
+  // Removes the checkpoints for which `goes` returns true. Throws as Clear.
+  void RemoveIf(const std::function<bool(const std::string& path)>& goes);
   // Removes all checkpoints, but not files that only have such a name. Throws kIo if one cannot be
   // removed: a later run in the folder would take it for its own.
   void Clear();

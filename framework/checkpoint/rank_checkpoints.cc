@@ -21,16 +21,20 @@ namespace {
 // After which step something was saved: the number of the main program, and its steps.
 using Step = std::pair<uint64_t, uint64_t>;
 
+// Nothing if these are not the numbers of a run.
+std::optional<Step> StepIn(const std::map<std::string, uint64_t>& numbers) {
+  const auto program = numbers.find("program");
+  const auto steps = numbers.find("steps");
+  if (program == numbers.end() || steps == numbers.end()) return std::nullopt;
+  return Step(program->second, steps->second);
+}
+
 // After which step a checkpoint was saved. Nothing if it is damaged, which is added to `damaged`,
 // or if its rank has removed it meanwhile.
 std::optional<Step> StepOf(const std::string& path, const std::string& folder,
                            std::vector<std::string>* damaged) {
   try {
-    const std::map<std::string, uint64_t> numbers = ReadCheckpointNumbers(path);
-    const auto program = numbers.find("program");
-    const auto steps = numbers.find("steps");
-    if (program == numbers.end() || steps == numbers.end()) return std::nullopt;
-    return Step(program->second, steps->second);
+    return StepIn(ReadCheckpointNumbers(path));
   } catch (const Error& error) {
     if (error.interrupts()) throw;
     const std::vector<std::string> paths = CheckpointsIn(folder);
@@ -143,6 +147,12 @@ std::optional<Checkpoint> NewestOfAllRanks(const std::string& folder, Rank own,
           " ranks, and of no step that all of these have saved, so that no other number of ranks "
           "can resume. Ranks have steps in common if they save every so many steps, not seconds");
   return std::nullopt;
+}
+
+bool IsLater(const std::string& path, const std::string& folder, const Checkpoint& other) {
+  std::vector<std::string> damaged;
+  const std::optional<Step> step = StepOf(path, folder, &damaged);
+  return step && step > StepIn(other.numbers);
 }
 
 bool IsSuperseded(const std::string& path, const std::string& folder, Rank own) {

@@ -54,6 +54,10 @@ std::vector<StateOfRanks> StatesOfAllRanks(const std::string& folder, size_t fir
 std::optional<Checkpoint> NewestOfAllRanks(const std::string& folder, Rank own,
                                            std::vector<std::string>* damaged);
 
+// Whether the checkpoint at a path in a rank's folder was saved after a later step than another
+// one; false if it is damaged. Throws what reading throws, except kDataLoss.
+bool IsLater(const std::string& path, const std::string& folder, const Checkpoint& other);
+
 // Whether all ranks have saved a newer state than that of the rank's checkpoint at this path, so
 // that nobody needs it any more. Throws what reading throws, except kDataLoss.
 bool IsSuperseded(const std::string& path, const std::string& folder, Rank own);

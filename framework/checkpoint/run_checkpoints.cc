@@ -120,6 +120,12 @@ bool RunCheckpoints::Resume(std::vector<std::string>* damaged) {
   resumes_ = from_.has_value();
   if (!resumes_) return false;
   for (const auto& [name, value] : settings_) CheckSameSetting(name, value, *from_);
+  if (alone) return true;
+  // What this rank had read beyond that step, it reads again, and in the tail of a pass it may read
+  // other records then. Together with what others save from now on, the old ones would be a state
+  // that no run has been in.
+  const std::string own = FolderOfRank(options_.folder, options_.rank);
+  folder_.RemoveIf([&](const std::string& path) { return IsLater(path, own, *from_); });
   return true;
 }
 

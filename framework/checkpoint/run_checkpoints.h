@@ -85,8 +85,9 @@ class RunCheckpoints final : public RunWatcher {
   // them cannot be removed.
   void Clear();
   // Reads the newest checkpoint that is whole, of several ranks the newest that all have; false if
-  // there is none. What is wrong with newer ones is added to `damaged`. Throws kInvalidArgument,
-  // saying what differs, if it was made with other settings, and as NewestOfAllRanks.
+  // there is none. What is wrong with newer ones is added to `damaged`. Of several ranks, each then
+  // removes its own that are newer. Throws kInvalidArgument, saying what differs, if it was made
+  // with other settings, and as NewestOfAllRanks.
   bool Resume(std::vector<std::string>* damaged);
   // Whether Resume has found one.
   bool resumes() const { return resumes_; }

@@ -137,6 +137,21 @@ TEST_F(RankCheckpointsTest, GoOnFromTheNewestStepThatAllHave) {
   EXPECT_EQ(again, expected);
 }
 
+TEST_F(RankCheckpointsTest, BeyondTheStepThatARunGoesOnFromAreRemoved) {
+  Steps steps;
+  RunRanks(2, 2, &steps);
+  RunRank({0, 2}, 3);  // begins at the step that both have
+  const std::string folder = FolderOfRank(folder_, {0, 2});
+  const size_t before = CheckpointsIn(folder).size();
+  RunRank({0, 2}, 1);  // stops where it begins
+  const std::vector<std::string> left = CheckpointsIn(folder);
+  EXPECT_LT(left.size(), before);
+  std::vector<std::string> damaged;
+  const std::optional<Checkpoint> common = NewestOfAllRanks(folder_, {1, 2}, &damaged);
+  ASSERT_TRUE(common);
+  for (const std::string& path : left) EXPECT_FALSE(IsLater(path, folder, *common)) << path;
+}
+
 TEST_F(RankCheckpointsTest, PassOverADamagedOne) {
   Steps steps;
   RunRanks(2, 3, &steps);
