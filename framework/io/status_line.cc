@@ -52,8 +52,9 @@ std::string Progress::Line(double done, const std::string& what) const {
 
 bool StatusLine::IsShown() { return isatty(STDERR_FILENO) != 0; }
 
-StatusLine::StatusLine(std::function<std::string()> text) : text_(std::move(text)) {
-  if (!IsShown()) return;
+StatusLine::StatusLine(std::function<std::string()> text, std::chrono::milliseconds logged)
+    : text_(std::move(text)), every_(is_terminal_ ? std::chrono::milliseconds(100) : logged) {
+  if (every_ <= std::chrono::milliseconds::zero()) return;
   try {
     thread_ = std::thread([this] { Show(); });
   } catch (const std::system_error&) {  // the command works without a status line
@@ -63,13 +64,17 @@ StatusLine::StatusLine(std::function<std::string()> text) : text_(std::move(text
 void StatusLine::Show() {
   MutexLock lock(&mutex_);
   // Waits before it shows the first line, so that short work shows none.
-  while (!wake_.wait_for(lock.native(), std::chrono::milliseconds(100), [this] {
+  while (!wake_.wait_for(lock.native(), every_, [this] {
     mutex_.AssertHeld();
     return done_;
   })) {
     try {
-      const std::string line = text_().substr(0, TerminalWidth() - 1);
-      fprintf(stderr, "\r%s\033[K\r", line.c_str());
+      const std::string line = text_();
+      if (is_terminal_) {
+        fprintf(stderr, "\r%s\033[K\r", line.substr(0, TerminalWidth() - 1).c_str());
+      } else {
+        fprintf(stderr, "%s\n", line.c_str());
+      }
     } catch (...) {
       return;
     }
@@ -84,7 +89,7 @@ StatusLine::~StatusLine() {
   }
   wake_.notify_one();
   thread_.join();
-  fputs("\r\033[K", stderr);
+  if (is_terminal_) fputs("\r\033[K", stderr);
 }
 
 }  // namespace millhopper

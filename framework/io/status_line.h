@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line at the bottom of the terminal that shows how far the work is.
+// A line at the bottom of the terminal, or lines of a log, that say how far the work is.
 #ifndef MILLHOPPER_FRAMEWORK_IO_STATUS_LINE_H_
 #define MILLHOPPER_FRAMEWORK_IO_STATUS_LINE_H_
 
@@ -33,14 +33,18 @@ class Progress {
   const Clock::time_point started_ = Clock::now();
 };
 
-// The line, written ten times a second. Does nothing if standard error is not a terminal, or if no
-// thread can be started for it.
+// The line, written ten times a second. Does nothing if standard error is not a terminal, unless it
+// is told to log, or if no thread can be started for it.
 class StatusLine {
  public:
+  // How often long work says in a log that it goes on.
+  static constexpr std::chrono::milliseconds kLogged{10'000};
+
   // The status thread calls `text`, until the destructor has returned, or until `text` throws: the
-  // line stays as it is then, because the work does not depend on it.
-  explicit StatusLine(std::function<std::string()> text);
-  // Erases the line.
+  // line stays as it is then, because the work does not depend on it. With `logged` above 0,
+  // standard error that is no terminal gets another line so often, the first one after that time.
+  explicit StatusLine(std::function<std::string()> text, std::chrono::milliseconds logged = {});
+  // Erases the line of a terminal.
   ~StatusLine();
   // Whether standard error is a terminal.
   static bool IsShown();
@@ -51,6 +55,8 @@ class StatusLine {
   void Show();
 
   const std::function<std::string()> text_;
+  const bool is_terminal_ = IsShown();
+  const std::chrono::milliseconds every_;
   Mutex mutex_;
   std::condition_variable wake_;
   bool done_ GUARDED_BY(mutex_) = false;

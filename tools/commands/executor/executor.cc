@@ -85,7 +85,6 @@ DEFINE_string(
     "with from its last checkpoint, too, so that its end is printed again. Several ranks go on "
     "from the newest step that all have saved, and on another number of ranks than before, too, "
     "if what they share is read with lanes; then variables are those of the first rank");
-DEFINE_bool(quiet, false, "no progress and no summary on standard error");
 
 namespace millhopper {
 namespace {

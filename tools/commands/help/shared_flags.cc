@@ -18,6 +18,7 @@ DEFINE_bool(force, false,
             "replace existing output files; without it they are an error. A file that this process "
             "reads is never overwritten, even under another name");
 DEFINE_bool(json, false, "print results as JSON, one value on each line, for other programs");
+DEFINE_bool(quiet, false, "no progress and no summary on standard error");
 DEFINE_uint64(seed, 0, "seed of everything random: initial values, shuffles, generators");
 DEFINE_string(set, "",
               "NAME=VALUE: replaces ${NAME} in programs by the text VALUE; may be repeated");
@@ -60,6 +61,7 @@ bool IsSharedFlag(const void* variable) {
                                         &FLAGS_timeout,
                                         &FLAGS_force,
                                         &FLAGS_json,
+                                        &FLAGS_quiet,
                                         &FLAGS_seed,
                                         &FLAGS_index,
                                         &FLAGS_set,

@@ -11,6 +11,7 @@ DECLARE_string(memory_limit);
 DECLARE_double(timeout);
 DECLARE_bool(force);
 DECLARE_bool(json);
+DECLARE_bool(quiet);
 DECLARE_uint64(seed);
 DECLARE_string(set);
 DECLARE_string(plugin);

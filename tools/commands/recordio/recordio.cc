@@ -54,7 +54,8 @@ CommandHelp Help() {
       "           records. What a format cannot hold, such as sequences in csv, is refused\n"
       "           before anything is written, by the name of the slot. --shard_size writes\n"
       "           several files, --split parts such as train and val. The same inputs and\n"
-      "           flags make the same bytes\n"
+      "           flags make the same bytes. A terminal shows how far it is, and a log gets\n"
+      "           a line of that every ten seconds, unless --quiet is given\n"
       "  inspect  prints a line for each chunk: number, first byte, records, bytes as\n"
       "           stored and expanded, compressor, checksum; then totals\n"
       "  verify   reads everything and checks, of RecordIO files, that all checksums are right\n"
@@ -91,7 +92,8 @@ CommandHelp Help() {
        {"slots", "field", "attribute", "label_filename", "plugin"}},
       {"Output of write, convert and index",
        {"output", "shards", "content", "dialect", "compressor", "chunk_bytes", "force"}},
-      {"convert", {"filter", "shuffle", "shuffle_buffer", "split", "sample", "shard_size", "seed"}},
+      {"convert",
+       {"filter", "shuffle", "shuffle_buffer", "split", "sample", "shard_size", "seed", "quiet"}},
       {"head", {"count", "bytes"}},
       {"Running", {"threads", "timeout", "json", "allow_exec", "allow_local_entries"}},
       {"Servers",
@@ -148,6 +150,7 @@ void CheckFlagsOf(const std::string& action, const Arguments& arguments) {
       {"sample", convert},
       {"shard_size", convert},
       {"seed", convert},
+      {"quiet", convert},
       {"count", head},
       {"bytes", head}};
   for (const auto& [flag, of] : actions) {

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -320,15 +321,19 @@ int ConvertFiles(const Strings& patterns, const Strings& fields, const Strings& 
   std::atomic<uint64_t> records{0};
   std::atomic<uint64_t> bytes{0};
   uint64_t total = 0;
-  if (StatusLine::IsShown() && parts.size() == 1) {
+  if (!FLAGS_quiet && StatusLine::IsShown() && parts.size() == 1) {
     total = LengthIfTold(*parts[0].reader).value_or(0);
   }
-  const StatusLine status([&, progress = Progress(static_cast<double>(total))] {
-    const uint64_t done = records.load();
-    return progress.Line(
-        static_cast<double>(done),
-        StrCat(Counted(done, "record"), ", ", HumanBytes(static_cast<double>(bytes.load()))));
-  });
+  std::optional<StatusLine> status;
+  if (!FLAGS_quiet) {
+    const auto text = [&, progress = Progress(static_cast<double>(total))] {
+      const uint64_t done = records.load();
+      return progress.Line(
+          static_cast<double>(done),
+          StrCat(Counted(done, "record"), ", ", HumanBytes(static_cast<double>(bytes.load()))));
+    };
+    status.emplace(text, StatusLine::kLogged);
+  }
   uint64_t before = 0;  // bytes of the parts before
   for (Part& part : parts) {
     WriteElements(part.reader.get(), part.first, part.files.get(), [&] {

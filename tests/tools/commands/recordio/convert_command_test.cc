@@ -75,6 +75,16 @@ TEST(ConvertCommand, WritesWhatWasRead) {
   EXPECT_THAT(json, HasSubstr("\"fields\":[\"id int32[]\"]"));
 }
 
+TEST(ConvertCommand, QuietSaysNothingOnStandardError) {
+  const TempFile rows("rows.csv", kRows);
+  const ChildResult result =
+      RunRecordIO({"convert", "--quiet", "--output=" + NewFolder() + "/x.jsonl", rows.path()});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.errors, "");
+  EXPECT_THAT(result.output, HasSubstr("/x.jsonl: 3 records"));
+  ExpectFailure({"verify", "--quiet", rows.path()}, 2, "verify: --quiet is a flag of convert");
+}
+
 TEST(ConvertCommand, DividesRecordsIntoFilesAndParts) {
   std::string text = "x\n";
   for (int i = 0; i < 100; ++i) text += std::to_string(i) + "\n";
