@@ -11,15 +11,19 @@
 #include "framework/program/program.h"
 #include "operators/readers/support/slot_declaration.h"
 #include "proto/framework.pb.h"
+#include "readers/fields/fields.h"
 
 namespace millhopper {
 
 // A creation operator.
 struct Reader::Node {
-  // The operator of a block that is run for each element.
+  // The operator of a block that is run for each element of `slots` slots.
   struct Step {
     std::string type, input, output;
-    size_t slot, slots;
+    std::vector<size_t> takes;  // slots
+    // Where what it makes goes: in the place of the one slot that it takes, or alone to a filter.
+    bool alone;
+    size_t slots;
     Attributes attributes;
   };
 
@@ -28,7 +32,7 @@ struct Reader::Node {
   Attributes attributes;
   std::vector<SlotSpec> slots;  // that are declared
   std::string name;
-  std::optional<Step> step;  // of create_custom_reader
+  std::optional<Step> step;  // of create_custom_reader and create_filter_reader
 
   // Adds the operators of this chain to block 0 and returns the name of the reader on top, which
   // has a number if another reader has its name already.
@@ -36,6 +40,8 @@ struct Reader::Node {
   // Adds the block that runs the step for the reader `own`, and what its operator says of the
   // block.
   void AppendStep(const std::string& own, proto::OpDesc* reader, proto::ProgramDesc* program) const;
+  // As the fields of the files tell them; empty if none do. A step keeps the names.
+  std::vector<std::string> SlotNames() const;
   // The program, and the name of the reader on top.
   std::pair<std::shared_ptr<const Program>, std::string> MakeProgram() const;
 };
@@ -84,13 +90,19 @@ void Reader::Node::AppendStep(const std::string& own, proto::OpDesc* reader,
   };
   std::vector<std::string> sources;
   for (size_t i = 0; i < step->slots; ++i) sources.push_back(variable(StrCat("slot", i)));
-  std::vector<std::string> sinks = sources;
-  sinks[step->slot] = variable(step->output);
+  std::vector<std::string> taken;
+  for (const size_t slot : step->takes) taken.push_back(sources[slot]);
+  const std::string made = variable(step->output);
   proto::OpDesc* const op = block->add_ops();
   op->set_type(step->type);
-  AddArgument(step->input, {sources[step->slot]}, op->mutable_inputs());
-  AddArgument(step->output, {sinks[step->slot]}, op->mutable_outputs());
+  AddArgument(step->input, taken, op->mutable_inputs());
+  AddArgument(step->output, {made}, op->mutable_outputs());
   AddAttributes(step->attributes, op);
+  std::vector<std::string> sinks = {made};
+  if (!step->alone) {
+    sinks = sources;
+    sinks[step->takes[0]] = made;
+  }
   AddAttributes({{"sub_block", BlockIndex(block->idx())},
                  {"source_var_names", sources},
                  {"sink_var_names", sinks}},
@@ -165,10 +177,45 @@ Reader Reader::Apply(const std::string& type, size_t slot, Attributes attributes
   const size_t slots = Open().holder().slots().size();
   Require(slot < slots, "slot is ", slot, "; the reader has ", slots, " slots");
   const std::string joined = name.empty() ? StrCat(node_->name, ".", type) : name;
-  Node::Step step{type,  def->schema.inputs[0].name, def->schema.outputs[0].name, slot,
+  Node::Step step{type,  def->schema.inputs[0].name, def->schema.outputs[0].name, {slot}, false,
                   slots, std::move(attributes)};
   return Reader(std::make_shared<Node>(
       Node{"create_custom_reader", {*this}, {}, {}, joined, std::move(step)}));
+}
+
+std::vector<std::string> Reader::Node::SlotNames() const {
+  const auto given = attributes.find("fields");
+  if (given != attributes.end()) {
+    const auto* const fields = std::get_if<std::vector<std::string>>(&given->second);
+    return fields == nullptr ? std::vector<std::string>() : NamesOf(*fields);
+  }
+  const OperatorDef* const def = FindOperator(type);
+  const bool joins = def != nullptr && def->schema.composition == Composition::kSideBySide;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < below.size(); ++i) {
+    const std::vector<std::string> more = below[i].node_->SlotNames();
+    if (more.empty() || (!joins && i > 0 && more != names)) return {};
+    if (joins || i == 0) names.insert(names.end(), more.begin(), more.end());
+  }
+  return names;
+}
+
+Reader Reader::Filter(const std::string& condition, const FilterOptions& options) const {
+  const size_t slots = Open().holder().slots().size();
+  std::vector<std::string> names = options.slots;
+  Require(names.empty() || names.size() == slots, "filter: ", names.size(),
+          " names of slots; the reader has ", slots, " slots");
+  if (names.empty()) names = node_->SlotNames();
+  if (names.size() != slots) {
+    names.clear();
+    for (size_t i = 0; i < slots; ++i) names.push_back(StrCat("slot", i));
+  }
+  Node::Step step{
+      "condition", "X", "Out", {}, true, slots, {{"condition", condition}, {"names", names}}};
+  for (size_t i = 0; i < slots; ++i) step.takes.push_back(i);
+  const std::string joined = options.name.empty() ? StrCat(node_->name, ".filter") : options.name;
+  return Reader(std::make_shared<Node>(
+      Node{"create_filter_reader", {*this}, {}, {}, joined, std::move(step)}));
 }
 
 std::string Reader::ToText() const { return node_->MakeProgram().first->ToText(); }

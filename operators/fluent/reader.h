@@ -112,6 +112,19 @@ class Reader {
   Reader Apply(const std::string& type, size_t slot, Attributes attributes = {},
                const std::string& name = "") const;
 
+  struct FilterOptions {
+    // What the condition calls the slots, in order. If left out, they have the names of `fields`,
+    // or are slot0, slot1 and so on where the files have none.
+    std::vector<std::string> slots;
+    // Of the new reader.
+    std::string name;
+  };
+  // The elements for which a condition on their slots holds, such as "label >= 3 and lang in ('en',
+  // 'de')", as `filter` of Python takes it; `executor --list_ops condition` describes it. Opens the
+  // files, to know how many slots there are. Throws kInvalidArgument if the names are not as many;
+  // Open throws what is wrong in the condition.
+  Reader Filter(const std::string& condition, const FilterOptions& options = {}) const;
+
   // The startup program, as --startup of the commands takes it.
   std::string ToText() const;
 

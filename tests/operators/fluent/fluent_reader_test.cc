@@ -135,6 +135,73 @@ TEST(FluentReader, ReadsFilesAndRunsOperatorsOnSlots) {
   EXPECT_EQ(Pass(&loop, 1), (std::vector<Numbers>{{2, 4}}));
 }
 
+constexpr char kFilteredTable[] = R"program(
+blocks {
+  idx: 0 parent_idx: -1
+  vars { name: "files" persistable: true type { type: READER } }
+  vars { name: "files.filter" persistable: true type { type: READER } }
+  ops {
+    type: "open_files" outputs { parameter: "Out" arguments: "files" }
+    attrs { name: "file_names" strings: "PATH" }
+    attrs { name: "fields" strings: "id int64[1]" strings: "label int64[1]" strings: "lang str" }
+  }
+  ops {
+    type: "create_filter_reader"
+    inputs { parameter: "UnderlyingReader" arguments: "files" }
+    outputs { parameter: "Out" arguments: "files.filter" }
+    attrs { name: "sub_block" block_idx: 1 }
+    attrs { name: "source_var_names" strings: "id" strings: "label" strings: "lang" }
+    attrs { name: "sink_var_names" strings: "holds" }
+  }
+}
+blocks {
+  idx: 1 parent_idx: 0
+  vars { name: "id" type { type: LOD_TENSOR } }
+  vars { name: "label" type { type: LOD_TENSOR } }
+  vars { name: "lang" type { type: LOD_TENSOR } }
+  vars { name: "holds" type { type: LOD_TENSOR } }
+  ops {
+    type: "condition"
+    inputs { parameter: "X" arguments: "id" arguments: "label" arguments: "lang" }
+    outputs { parameter: "Out" arguments: "holds" }
+    attrs { name: "condition" s: "label >= 3 and lang in ('en', 'de')" }
+    attrs { name: "names" strings: "id" strings: "label" strings: "lang" }
+  }
+})program";
+
+Reader Table(const std::string& path) {
+  Reader::OpenFilesOptions options;
+  options.attributes["fields"] =
+      std::vector<std::string>{"id int64[1]", "label int64[1]", "lang str"};
+  return Reader::OpenFiles({path}, options);
+}
+
+TEST(FluentReader, FiltersAsTheProgramOfItsOperatorDoes) {
+  const TempFile table("table.csv",
+                       "id,label,lang\n1,3,en\n2,2,en\n3,9,fr\n4,7,de\n5,3,\"de\"\n6,-3,de\n");
+  std::string text = kFilteredTable;
+  text.replace(text.find("PATH"), 4, table.path());
+  const auto passes = PassesOf(text, "files.filter", 0, 2);
+  EXPECT_EQ(passes[0], (std::vector<Numbers>{{1}, {4}, {5}}));
+  const Reader filtered = Table(table.path()).Filter("label >= 3 and lang in ('en', 'de')");
+  ReaderLoop loop = filtered.Open();
+  for (const auto& pass : passes) EXPECT_EQ(Pass(&loop), pass);
+  EXPECT_EQ(PassesOf(filtered.ToText(), "files.filter", 0, 2), passes);
+}
+
+TEST(FluentReader, FiltersByNamesThatStepsKeepThatAreGivenOrByNumber) {
+  const TempFile table("table.csv", "id,label,lang\n1,-4,a\n2,2,b\n3,5,a\n");
+  ReaderLoop steps = Table(table.path()).Apply("abs", 1).Filter("label > 2").Filter("id>1").Open();
+  EXPECT_EQ(Pass(&steps), (std::vector<Numbers>{{3}}));
+  ReaderLoop zipped =
+      Reader::Range(4).Zip({Reader::Range(9).Skip(5)}).Filter("slot1 >= 6 and slot0 < 3").Open();
+  EXPECT_EQ(Pass(&zipped), (std::vector<Numbers>{{1}, {2}}));
+  Reader::FilterOptions options;
+  options.slots = {"n"};
+  ReaderLoop named = Reader::Range(9).Filter("n in (2, 7)", options).Open();
+  EXPECT_EQ(Pass(&named), (std::vector<Numbers>{{2}, {7}}));
+}
+
 TEST(FluentReader, CombinesReadersOfWhichEachHasItsOwnChain) {
   const Reader numbers = Reader::Range(3);
   ReaderLoop joined = numbers.Zip({numbers, Reader::Range(3).Batch(1)}).Open();
@@ -169,6 +236,11 @@ TEST(FluentReader, ErrorsNameOperatorAndAttribute) {
   expect("did you mean 'create_batch_reader'?",
          [] { Reader::Range(3).Decorate("create_bach_reader", {}).Open(); });
   expect("slot is 1; the reader has 1 slots", [] { Reader::Range(3).Apply("abs", 1); });
+  expect("no slot", [] { Reader::Range(3).Filter("prize > 1").Open(); });
+  Reader::FilterOptions two;
+  two.slots = {"a", "b"};
+  expect("filter: 2 names of slots; the reader has 1 slots",
+         [&] { Reader::Range(3).Filter("a > b", two); });
   expect("no operator 'none'", [] { Reader::Range(3).Apply("none", 0); });
 }
 
