@@ -218,6 +218,14 @@ Reader Reader::Filter(const std::string& condition, const FilterOptions& options
       Node{"create_filter_reader", {*this}, {}, {}, joined, std::move(step)}));
 }
 
+Position ReaderLoop::Save() {
+  if (ended_) {
+    holder_->ReInit();
+    begun_ = ended_ = false;
+  }
+  return holder_->Save();
+}
+
 std::string Reader::ToText() const { return node_->MakeProgram().first->ToText(); }
 
 ReaderLoop Reader::Open(const RunState& run) const {

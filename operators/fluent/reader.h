@@ -30,6 +30,7 @@
 #include "framework/base/attribute.h"
 #include "framework/program/run_state.h"
 #include "framework/program/scope.h"
+#include "framework/reader/position.h"
 #include "framework/reader/reader_holder.h"
 #include "framework/tensor/rows.h"
 #include "framework/tensor/tensor.h"
@@ -43,12 +44,25 @@ class ReaderLoop {
   struct End {};
 
   // Begins a pass: the first one, and each time after that the next one, wherever the one before
-  // was left. An element is a tensor for each slot, and is replaced by the next one. Throws what
-  // reading throws, as ++ of an iterator does.
+  // was left. After Restore the first one is what was left of the pass. An element is a tensor for
+  // each slot, and is replaced by the next one. Throws what reading throws, as ++ of an iterator
+  // does.
   Iterator begin();
   static End end() { return {}; }
 
-  // To save and restore positions, to look at slots and statistics, or to read without `for`.
+  // Where the loop stands, as state_dict of Python says it: within a pass, or where it was left,
+  // behind the element that was read last. Once `for` has found the end of a pass, it is the
+  // beginning of the next one, so that a loop over epochs that is restored goes on with a whole
+  // pass; after the last element, within the body of `for`, it is what is left of the pass, which
+  // is nothing, and the first `for` of a restored loop ends at once. Throws what ReaderHolder::Save
+  // throws. Where readers load ahead, holder().ExpectSave() is called before the first pass.
+  Position Save();
+  // Goes to a position that Save of a loop of the same chain has returned, before anything is read.
+  // Throws what ReaderHolder::Restore throws.
+  void Restore(const Position& position) { holder_->Restore(position); }
+
+  // To look at slots and statistics, or to read without `for`. What is read or restarted there is
+  // not known to the loop.
   ReaderHolder& holder() { return *holder_; }
 
  private:
@@ -58,35 +72,38 @@ class ReaderLoop {
 
   std::unique_ptr<Scope> scope_;
   ReaderHolder* holder_;  // in scope_
-  bool begun_ = false;
+  bool begun_ = false;    // the pass at which the reader stands, by `for`
+  bool ended_ = false;    // `for` has found its end
 };
 
 // Goes through one pass; all iterators of a loop are at the same element.
 class ReaderLoop::Iterator {
  public:
-  explicit Iterator(ReaderHolder* holder) : holder_(holder) { ++*this; }
+  explicit Iterator(ReaderLoop* loop) : loop_(loop) { ++*this; }
 
   const std::vector<LoDTensor>& operator*() const { return element_; }
   const std::vector<LoDTensor>* operator->() const { return &element_; }
   Iterator& operator++() {
-    if (holder_->HasNext()) {
-      holder_->ReadNext(&element_);
+    if (loop_->holder_->HasNext()) {
+      loop_->holder_->ReadNext(&element_);
     } else {
-      holder_ = nullptr;
+      loop_->ended_ = true;
+      loop_ = nullptr;
     }
     return *this;
   }
-  bool operator!=(End) const { return holder_ != nullptr; }
+  bool operator!=(End) const { return loop_ != nullptr; }
 
  private:
-  ReaderHolder* holder_;  // null at the end
+  ReaderLoop* loop_;  // null at the end
   std::vector<LoDTensor> element_;
 };
 
 inline ReaderLoop::Iterator ReaderLoop::begin() {
   if (begun_) holder_->ReInit();
   begun_ = true;
-  return Iterator(holder_);
+  ended_ = false;
+  return Iterator(this);
 }
 
 // What creates a reader on top of others. Immutable and cheap to copy; several chains may share a

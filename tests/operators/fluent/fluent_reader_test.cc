@@ -125,6 +125,52 @@ TEST(FluentReader, ChainsSharePartsAndAreSavedByTheirHolder) {
   EXPECT_FALSE(second.holder().HasNext());
 }
 
+// A loop of the chain that stands at a position.
+ReaderLoop Restored(const Position& position) {
+  ReaderLoop loop = ShuffledBatches().Open();
+  loop.Restore(position);
+  return loop;
+}
+
+TEST(FluentReader, ARestoredLoopGoesOnWithTheRestOfThePass) {
+  const auto passes = PassesOf(kShuffledBatches, "reader.shuffle.batch", 0, 3);
+  ReaderLoop loop = ShuffledBatches().Open();
+  loop.holder().ExpectSave();
+  ReaderLoop first = Restored(loop.Save());
+  EXPECT_EQ(Pass(&first), passes[0]);
+  size_t read = 0;
+  for (const std::vector<LoDTensor>& batch : loop) {
+    EXPECT_EQ(NumbersOf(batch[0]), passes[0][read]);
+    ReaderLoop restored = Restored(loop.Save());
+    const std::vector<Numbers> rest(passes[0].begin() + static_cast<int64_t>(++read),
+                                    passes[0].end());
+    EXPECT_EQ(Pass(&restored), rest) << read;  // after the last batch, none
+    EXPECT_EQ(Pass(&restored), passes[1]) << read;
+  }
+  EXPECT_EQ(read, passes[0].size());
+  // The end is found, and this is the beginning of the second pass, for both, however often it is
+  // saved.
+  loop.Save();
+  ReaderLoop restored = Restored(loop.Save());
+  for (size_t pass = 1; pass < 3; ++pass) {
+    EXPECT_EQ(Pass(&restored), passes[pass]);
+    EXPECT_EQ(Pass(&loop), passes[pass]);
+  }
+}
+
+TEST(FluentReader, APassThatIsLeftIsRestoredWhereItWasLeft) {
+  const auto passes = PassesOf(kShuffledBatches, "reader.shuffle.batch", 0, 2);
+  ReaderLoop loop = ShuffledBatches().Open();
+  loop.holder().ExpectSave();
+  for (const std::vector<LoDTensor>& batch : loop) {
+    EXPECT_EQ(NumbersOf(batch[0]), passes[0][0]);
+    break;
+  }
+  ReaderLoop restored = Restored(loop.Save());
+  EXPECT_EQ(Pass(&restored), (std::vector<Numbers>{passes[0].begin() + 1, passes[0].end()}));
+  EXPECT_EQ(Pass(&loop), passes[1]);
+}
+
 TEST(FluentReader, ReadsFilesAndRunsOperatorsOnSlots) {
   const TempFile table("table.csv", "a,b\n1,-2\n3,-4\n");
   Reader::OpenFilesOptions options;
