@@ -445,7 +445,10 @@ bool Matches(const char* head, size_t size) {
 FormatSchema Schema() {
   FormatSchema schema(
       "the index.json of MosaicML's MDS shards, which lie beside it; plain, zstd, gz");
-  return std::move(schema.Magic(&Matches)
+  return std::move(schema
+                       .Magic(&Matches)
+                       // Of shards, so that an error says what reads them.
+                       .Extension(".mds")
                        .NamesFilesBeside("index.json")
                        .InferFields(&GuessFields)
                        .Attr(FieldsAttribute(

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -193,6 +194,15 @@ MdsIndex ReadMdsIndex(const std::string& path) {
     return index;
   } catch (const Error& error) {
     if (error.interrupts() || !error.file().empty()) throw;
+    constexpr std::string_view kShard = ".mds";
+    const bool is_shard = path.size() > kShard.size() &&
+                          path.compare(path.size() - kShard.size(), kShard.size(), kShard) == 0;
+    if (is_shard) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  StrCat("a shard of MDS, which is read by the index beside it: '",
+                         Escaped(path.substr(0, path.rfind('/') + 1)), "index.json'"))
+          .InFile(path, -1);
+    }
     throw error.InFile(path, 0);
   }
 }

@@ -18,7 +18,8 @@
 namespace millhopper {
 namespace {
 
-using Json = nlohmann::ordered_json;
+// Its keys are sorted, as MosaicML writes them: the first ones of an index tell its format.
+using Json = nlohmann::json;
 
 constexpr int kVersion = 2;
 constexpr char kIndex[] = "index.json";

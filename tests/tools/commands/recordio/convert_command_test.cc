@@ -193,6 +193,19 @@ TEST(ConvertCommand, ARecordThatTheFormatCannotHoldLeavesNothing) {
   EXPECT_TRUE(NamesIn(folder).empty());
 }
 
+TEST(VerifyCommand, MdsIsVerifiedByTheIndexThatConvertWrites) {
+  const TempFile rows("rows.csv", kRows);
+  const std::string folder = NewFolder();
+  Converted({"--output=" + folder + "/x{shard}.mds", "--shard_size=2", rows.path()});
+  EXPECT_EQ(NamesIn(folder), (Words{"index.json", "x0.mds", "x1.mds"}));
+  const ChildResult result = RunRecordIO({"verify", folder + "/index.json"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, folder + "/index.json: whole, mds, 3 records\n");
+  ExpectFailure(
+      {"verify", folder + "/x0.mds"}, 2,
+      "a shard of MDS, which is read by the index beside it: '" + folder + "/index.json'");
+}
+
 TEST(VerifyCommand, AnEmptyFileIsWhole) {
   for (const char* const name : {"a.jsonl", "a.tar", "a.tfrecord", "a.svm", "a.ffm"}) {
     const TempFile empty(name, "");
