@@ -51,7 +51,7 @@ class ReaderLoop {
   static End end() { return {}; }
 
   // Where the loop stands, as state_dict of Python says it: within a pass, or where it was left,
-  // behind the element that was read last. Once `for` has found the end of a pass, it is the
+  // after the element that was read last. Once `for` has found the end of a pass, it is the
   // beginning of the next one, so that a loop over epochs that is restored goes on with a whole
   // pass; after the last element, within the body of `for`, it is what is left of the pass, which
   // is nothing, and the first `for` of a restored loop ends at once. Throws what ReaderHolder::Save
