@@ -28,6 +28,7 @@
 #include "tools/commands/files/files_program.h"
 #include "tools/commands/help/shared_flags.h"
 #include "tools/commands/peek/peek_images.h"
+#include "tools/commands/peek/peek_marks.h"
 #include "tools/commands/peek/peek_passes.h"
 #include "tools/commands/peek/peek_slot_names.h"
 #include "tools/commands/peek/peek_state.h"
@@ -72,8 +73,10 @@ DEFINE_string(
     png, "",
     "a file for a contact sheet of the slots that look like images, or hold encoded ones, such as "
     "JPEG and PNG (reduced to 256 pixels a side; damaged ones and those of more than 64 Mi "
-    "pixels are passed over), or, with --all, for histograms of the values. An existing file is "
-    "replaced only with --force; pipes and devices are possible");
+    "pixels are passed over), with what slots of these names say is in them: boxes, points, "
+    "keypoints, polygons, runs, masks, in colours by labels (see below); or, with --all, for "
+    "histograms of the values. An existing file is replaced only with --force; pipes and devices "
+    "are possible");
 DEFINE_int32(
     passes, 1,
     "with --png: how many passes to draw, up to 100 images. By default what each makes of the "
@@ -116,7 +119,17 @@ CommandHelp Help() {
       "\n"
       "With --json it prints one line for each element: {\"slots\": [...]} with name, if it has\n"
       "one, dtype, dims, lod and data of each, and text of what is text: the text, or a list of\n"
-      "several; with --digest, index and SHA-256; with --all, one line of statistics.\n";
+      "several; with --digest, index and SHA-256; with --all, one line of statistics.\n"
+      "\n"
+      "With --png, images have over them what slots of these names say is in them:\n"
+      "  boxes, bbox, bboxes   outlines of [.., 4]: in the notation that files and programs tell\n"
+      "                        (box_format), or else left, top, right and bottom; boxes_xywh,\n"
+      "                        bbox_cxcywh and the like say it themselves\n"
+      "  points, keypoints     crosses at [.., 2], or [.., 3] with 0 last for those not labelled\n"
+      "  polygons, runs        shades of these, as the format coco has them\n"
+      "  mask, masks           shades of integers or bool [.., H, W] or [.., H, W, 1]: of each\n"
+      "                        object, or one of classes\n"
+      "Objects with the same number in labels, or label, have the same one of 8 colours.\n";
   help.groups = {
       {"What to look at",
        {"field", "attribute", "slots", "startup", "reader", "state", "count", "set", "plugin",
@@ -233,14 +246,8 @@ std::string OfElements(int64_t count) {
                 count == 1 ? " element" : " elements");
 }
 
-// Adds the images of an element, those as files have them, too, until a slot has `most`.
-void AddImages(const std::vector<LoDTensor>& element, size_t most, ContactSheet* sheet) {
-  sheet->Add(element, most);
-  AddEncodedImages(element, most, sheet);
-}
-
 // Adds the first elements of each pass; returns how many.
-int64_t AddElements(ReaderHolder* reader, ContactSheet* sheet) {
+int64_t AddElements(ReaderHolder* reader, const MarkSlots& marks, ContactSheet* sheet) {
   int64_t count = 0;
   for (int pass = 0; pass < FLAGS_passes; ++pass) {
     if (pass > 0) reader->ReInit();
@@ -248,7 +255,7 @@ int64_t AddElements(ReaderHolder* reader, ContactSheet* sheet) {
     size_t without = 0;  // elements in a row that have added no image
     count += VisitElements(reader, standard, [&](int64_t, const auto& element) {
       const size_t before = sheet->image_count();
-      AddImages(element, kSheetImages, sheet);
+      AddImages(element, marks, kSheetImages, sheet);
       without = sheet->image_count() > before ? 0 : without + 1;
       // Without --count, stops when the sheet is full or many elements have added no image.
       return FLAGS_count >= 0 || (without < kMostWithout && sheet->image_count() < kSheetImages);
@@ -259,11 +266,12 @@ int64_t AddElements(ReaderHolder* reader, ContactSheet* sheet) {
 
 // Adds the first image of the first element as each pass makes it; returns false, having added
 // nothing, if that cannot be found in every pass. `same` is another reader like the one held.
-bool AddPasses(ReaderBase* same, const ReaderHolder& reader, int passes, ContactSheet* sheet) {
+bool AddPasses(ReaderBase* same, const ReaderHolder& reader, const MarkSlots& marks, int passes,
+               ContactSheet* sheet) {
   try {
     size_t images = 0;
     VisitPasses(same, reader.NewHandle().get(), passes,
-                [&](const auto& element) { AddImages(element, ++images, sheet); });
+                [&](const auto& element) { AddImages(element, marks, ++images, sheet); });
     return true;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidArgument || sheet->image_count() > 0) throw;
@@ -272,17 +280,17 @@ bool AddPasses(ReaderBase* same, const ReaderHolder& reader, int passes, Contact
 }
 
 // `open_again` makes another reader like the one held.
-void WriteSheet(ReaderHolder* reader,
+void WriteSheet(ReaderHolder* reader, const MarkSlots& marks,
                 const std::function<std::unique_ptr<ReaderBase>()>& open_again) {
   OutputFile file(OutputName(FLAGS_png), RulesOfFlags());
   ContactSheet sheet;
   const bool one_element = FLAGS_passes > 1 && FLAGS_count < 0;
   const int passes = std::min(FLAGS_passes, static_cast<int>(kSheetImages));
-  if (one_element && AddPasses(open_again().get(), *reader, passes, &sheet)) {
+  if (one_element && AddPasses(open_again().get(), *reader, marks, passes, &sheet)) {
     const std::string what = StrCat("an image as ", passes, " passes make it");
     return WritePicture(sheet.ToPng(), what, &file);
   }
-  const int64_t count = AddElements(reader, &sheet);
+  const int64_t count = AddElements(reader, marks, &sheet);
   WritePicture(sheet.ToPng(), "images" + OfElements(count), &file);
 }
 
@@ -405,7 +413,7 @@ int RunPeek(const Arguments& arguments) {
     throw InWordsOfFlags(error, arguments.words.front());
   }
   auto* reader = prepared->Find(name)->GetMutable<ReaderHolder>();
-  if (!FLAGS_startup.empty() && !FLAGS_digest && !png) {
+  if (!FLAGS_startup.empty() && !FLAGS_digest) {
     peeked.slot_names = SlotNamesOf(*program, name, reader->slots());
   }
   if (FLAGS_digest) {
@@ -413,7 +421,8 @@ int RunPeek(const Arguments& arguments) {
   } else if (FLAGS_json) {
     FLAGS_all ? PrintStatisticsAsJson(reader) : PrintJson(reader, peeked.slot_names);
   } else if (png) {
-    FLAGS_all ? WriteHistograms(reader) : WriteSheet(reader, open_again);
+    const MarkSlots marks(peeked.slot_names, BoxNotationOf(*program));
+    FLAGS_all ? WriteHistograms(reader) : WriteSheet(reader, marks, open_again);
   } else {
     if (!peeked.first_file.empty()) std::cout << peeked.first_file << "\n";
     std::cout << reader->origin() << "\n";

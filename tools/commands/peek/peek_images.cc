@@ -41,8 +41,14 @@ LoDTensor Reduced(const uint8_t* values, const ImageShape& shape, int64_t by) {
   return reduced;
 }
 
+struct DecodedImage {
+  LoDTensor pixels;
+  ImageShape stored;
+  int64_t by;  // one pixel is by by by of those stored
+};
+
 // The image, as it is stored: what EXIF says of its orientation is left to programs.
-std::optional<LoDTensor> DecodedImage(const uint8_t* bytes, size_t size) {
+std::optional<DecodedImage> Decoded(const uint8_t* bytes, size_t size) {
   const Ref<ImageDecoder> decoder = ImageDecoder::Take();
   try {
     const ImageHeader& header = decoder->Open(bytes, size, std::numeric_limits<int64_t>::max());
@@ -59,16 +65,39 @@ std::optional<LoDTensor> DecodedImage(const uint8_t* bytes, size_t size) {
     uint8_t* const values = image.Allocate<uint8_t>({1, shape.height, shape.width, 3});
     decoder->Decode(part, false, Contiguous(values, shape));
     const int64_t by = ReductionOf(shape);
-    return by == 1 ? std::move(image) : Reduced(values, shape, by);
+    return DecodedImage{by == 1 ? std::move(image) : Reduced(values, shape, by), header.stored,
+                        part.scale * by};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kDataLoss) throw;
     return std::nullopt;
   }
 }
 
-}  // namespace
+// Draws over image `place` of a slot in the sheet, where it has the size that is shown.
+void Mark(const std::vector<LoDTensor>& element, const MarkSlots& marks, size_t slot, size_t place,
+          MarkedImage image, ContactSheet* sheet) {
+  if (marks.IsMask(slot)) return;
+  const auto [height, width] = sheet->image_size(slot, place);
+  image.shown = {static_cast<int64_t>(height), static_cast<int64_t>(width), 3};
+  if (image.by == 1) image.stored = image.shown;  // plain images are added as they are
+  sheet->SetMarks(slot, place, marks.Of(element, image));
+}
 
-void AddEncodedImages(const std::vector<LoDTensor>& element, size_t most, ContactSheet* sheet) {
+void AddPlainImages(const std::vector<LoDTensor>& element, const MarkSlots& marks, size_t most,
+                    ContactSheet* sheet) {
+  std::vector<size_t> before(element.size());
+  for (size_t slot = 0; slot < element.size(); ++slot) before[slot] = sheet->image_count(slot);
+  sheet->Add(element, most);
+  for (size_t slot = 0; slot < element.size(); ++slot) {
+    for (size_t i = before[slot]; i < sheet->image_count(slot); ++i) {
+      const auto index = static_cast<int64_t>(i - before[slot]);
+      Mark(element, marks, slot, i, {index, element[slot].dims()[0], {}, {}, 1}, sheet);
+    }
+  }
+}
+
+void AddEncodedImages(const std::vector<LoDTensor>& element, const MarkSlots& marks, size_t most,
+                      ContactSheet* sheet) {
   for (size_t slot = 0; slot < element.size(); ++slot) {
     const LoDTensor& tensor = element[slot];
     const bool is_bytes = tensor.dtype() == DataType::kUint8 && tensor.dims().size() == 1;
@@ -76,13 +105,25 @@ void AddEncodedImages(const std::vector<LoDTensor>& element, size_t most, Contac
     const auto& offsets = tensor.lod().back();
     for (size_t i = 0; i + 1 < offsets.size() && sheet->image_count(slot) < most; ++i) {
       const size_t size = offsets[i + 1] - offsets[i];
-      std::optional<LoDTensor> image = DecodedImage(tensor.data<uint8_t>() + offsets[i], size);
+      std::optional<DecodedImage> image = Decoded(tensor.data<uint8_t>() + offsets[i], size);
       if (!image) continue;
+      const size_t place = sheet->image_count(slot);
       std::vector<LoDTensor> alone(element.size());
-      alone[slot] = std::move(*image);
+      alone[slot] = std::move(image->pixels);
       sheet->Add(alone, most);
+      if (sheet->image_count(slot) == place) continue;
+      const auto index = static_cast<int64_t>(i), count = static_cast<int64_t>(offsets.size() - 1);
+      Mark(element, marks, slot, place, {index, count, image->stored, {}, image->by}, sheet);
     }
   }
+}
+
+}  // namespace
+
+void AddImages(const std::vector<LoDTensor>& element, const MarkSlots& marks, size_t most,
+               ContactSheet* sheet) {
+  AddPlainImages(element, marks, most, sheet);
+  AddEncodedImages(element, marks, most, sheet);
 }
 
 }  // namespace millhopper

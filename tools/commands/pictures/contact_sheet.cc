@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "framework/base/error.h"
 #include "tools/commands/pictures/picture.h"
@@ -88,9 +89,19 @@ void ContactSheet::Add(const std::vector<LoDTensor>& element, size_t most) {
     if (!layout) continue;
     for (int64_t i = 0; i < tensor.dims()[0] && slots_[slot].size() < most; ++i) {
       slots_[slot].push_back({static_cast<size_t>(layout->height),
-                              static_cast<size_t>(layout->width), Values(tensor, *layout, i)});
+                              static_cast<size_t>(layout->width),
+                              Values(tensor, *layout, i),
+                              {}});
     }
   }
+}
+
+std::pair<size_t, size_t> ContactSheet::image_size(size_t slot, size_t image) const {
+  return {slots_[slot][image].height, slots_[slot][image].width};
+}
+
+void ContactSheet::SetMarks(size_t slot, size_t image, Marks marks) {
+  slots_[slot][image].marks = std::move(marks);
 }
 
 size_t ContactSheet::image_count(size_t slot) const {
@@ -138,6 +149,8 @@ std::string ContactSheet::ToPng() const {
                     {range.ToByte(rgb[0]), range.ToByte(rgb[1]), range.ToByte(rgb[2])});
         }
       }
+      DrawMarks(images[i].marks, {left, top, images[i].width * zoom, images[i].height * zoom, zoom},
+                &sheet);
     }
     row += (images.size() + columns - 1) / columns;
   }

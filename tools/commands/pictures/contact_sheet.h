@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/tensor/tensor.h"
+#include "tools/commands/pictures/marks.h"
 
 namespace millhopper {
 
@@ -19,6 +21,10 @@ class ContactSheet {
  public:
   // Takes the images of an element, until a slot has `most` of them in all.
   void Add(const std::vector<LoDTensor>& element, size_t most);
+  // The height and the width of an image that was added.
+  std::pair<size_t, size_t> image_size(size_t slot, size_t image) const;
+  // What is drawn over an image that was added.
+  void SetMarks(size_t slot, size_t image, Marks marks);
   // How many images a slot has given so far.
   size_t image_count(size_t slot) const;
   // The largest number of images that any slot has given so far.
@@ -31,6 +37,7 @@ class ContactSheet {
   struct Image {
     size_t height, width;
     std::vector<float> rgb;
+    Marks marks;
   };
   std::vector<std::vector<Image>> slots_;  // images by slot
 };

@@ -30,6 +30,12 @@ void Picture::Set(size_t x, size_t y, Color color) {
   pixel[2] = color.blue;
 }
 
+void Picture::Tint(size_t x, size_t y, Color color) {
+  const uint8_t* const pixel = &rgb_[(y * width_ + x) * 3];
+  const auto mean = [](int left, int right) { return static_cast<uint8_t>((left + right) / 2); };
+  Set(x, y, {mean(pixel[0], color.red), mean(pixel[1], color.green), mean(pixel[2], color.blue)});
+}
+
 std::string Picture::ToPng() const {
   png_image image = {};
   image.version = PNG_IMAGE_VERSION;

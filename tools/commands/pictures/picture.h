@@ -23,6 +23,8 @@ class Picture {
   size_t height() const { return height_; }
   // A pixel within the picture.
   void Set(size_t x, size_t y, Color color);
+  // Gives it the mean of the colour that it has and this one.
+  void Tint(size_t x, size_t y, Color color);
   // A PNG file.
   std::string ToPng() const;
 
