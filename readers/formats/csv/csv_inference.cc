@@ -314,24 +314,29 @@ bool HasHeader(const std::vector<SampledRow>& rows, const std::vector<SeenColumn
          HasYearsForNames(rows[0].cells);
 }
 
-// Throws if the first rows have fewer cells than most rows: they are titles, perhaps.
-void RefuseTitles(const std::string& path, const std::vector<SampledRow>& rows) {
+// Throws if the first rows have fewer cells than most rows: they are titles, perhaps, or the cells
+// are in quotes of another kind.
+void RefuseTitles(const std::string& path, const std::vector<SampledRow>& rows,
+                  const TableSyntax& syntax) {
   const auto [cells, count] = UsualCells(rows);
   if (rows[0].cells.size() >= cells || 2 * count <= rows.size()) return;
   const size_t usual = cells;  // a binding cannot be captured
   const auto table = std::find_if(rows.begin(), rows.end(), [usual](const SampledRow& row) {
     return row.cells.size() == usual;
   });
-  throw Error(ErrorCode::kDataLoss,
-              StrCat("the first row has ", rows[0].cells.size(),
-                     rows[0].cells.size() == 1 ? " cell" : " cells", ", and most have ", cells,
-                     "; if rows before the table are titles, skip_rows: ", table->number,
-                     " begins with the row '", Shown(table->cells[0]),
-                     "' ..., and ragged_rows: "
-                     "\"cut\" leaves out what is after the cells of the first row",
-                     rows[0].cells[0].compare(0, 1, "#") == 0
-                         ? "; comment: \"#\" leaves out rows that begin so"
-                         : ""))
+  std::string advice = QuoteAdvice(table->cells, syntax);
+  if (advice.empty()) {
+    advice = StrCat("; if rows before the table are titles, skip_rows: ", table->number,
+                    " begins with the row '", Shown(table->cells[0]),
+                    "' ..., and ragged_rows: "
+                    "\"cut\" leaves out what is after the cells of the first row",
+                    rows[0].cells[0].compare(0, 1, "#") == 0
+                        ? "; comment: \"#\" leaves out rows that begin so"
+                        : "");
+  }
+  throw Error(ErrorCode::kDataLoss, StrCat("the first row has ", rows[0].cells.size(),
+                                           rows[0].cells.size() == 1 ? " cell" : " cells",
+                                           ", and most have ", cells, advice))
       .InFile(path, 0);
 }
 
@@ -358,7 +363,7 @@ FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& at
   }
   std::vector<SampledRow> rows = RowsOfHead(path, sample, syntax, SIZE_MAX);
   if (rows.empty()) return {};
-  if (syntax.ragged_rows != TableSyntax::Ragged::kCut) RefuseTitles(path, rows);
+  if (syntax.ragged_rows != TableSyntax::Ragged::kCut) RefuseTitles(path, rows, syntax);
   for (const TextSample& later : sample.later) {
     AddRows(later.text, rows[0].cells.size(), syntax, &rows);
   }

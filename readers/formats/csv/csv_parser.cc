@@ -359,7 +359,7 @@ class TableFormat final : public SearchedFormat {
       size_t next = target.column;  // the one to read
       try {
         for (; column < next; ++column) {
-          if (!cells.Next(&cell)) FillCell(layout, column, &cell);
+          if (!cells.Next(&cell)) FillCell(layout, row, column, &cell);
         }
         while (next < target.end()) {
           if (target.at_once) {
@@ -370,7 +370,7 @@ class TableFormat final : public SearchedFormat {
             if (next == target.end()) break;
           }
           // The cell has been read already if a slot before this one reads it, too.
-          if (column == next && !cells.Next(&cell)) FillCell(layout, column, &cell);
+          if (column == next && !cells.Next(&cell)) FillCell(layout, row, column, &cell);
           column = next + 1;
           LoadCell(target, cell, rows);
           ++next;
@@ -385,13 +385,14 @@ class TableFormat final : public SearchedFormat {
     const bool is_longer = column > layout.header.size();
     if (syntax_.ragged_rows == TableSyntax::Ragged::kError ||
         (is_longer && syntax_.ragged_rows == TableSyntax::Ragged::kFill)) {
-      FailColumns(layout, column);
+      FailColumns(layout, row, column);
     }
   }
 
   // The cell that a row lacks in a column.
-  void FillCell(const Layout& layout, size_t column, std::string_view* cell) const {
-    if (syntax_.ragged_rows == TableSyntax::Ragged::kError) FailColumns(layout, column);
+  void FillCell(const Layout& layout, std::string_view row, size_t column,
+                std::string_view* cell) const {
+    if (syntax_.ragged_rows == TableSyntax::Ragged::kError) FailColumns(layout, row, column);
     *cell = std::string_view();
   }
 
@@ -399,14 +400,19 @@ class TableFormat final : public SearchedFormat {
     return syntax_.decimal == ',' && IsFloat(field.slot.dtype) && !field.bytes;
   }
 
-  [[noreturn]] void FailColumns(const Layout& layout, size_t found) const {
+  [[noreturn]] void FailColumns(const Layout& layout, std::string_view row, size_t found) const {
     const size_t count = layout.header.size();
+    std::string advice = QuoteAdvice(CellsOf(row, syntax_), syntax_);
+    if (advice.empty() && found < count) advice = QuoteAdvice(layout.header, syntax_);
+    if (advice.empty()) {
+      advice =
+          StrCat(count == 1 ? "; perhaps the attribute delimiter should be ';' or another one" : "",
+                 found > count ? "; skip_rows leaves out rows before the table, and ragged_rows "
+                                 "\"cut\" the cells after those of the first row"
+                               : "; with ragged_rows \"fill\" the cells that it lacks are empty");
+    }
     Throw(ErrorCode::kDataLoss, "the row has ", found, found == 1 ? " column, " : " columns, ",
-          has_header_ ? "the header has " : "the first row has ", count,
-          count == 1 ? "; perhaps the attribute delimiter should be ';' or another one" : "",
-          found > count ? "; skip_rows leaves out rows before the table, and ragged_rows \"cut\" "
-                          "the cells after those of the first row"
-                        : "; with ragged_rows \"fill\" the cells that it lacks are empty");
+          has_header_ ? "the header has " : "the first row has ", count, advice);
   }
 
   void LoadCell(const Target& target, std::string_view cell, FieldRows* rows) const {

@@ -7,6 +7,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "readers/chunks/stream_source.h"
+#include "readers/fields/fields.h"
 #include "readers/support/text_file.h"
 #include "readers/support/utf8.h"
 
@@ -110,6 +111,31 @@ void CheckUtf8(std::string_view row) {
         "\"latin-1\", \"windows-1252\", \"shift_jis\" or another name of iconv says what it is in, "
         "and "
         "with fields and no encoding the bytes are taken as they are");
+}
+
+std::string QuoteAdvice(const std::vector<std::string>& cells, const TableSyntax& syntax) {
+  for (const char quote : {'"', '\''}) {
+    bool is_open = false, after_spaces = false;
+    for (const std::string& cell : cells) {
+      const std::string_view text = WithoutSpaces(cell);
+      const bool begins = !text.empty() && text.front() == quote;
+      const bool ends = !text.empty() && text.back() == quote;
+      if (is_open && ends && (!begins || text.size() == 1)) {
+        return StrCat(quote == syntax.quote ? ""
+                      : quote == '"' ? R"(; quote: "\"" makes one cell of what is in such quotes)"
+                                     : R"(; quote: "'" makes one cell of what is in such quotes)",
+                      after_spaces
+                          ? "; a quote is one as the first character of its cell only, and here "
+                            "spaces stand before it: write the file without them, such as from "
+                            "what csv.reader(file, skipinitialspace=True) of Python reads"
+                          : "");
+      }
+      if (is_open || !begins || (ends && text.size() > 1)) continue;
+      after_spaces = cell.front() != quote;
+      is_open = after_spaces || quote != syntax.quote;
+    }
+  }
+  return "";
 }
 
 std::unique_ptr<IndexableSource> MakeQuotedRowSource(std::unique_ptr<ByteStream> stream,

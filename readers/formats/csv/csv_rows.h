@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "framework/io/compression/byte_stream.h"
 #include "framework/reader/file_format.h"
@@ -89,6 +90,10 @@ std::unique_ptr<ByteStream> OpenTableText(const std::string& path, BufferType bu
                                           const TableSyntax& syntax);
 // Throws kDataLoss unless a row is UTF-8.
 void CheckUtf8(std::string_view row);
+
+// What to write where delimiters have cut a row within quotes that the syntax takes for text, by
+// the cells of the row; "" if they have not.
+std::string QuoteAdvice(const std::vector<std::string>& cells, const TableSyntax& syntax);
 
 // A source of rows that may contain line ends, so that only reading from the beginning of the file
 // tells where one begins.

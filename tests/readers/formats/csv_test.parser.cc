@@ -220,6 +220,44 @@ TEST(Csv, SkipsRowsAndTakesRaggedOnes) {
                  "with ragged_rows \"fill\" the cells that it lacks are empty");
 }
 
+// Quotes that are text for the syntax, and the delimiters within them: nothing is to be cut off.
+TEST(Csv, SaysWhatToDoAboutOtherQuotes) {
+  const auto problem = [](const std::string& content, const std::string& quote = "\"") {
+    try {
+      Csv(content, {}, {Text("quote", quote)});
+    } catch (const Error& error) {
+      const std::string end_of_path = "a.csv: ";
+      return error.message().substr(error.message().find(end_of_path) + end_of_path.size());
+    }
+    return std::string("no error");
+  };
+  const std::string single = "; quote: \"'\" makes one cell of what is in such quotes";
+  const std::string spaces =
+      "; a quote is one as the first character of its cell only, and here spaces stand before it: "
+      "write the file without them, such as from what csv.reader(file, skipinitialspace=True) of "
+      "Python reads";
+  const std::string longer = "the row has 3 columns, the header has 2";
+  const std::string later = "a,b\n1,'x'\n2,'it''s, z'\n";
+  EXPECT_EQ(problem(later), longer + single);
+  EXPECT_EQ(Csv(later, {}, {Text("quote", "'")}), (Texts{"1 | 'x'", "2 | 'it's, z'"}));
+  const std::string most = "a,b\n'1,2',x\n'3,4','y'\n";
+  EXPECT_EQ(problem(most), "the first row has 2 cells, and most have 3" + single);
+  EXPECT_EQ(Csv(most, {}, {Text("quote", "'")}), (Texts{"'1,2' | 'x'", "'3,4' | 'y'"}));
+  EXPECT_EQ(problem("a,b\n1, \"x\"\n2, \"y, z\"\n"), longer + spaces);
+  EXPECT_EQ(problem("a,b\n1,x\n2, 'y, z'\n"), longer + single + spaces);
+  EXPECT_EQ(problem("a,b\n1,x\n2,\"y, z\"\n", ""),
+            longer + "; quote: \"\\\"\" makes one cell of what is in such quotes");
+  EXPECT_EQ(problem("a, \"b, c\"\n1,2\n"),
+            "column #2 ' c\"': the row has 2 columns, the header has 3" + spaces);
+  for (const char* const row : {"1, \"x\",y", "'tis,it's,x", "1,5\",6\"", "1,x,'", "1,,"}) {
+    EXPECT_EQ(problem(StrCat("a,b\n1,2\n3,4\n", row, "\n")),
+              longer +
+                  "; skip_rows leaves out rows before the table, and ragged_rows \"cut\" the cells "
+                  "after those of the first row")
+        << row;
+  }
+}
+
 // The delimiter, quotes and header that a file is found to have, in print and in states.
 TEST(Csv, FindsHowATableIsWritten) {
   const auto found = [](const std::string& tag, const std::string& content) {
