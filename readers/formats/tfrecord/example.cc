@@ -494,6 +494,10 @@ void ExampleParser::Load(const Ticket* tickets, size_t n, Rows* rows) const {
 
 namespace {
 
+// The problem of a list with steps that no dims tell.
+constexpr char kManyInStep[] =
+    "its steps are lists of several values, of different lengths or of bytes";
+
 // What the values of a feature are in one record, or in several.
 struct SeenFeature {
   Kind kind = Kind::kNone;
@@ -527,9 +531,19 @@ struct SeenFeature {
     if (kinds_differ) return "its values are bytes, floats or integers by turns";
     if (twice) return "a record has it in its context and as a list";
     if (steps_differ || (kind == Kind::kBytes && in_step > 1)) {
-      return "its steps are lists of several values, of different lengths or of bytes";
+      return kManyInStep;
     }
     return "";
+  }
+
+  // What to write about a feature that has a problem, "; ..."; "" if there is nothing.
+  std::string Advice(const std::string& name, bool absent) const {
+    if (problem() != kManyInStep || !CanBeNamed(name)) return "";
+    SeenFeature flat = *this;
+    flat.in_step = 0;
+    return StrCat("; without the steps, the field ", QuotedEntry(EntryFor(name, flat.type(absent))),
+                  " reads the values one after another; a slot of bytes, where it is declared, is "
+                  "the whole record");
   }
 
   // Of a feature that some records do not have, if `absent`.
@@ -626,10 +640,12 @@ FittingFields ExampleFieldsOfRecords::Fields() const {
   for (const auto& [name, feature] : seen_->features) {
     const char* const problem =
         CanBeNamed(name) ? feature.problem() : "its name cannot be written in an entry";
+    const bool absent = feature.records < seen_->records;
     if (*problem != '\0') {
-      fields.left_out.push_back(StrCat("'", Escaped(name), "': ", problem));
+      fields.left_out.push_back(
+          StrCat("'", Escaped(name), "': ", problem, feature.Advice(name, absent)));
     } else {
-      fields.entries.push_back(EntryFor(name, feature.type(feature.records < seen_->records)));
+      fields.entries.push_back(EntryFor(name, feature.type(absent)));
     }
   }
   return fields;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "readers/support/byte_records.h"
 #include "tests/files/tfrecords.h"
 #include "tests/readers/field_readers.h"
 #include "tests/testing.h"
@@ -290,7 +291,22 @@ TEST(Example, GuessesListsOfSteps) {
   EXPECT_EQ(fields.entries, (Strings{"a int64[-1, 2]"}));  // others are left out on purpose
   const std::string problem =
       "its steps are lists of several values, of different lengths or of bytes";
-  EXPECT_EQ(fields.left_out, (Strings{"'b': " + problem, "'c': " + problem}));
+  const auto left_out = [&](const std::string& name, const std::string& field) {
+    return StrCat("'", name, "': ", problem, "; without the steps, the field \"", field,
+                  "\" reads the values one after another; a slot of bytes, where it is declared, "
+                  "is the whole record");
+  };
+  EXPECT_EQ(fields.left_out, (Strings{left_out("b", "b int64[-1]"), left_out("c", "c bytes[-1]")}));
+  EXPECT_EQ(Read({record}, {"a int64[-1, 2]", "b int64[-1]"}), Strings{"1 2 3 4 5 6 | 1 2 3"});
+  EXPECT_EQ(Read({record}, {"b int64[-1]"}), Strings{"1 2 3"});
+  const TempFile file("a.tfrecord", TFRecords({record}));
+  FormatArguments arguments;
+  arguments.declared = {BytesSlot()};
+  EXPECT_EQ(TextsOf(OpenFile(*FindFileFormat("tfrecord"), file.path(), "", arguments).get()),
+            Strings{"'" + record + "'"});
+  // A field that some records lack.
+  EXPECT_EQ(GuessExampleFields({record, ExampleOf({})}).left_out[0],
+            left_out("b", "b int64[-1] missing=mask"));
 }
 
 // What is guessed fits all of the records, not only the first.
