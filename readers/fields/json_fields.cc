@@ -325,13 +325,13 @@ std::optional<size_t> ItemNumber(const std::string& key) {
 
 // Throws that a record has no value for a field, saying which keys it has.
 [[noreturn]] void NoValue(const JsonText& text, const Texts& texts, const Field& field,
-                          const char* value) {
+                          const char* value, const char* infer) {
   constexpr size_t kMostKeys = 1000;
   if (value != nullptr) {
-    if (text.KindOf(value) != JsonKind::kText) field.ThrowMissing("it is null", kInferAll);
-    field.ThrowNull(texts.Decode(text.TextAt(value)), kInferAll);
+    if (text.KindOf(value) != JsonKind::kText) field.ThrowMissing("it is null", infer);
+    field.ThrowNull(texts.Decode(text.TextAt(value)), infer);
   }
-  if (text.IsNull(text.root())) field.ThrowMissing("the record is null", kInferAll);
+  if (text.IsNull(text.root())) field.ThrowMissing("the record is null", infer);
   if (!text.IsObject(text.root())) {
     Throw(ErrorCode::kDataLoss, "the record has no value for it: it is ", NameOf(text, text.root()),
           ", not an object");
@@ -518,7 +518,8 @@ std::string TypeOf(const JsonText& text, const char* value) {
 }
 
 // For an error about a value that does not fit its field: what reads it, or all values.
-std::string FieldForValue(const JsonText& text, const Field& field, const char* value) {
+std::string FieldForValue(const JsonText& text, const Field& field, const char* value,
+                          const char* infer) {
   const std::string type = TypeOf(text, value);
   const bool is_told = field.decode == Field::Decode::kText || field.decode == Field::Decode::kJson;
   if (type.empty() || is_told || field.names_things()) return "";
@@ -528,9 +529,9 @@ std::string FieldForValue(const JsonText& text, const Field& field, const char* 
       type.find("int64[") != std::string::npos || type.find("float64[") != std::string::npos;
   const bool may_be_array = field.sequence || field.slot.dims.size() > 1;
   if (!is_widest && are_numbers && text.IsArray(value) == may_be_array) {
-    return StrCat("; ", type, " reads it", kInferAll);
+    return StrCat("; ", type, " reads it", infer);
   }
-  return StrCat("; ", kAnyType, " reads any value, as its text", kInferAll);
+  return StrCat("; ", kAnyType, " reads any value, as its text", infer);
 }
 
 }  // namespace
@@ -540,8 +541,12 @@ JsonParser::Found& JsonParser::FoundOfThread() {
   return found;
 }
 
-JsonParser::JsonParser(std::vector<Field> fields, Others others)
-    : fields_(std::move(fields)), others_(others), steps_(1), own_slots_(fields_.size()) {
+JsonParser::JsonParser(std::vector<Field> fields, Others others, const char* infer)
+    : fields_(std::move(fields)),
+      others_(others),
+      infer_(infer),
+      steps_(1),
+      own_slots_(fields_.size()) {
   std::iota(own_slots_.begin(), own_slots_.end(), size_t{0});
   for (const Field& field : fields_) {
     Require(field.decode != Field::Decode::kJson || field.bytes, "field '", Escaped(field.name),
@@ -685,7 +690,7 @@ void JsonParser::LoadPart(std::string_view record, const size_t* slots, FieldRow
       if (!IsMissing(text, texts, field, value)) {
         loader.Load(field, slots[i], value);
       } else {
-        if (field.missing != Field::Missing::kDefault) NoValue(text, texts, field, value);
+        if (field.missing != Field::Missing::kDefault) NoValue(text, texts, field, value, infer_);
         rows->AppendDefault(slots[i]);
       }
     } catch (const Error& error) {
@@ -694,7 +699,7 @@ void JsonParser::LoadPart(std::string_view record, const size_t* slots, FieldRow
       throw error.WithMessage(
           StrCat("field '", Escaped(field.name), "': ", error.message(),
                  here == nullptr ? "" : StrCat(" (at byte ", text.OffsetOf(here), " of the JSON)"),
-                 value == nullptr ? "" : FieldForValue(text, field, value)));
+                 value == nullptr ? "" : FieldForValue(text, field, value, infer_)));
     }
   }
 }

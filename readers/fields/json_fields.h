@@ -32,7 +32,9 @@ class FieldRows;
 // the last one counts, as in Python. Immutable; any thread.
 class JsonParser {
  public:
-  explicit JsonParser(std::vector<Field> fields, Others others = Others::kIgnore);
+  // `infer` is what errors about values say of inference: "" of records whose values have no part
+  // in it.
+  explicit JsonParser(std::vector<Field> fields, Others others, const char* infer = kInferAll);
   JsonParser(const JsonParser&) = delete;
   JsonParser& operator=(const JsonParser&) = delete;
 
@@ -85,6 +87,7 @@ class JsonParser {
 
   const std::vector<Field> fields_;
   const Others others_;
+  const char* const infer_;
   std::vector<Step> steps_;
   std::vector<size_t> field_steps_;  // the step that is the value, by field
   std::vector<size_t> own_slots_;    // 0, 1, 2 ...

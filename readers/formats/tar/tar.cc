@@ -81,7 +81,9 @@ class MemberParser {
     for (size_t slot = 0; slot < fields_.size(); ++slot) AddField(slot, &parts);
     for (Part& part : parts_) {
       if (!part.json_fields.empty()) {
-        part.json = std::make_unique<const JsonParser>(std::move(part.json_fields));
+        // What is inferred of a file of JSON is its bytes.
+        part.json =
+            std::make_unique<const JsonParser>(std::move(part.json_fields), Others::kIgnore, "");
       }
     }
     for (size_t i = 0; i < extensions_.size(); ++i) by_extension_.emplace(extensions_[i], i);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tar archives in WebDataset's form: records, fields, limits, damage, and the real files with known
 // truth. tar_member_test.parser.cc has the headers.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -504,6 +505,25 @@ TEST(Tar, SaysWhichValueIsWrong) {
                 "field 'cls' of 'd/1': it has 1 value, 2 are declared", 0);
   ExpectProblem(archive, {"json:n int64[] missing=skip"},
                 "field 'json' of 'd/3': the record is no JSON", 3072);
+}
+
+// Values of JSON are never inferred, so that their errors do not speak of it.
+TEST(Tar, SaysWhatReadsAnotherValueOfJson) {
+  const auto problem = [](const std::string& json) {
+    const TempFile file("a.tar", TarOf({{"1.json", json}}));
+    try {
+      ReadAll(Reader(file.path(), {"json:n int64[]"}).get());
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(problem(R"({"n": 1.5})"), testing::EndsWith("; float64[] reads it"));
+  EXPECT_THAT(problem(R"({"n": "x"})"),
+              testing::EndsWith("; str decode=json reads any value, as its text"));
+  EXPECT_THAT(problem(R"({"n": null})"),
+              testing::EndsWith("missing=skip after the field allow that) (at byte 6 of the JSON); "
+                                "str decode=json reads any value, as its text"));
 }
 
 // ---- Real files. ----
