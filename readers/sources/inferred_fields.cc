@@ -156,6 +156,13 @@ bool GivesNoFields(const FormatArguments& arguments) {
   return arguments.declared.empty() && ListIn(arguments.attributes, "fields").empty();
 }
 
+bool FoundNoRecord(const FormatSchema& schema, const FormatArguments& arguments,
+                   const Error& error) {
+  return dynamic_cast<const MissingSlots*>(error.cause().get()) != nullptr &&
+         schema.guess_fields != nullptr && GivesNoFields(arguments) && !arguments.files.empty() &&
+         !CanBeReadOnceOnly(arguments.files.front().path);
+}
+
 void SetChosenFields(const FormatSchema& schema, const FittingFields& found,
                      AttributeMap* attributes) {
   constexpr char kOthers[] = "others";

@@ -13,6 +13,11 @@ namespace millhopper {
 // Whether neither slots nor fields are given, so that the files must tell what is in them.
 bool GivesNoFields(const FormatArguments& arguments);
 
+// Whether the error, of InferFields or of making a format, is that the format needs fields which
+// the first file does not tell because it has no record.
+bool FoundNoRecord(const FormatSchema& schema, const FormatArguments& arguments,
+                   const Error& error);
+
 // What the format finds in the files, or in the first of them; where `infer` is "all" and no schema
 // tells it, what fits all records of the files, which are read for this. Throws what reading
 // throws.

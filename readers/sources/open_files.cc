@@ -27,11 +27,8 @@ void CheckCompanions(const FormatSchema& schema) {
 
 // The error of a format that needs fields, and why the first file tells none: it has no record.
 Error FoundEmpty(const FormatSchema& schema, const FormatArguments& arguments, const Error& error) {
-  const bool needs_fields = dynamic_cast<const MissingSlots*>(error.cause().get()) != nullptr;
-  const bool inferred = schema.guess_fields != nullptr && GivesNoFields(arguments);
-  if (!needs_fields || !inferred || arguments.files.empty()) return error;
+  if (!FoundNoRecord(schema, arguments, error)) return error;
   const std::string& path = arguments.files.front().path;
-  if (CanBeReadOnceOnly(path)) return error;
   return error.WithMessage(
       StrCat(error.message(), "; ", Escaped(path),
              FileSystemOf(path).Stat(path).size == 0 ? " is empty" : " has no record in it"));

@@ -13,7 +13,6 @@
 
 #include "framework/base/error.h"
 #include "framework/base/secrets.h"
-#include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
 #include "framework/io/status_line.h"
 #include "framework/reader/file_format.h"
@@ -49,13 +48,10 @@ std::unique_ptr<FileFormat> FormatOf(const FormatSchema& schema, const std::stri
     InferFields(schema, &arguments);
     return schema.Make(arguments);
   } catch (const Error& error) {
-    const FileStatus status = FileSystemOf(path).Stat(path);
-    if (!fields.empty() || status.kind != FileStatus::Kind::kFile || status.size > 0) {
-      throw InWordsOfFlags(error, path);
-    }
+    if (!FoundNoRecord(schema, arguments, error)) throw InWordsOfFlags(error, path);
   }
-  // No record of an empty file tells fields, and none has to have this one.
-  arguments.attributes.Set("fields", Strings{"record str"});
+  // No record has to have this field, and no table a header for it.
+  arguments.attributes.Set("fields", Strings{"#0 str"});
   return schema.Make(arguments);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/io/file_system.h"
+#include "tests/bytes.h"
 #include "tests/child.h"
 #include "tests/files/tfrecords.h"
 #include "tests/testing.h"
@@ -206,15 +207,27 @@ TEST(VerifyCommand, MdsIsVerifiedByTheIndexThatConvertWrites) {
       "a shard of MDS, which is read by the index beside it: '" + folder + "/index.json'");
 }
 
-TEST(VerifyCommand, AnEmptyFileIsWhole) {
-  for (const char* const name : {"a.jsonl", "a.tar", "a.tfrecord", "a.svm", "a.ffm"}) {
-    const TempFile empty(name, "");
+// It has no records, as where it is read with fields that need no header.
+TEST(VerifyCommand, AFileWithoutRecordsIsWhole) {
+  const auto expect_whole = [](const std::string& name, const std::string& content) {
+    const TempFile empty(name, content);
     const ChildResult result = RunRecordIO({"verify", empty.path()});
-    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_EQ(result.exit_code, 0) << name << ": " << result.errors;
     EXPECT_THAT(result.output, HasSubstr(", 0 records\n"));
+  };
+  for (const char* const name :
+       {"a.csv", "a.tsv", "a.jsonl", "a.json", "a.tar", "a.tfrecord", "a.svm", "a.ffm"}) {
+    expect_whole(name, "");
+    expect_whole(StrCat(name, ".gz"), Gzipped(""));
   }
+  expect_whole("blank.jsonl", "\n \n\n");
+  expect_whole("blank.csv", "\n\n");
+  expect_whole("zeros.tar", std::string(10240, '\0'));
   const TempFile table("a.csv", "");
-  ExpectFailure({"verify", table.path()}, 3, "the file has no header: there is no row in it");
+  for (const char* const flag : {"--field=x int64[]", "--attribute=header=yes"}) {
+    ExpectFailure({"verify", flag, table.path()}, 3,
+                  "the file has no header: there is no row in it");
+  }
 }
 
 TEST(VerifyCommand, ListsEveryBadRecordOfAnyFormat) {
