@@ -326,7 +326,8 @@ FormatSchema Schema() {
           .Extension(".tfrecords")
           .Magic(&HasMagic)
           .Attr(FieldsAttribute("features of an Example or SequenceExample; a record of "
-                                "anything else is its bytes"))
+                                "anything else is its bytes; without fields, floats of one size "
+                                "are NaN where a record has an empty list of them"))
           .Attr(OthersAttribute())
           .InferFields(&GuessFields)
           .InferFieldsOfRecords(&FieldsOfAll)

@@ -309,6 +309,15 @@ TEST(Example, GuessesListsOfSteps) {
             left_out("b", "b int64[-1] missing=mask"));
 }
 
+// Where fields are inferred, no number is made up for an empty list.
+TEST(Example, WithoutFieldsAnEmptyListOfFloatsIsNaN) {
+  const Strings records = {ExampleOf({{"f", Floats({1, 2})}, {"i", Integers({7})}}),
+                           ExampleOf({{"f", Floats({})}, {"i", Integers({})}}), ExampleOf({})};
+  EXPECT_EQ(Read(records, {}),
+            (Strings{"1.0 2.0 | 7 | true", "nan nan | 0 | false", "nan nan | 0 | false"}));
+  ExpectExampleError(records[1], "f float32[2]", "feature 'f': it has no value (default=,");
+}
+
 // What is guessed fits all of the records, not only the first.
 TEST(Example, GuessesFieldsOfSeveralRecords) {
   const Strings records = {ExampleOf({{"id", Integers({1})},
