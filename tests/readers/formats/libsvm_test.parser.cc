@@ -96,6 +96,23 @@ TEST(Libffm, ReadsFieldsIndicesAndValues) {
             (Texts{"3 40 | 0 12 | 1", " |  | 0", "2 | 1 | 0"}));
 }
 
+// As in libsvm: what is inferred keeps its digits, and declared slots are float32.
+TEST(Libffm, WithoutFieldsKeepsDigits) {
+  const TempFile file("a.ffm", "0.1 2:3:0.123456789\n");
+  const FormatSchema& format = *FindFileFormat("libffm");
+  const auto inferred = OpenFile(format, file.path(), "", {});
+  ASSERT_EQ(inferred->slots().size(), 4u);
+  EXPECT_EQ(inferred->slots()[0].dtype, DataType::kFp64);
+  EXPECT_EQ(inferred->slots()[3].dtype, DataType::kFp64);
+  EXPECT_EQ(TextsOf(inferred.get()), Texts{"0.1 | 2 | 3 | 0.123456789"});
+  FormatArguments arguments;
+  arguments.declared = inferred->slots();
+  for (const size_t slot : {0, 3}) arguments.declared[slot].dtype = DataType::kFp32;
+  const auto declared = OpenFile(format, file.path(), "", arguments);
+  EXPECT_EQ(declared->slots()[3].dtype, DataType::kFp32);
+  EXPECT_EQ(TextsOf(declared.get()), Texts{"0.1 | 2 | 3 | 0.12345679"});
+}
+
 TEST(Libffm, TellsWhatIsWrong) {
   const auto expect = [](const std::string& content, const std::string& words) {
     ExpectError(ErrorCode::kDataLoss, words, [&] { TextsIn("libffm", content, {}); });
