@@ -93,6 +93,18 @@ std::string FormatText(const FormatChoice& choice, const FormatSchema& format) {
   return text;
 }
 
+// Says how a file is read whose fields, which fit it as plain JSON, are those of COCO's
+// annotations.
+void PrintHintOfCoco(const std::string& file, const Strings& fields, std::ostream* out) {
+  const Strings names = NamesOf(fields);
+  for (const char* name : {"images", "annotations", "categories"}) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) return;
+  }
+  *out << "these are COCO's annotations: coco:" << Escaped(file)
+       << " is their images with boxes, labels and\n"
+          "outlines, --attribute=images=FOLDER says where the images lie; dataset.coco in Python\n";
+}
+
 }  // namespace
 
 FilesProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
@@ -132,7 +144,11 @@ FilesProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
       attributes.Set("exclude", Strings());  // they are left out now
     }
     if (attributes.Has("infer")) attributes.Set("infer", std::string("sample"));
-    if (given_fields.empty()) PrintFields("fields that fit the first records", fitting, hints);
+    if (given_fields.empty()) {
+      PrintFields("fields that fit the first records", fitting, hints);
+      const std::string& first = arguments.files.front().path;
+      if (format.tag == "json") PrintHintOfCoco(first, fitting.entries, hints);
+    }
     fields = fitting.entries;
     for (const auto& [name, value] : fitting.attributes.values()) attributes.Set(name, value);
   }

@@ -132,6 +132,26 @@ TEST(PeekMarks, AreTheObjectsOfCoco) {
   EXPECT_EQ(Sheet({file, "--attribute=box_format=xywh"}).rows(), sheet.rows());
 }
 
+// The file says nothing of its form; who opens it as JSON gets one record of three texts.
+TEST(PeekMarks, OfCocoAreFoundByThoseWhoPeekAtItsJson) {
+  const TempFile set("set.json", kCoco), other("other.json", R"({"images": [], "categories": []})");
+  const ChildResult result = RunChild({"tools/peek", set.path(), "--count=1"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_NE(result.output.find("\nthese are COCO's annotations: coco:" + set.path() +
+                               " is their images with boxes, labels and\n"
+                               "outlines, --attribute=images=FOLDER says where the images lie; "
+                               "dataset.coco in Python\n"),
+            std::string::npos)
+      << result.output;
+  for (const Words& command : {Words{"tools/peek", other.path()},
+                               Words{"tools/peek", "coco:" + set.path(), "--field=boxes"},
+                               Words{"tools/peek", set.path(), "--field=images str decode=json"}}) {
+    const ChildResult without = RunChild(command);
+    EXPECT_EQ(without.exit_code, 0) << without.errors;
+    EXPECT_EQ(without.output.find("COCO"), std::string::npos) << command.back();
+  }
+}
+
 // 8 rows of 8 values as JSON, all `off` but those of pixels [from, to).
 std::string SquareText(const std::string& off, const std::string& on = "", int from = 0,
                        int to = 0) {
