@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/base/ref_counted.h"
 
-#include <utility>
-
 namespace millhopper {
 namespace {
 
@@ -17,34 +15,7 @@ struct Pools {
   }
 };
 
-class PlaceOfThread {
- public:
-  PlaceOfThread() {
-    uint32_t taken = taken_.load();
-    do {
-      place_ = static_cast<size_t>(__builtin_ctz(~taken));  // the first that is free
-    } while (place_ < kShared && !taken_.compare_exchange_weak(taken, taken | 1u << place_));
-  }
-  ~PlaceOfThread() {
-    // Code that the thread runs after this destructor gets the shared place.
-    const size_t own = std::exchange(place_, kShared);
-    if (own < kShared) taken_.fetch_and(~(1u << own));
-  }
-  size_t place() const { return place_; }
-
- private:
-  static constexpr size_t kShared = kThreadPlaces - 1;
-  static inline std::atomic<uint32_t> taken_{0};  // one bit for each place
-
-  size_t place_;
-};
-
 }  // namespace
-
-size_t ThreadPlace() {
-  static thread_local const PlaceOfThread of_thread;
-  return of_thread.place();
-}
 
 void internal::AddPool(void (*drop_idle)()) {
   Pools& pools = Pools::Get();

@@ -4,9 +4,7 @@
 #define MILLHOPPER_FRAMEWORK_BASE_REF_COUNTED_H_
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -82,33 +80,21 @@ namespace internal {
 void AddPool(void (*drop_idle)());
 }  // namespace internal
 
-// A place for the calling thread in tables with one for each thread, so that threads do not write
-// to the same cache lines: below kThreadPlaces - 1, or that one, which is shared by all threads for
-// which no own place is left. When the thread ends, another thread may get its place.
-size_t ThreadPlace();
-constexpr size_t kThreadPlaces = 16;
-
 // Objects of one type that are used again and again with the memory that they have gathered, so
 // that the steady state allocates nothing. T derives from RefCounted, is default-constructible, and
-// its Dispose clears it and calls Pool<T>::Give(this). Any thread. A thread mostly gets objects
-// that it has given back itself, which are in its cache, and takes no lock that others want.
+// its Dispose clears it and calls Pool<T>::Give(this). Any thread.
 template <typename T>
 class Pool {
  public:
   static Ref<T> Take() {
     Pool& pool = Get();
-    Place& own = pool.places_[ThreadPlace()];
-    {
-      const MutexLock lock(&own.mutex);
-      if (own.free.empty()) pool.Refill(&own);
-      if (!own.free.empty()) {
-        T* object = own.free.back();
-        own.free.pop_back();
-        return Ref<T>(object);
-      }
-    }
     {
       const MutexLock lock(&pool.mutex_);
+      if (!pool.free_.empty()) {
+        T* object = pool.free_.back();
+        pool.free_.pop_back();
+        return Ref<T>(object);
+      }
       pool.free_.reserve(std::min(pool.made_ + 1, kMostIdle));  // so that Give cannot fail
       ++pool.made_;
     }
@@ -122,42 +108,27 @@ class Pool {
   }
   static void Give(T* object) {
     Pool& pool = Get();
-    Place& own = pool.places_[ThreadPlace()];
-    std::array<T*, kMostOwn / 2> surplus;
-    size_t n = 0;
     {
-      const MutexLock lock(&own.mutex);
-      if (own.free.size() == kMostOwn) n = pool.TakeBack(&own, &surplus);
-      own.free.push_back(object);
+      const MutexLock lock(&pool.mutex_);
+      if (pool.free_.size() < kMostIdle) {
+        pool.free_.push_back(object);
+        return;
+      }
+      --pool.made_;
     }
-    for (size_t i = 0; i < n; ++i) delete surplus[i];
+    delete object;
   }
   // The number of objects in use: 0 when every reader is gone. For tests.
   static size_t in_use() {
     Pool& pool = Get();
-    size_t idle = 0;
-    for (Place& place : pool.places_) {
-      const MutexLock lock(&place.mutex);
-      idle += place.free.size();
-    }
     const MutexLock lock(&pool.mutex_);
-    return pool.made_ - pool.free_.size() - idle;
+    return pool.made_ - pool.free_.size();
   }
 
  private:
-  // The most idle objects that are kept, so that a peak of use does not hold memory for ever; and
-  // those of them that are kept for one thread.
+  // The most idle objects that are kept, so that a peak of use does not hold memory for ever.
   static constexpr size_t kMostIdle = 4096;
-  static constexpr size_t kMostOwn = 32;
 
-  struct alignas(128) Place {
-    Place() { free.reserve(kMostOwn); }
-
-    Mutex mutex;
-    std::vector<T*> free GUARDED_BY(mutex);  // has room for kMostOwn
-  };
-
-  Pool() = default;
   static Pool& Get() {
     static Pool* const pool = [] {
       internal::AddPool(&Pool::DropIdle);
@@ -166,46 +137,18 @@ class Pool {
     return *pool;
   }
 
-  // Moves half of what a place can hold to it.
-  void Refill(Place* place) REQUIRES(place->mutex) EXCLUDES(mutex_) {
-    const MutexLock lock(&mutex_);
-    for (size_t n = kMostOwn / 2; n > 0 && !free_.empty(); --n) {
-      place->free.push_back(free_.back());
-      free_.pop_back();
-    }
-  }
-  // Moves the half that has been there for longest from a full place. Returns how many of them are
-  // too many to be kept.
-  size_t TakeBack(Place* place, std::array<T*, kMostOwn / 2>* surplus) REQUIRES(place->mutex)
-      EXCLUDES(mutex_) {
-    const auto half = place->free.begin() + kMostOwn / 2;
-    const MutexLock lock(&mutex_);
-    const size_t kept = std::min(kMostOwn / 2, kMostIdle - free_.size());
-    free_.insert(free_.end(), place->free.begin(), place->free.begin() + kept);
-    const auto end = std::copy(place->free.begin() + kept, half, surplus->begin());
-    made_ -= kMostOwn / 2 - kept;
-    place->free.erase(place->free.begin(), half);
-    return static_cast<size_t>(end - surplus->begin());
-  }
-
   static void DropIdle() {
     Pool& pool = Get();
     std::vector<T*> idle;
-    for (Place& place : pool.places_) {
-      const MutexLock lock(&place.mutex);
-      idle.insert(idle.end(), place.free.begin(), place.free.end());
-      place.free.clear();
-    }
     {
       const MutexLock lock(&pool.mutex_);
-      idle.insert(idle.end(), pool.free_.begin(), pool.free_.end());
-      pool.free_.clear();
+      idle.swap(pool.free_);
       pool.made_ -= idle.size();
+      pool.free_.reserve(std::min(pool.made_, kMostIdle));  // as Take does
     }
     for (T* object : idle) delete object;
   }
 
-  std::array<Place, kThreadPlaces> places_;
   Mutex mutex_;
   std::vector<T*> free_ GUARDED_BY(mutex_);
   size_t made_ GUARDED_BY(mutex_) = 0;

@@ -65,7 +65,10 @@ void Backoff::Pause() {
 }
 
 LockOrStop::LockOrStop(Mutex* mutex) : mutex_(mutex) {
-  while (!mutex_->TryLockFor(std::chrono::milliseconds(4))) CheckWait();
+  for (Backoff backoff; !mutex_->TryLock();) {
+    CheckWait();
+    backoff.Pause();
+  }
 }
 
 }  // namespace millhopper

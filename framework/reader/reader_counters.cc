@@ -1,15 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/reader/reader_counters.h"
 
+#include <utility>
+
 namespace millhopper {
 
 thread_local CounterClock::duration WaitTimer::of_thread_{0};
 thread_local const WaitTimer* WaitTimer::innermost_ = nullptr;
 
+// The index of the place that a thread counts in, in every reader. When the thread ends, another
+// thread may get it.
+class ReaderCounters::PlaceOfThread {
+ public:
+  PlaceOfThread() {
+    uint32_t taken = taken_.load();
+    do {
+      place_ = static_cast<size_t>(__builtin_ctz(~taken));  // the first that is free
+    } while (place_ < kShared && !taken_.compare_exchange_weak(taken, taken | 1u << place_));
+  }
+  ~PlaceOfThread() {
+    // Code that the thread runs after this destructor counts in the shared place.
+    const size_t own = std::exchange(place_, kShared);
+    if (own < kShared) taken_.fetch_and(~(1u << own));
+  }
+  size_t place() const { return place_; }
+
+  static constexpr size_t kShared = kPlaces - 1;
+
+ private:
+  static std::atomic<uint32_t> taken_;  // one bit for each place
+
+  size_t place_;
+};
+
+std::atomic<uint32_t> ReaderCounters::PlaceOfThread::taken_{0};
+
 void ReaderCounters::AddLoaded(size_t n) {
-  const size_t place = ThreadPlace();
+  static thread_local PlaceOfThread of_thread;
+  const size_t place = of_thread.place();
   std::atomic<uint64_t>& sum = places_[place].loaded;
-  if (place == kThreadPlaces - 1) {
+  if (place == PlaceOfThread::kShared) {
     sum.fetch_add(n, std::memory_order_relaxed);
   } else {
     sum.store(sum.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -39,11 +69,17 @@ CounterClock::duration WaitTimer::Stop() {
   return time;
 }
 
-CounterClock::duration LoadTimer::Stop() {
-  stopped_ = true;
-  const CounterClock::duration time = CounterClock::now() - begin_;
-  if (counters_ != nullptr) counters_->AddLoadTime(time - (WaitTimer::OfThread() - waited_));
-  return time;
+LoadTimer::LoadTimer(ReaderCounters* counters, int times)
+    : counters_(counters), times_(counters == nullptr ? 0 : times) {
+  if (times_ == 0) return;
+  waited_ = WaitTimer::OfThread();
+  begin_ = CounterClock::now();
+}
+
+LoadTimer::~LoadTimer() {
+  if (times_ == 0) return;
+  const CounterClock::duration waited = WaitTimer::OfThread() - waited_;
+  counters_->AddLoadTime(times_ * (CounterClock::now() - begin_ - waited));
 }
 
 }  // namespace millhopper

@@ -10,8 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "framework/base/ref_counted.h"
-
 namespace millhopper {
 
 using CounterClock = std::chrono::steady_clock;
@@ -36,9 +34,12 @@ class ReaderCounters {
   double wait_seconds() const { return Seconds(wait_nanoseconds_); }
 
  private:
-  struct alignas(128) Place {
+  // The last place is shared by all threads for which no own place is left.
+  static constexpr size_t kPlaces = 16;
+  struct alignas(64) Place {
     std::atomic<uint64_t> loaded{0};
   };
+  class PlaceOfThread;
 
   static void Add(CounterClock::duration time, std::atomic<int64_t>* sum) {
     sum->fetch_add(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count(),
@@ -52,7 +53,7 @@ class ReaderCounters {
   std::atomic<uint64_t> bytes_read_{0};
   std::atomic<int64_t> load_nanoseconds_{0};
   std::atomic<int64_t> wait_nanoseconds_{0};
-  std::array<Place, kThreadPlaces> places_;  // by ThreadPlace
+  std::array<Place, kPlaces> places_;
 };
 
 // Measures a scope in which a reader holds up the calling thread. Nested timers of one reader count
@@ -84,23 +85,17 @@ class WaitTimer {
 // Measures a scope in which the calling thread loads for a reader, without the time that it waits.
 class LoadTimer {
  public:
-  // Null counts for no reader.
-  explicit LoadTimer(ReaderCounters* counters)
-      : counters_(counters), waited_(WaitTimer::OfThread()), begin_(CounterClock::now()) {}
-  ~LoadTimer() {
-    if (!stopped_) Stop();
-  }
+  // The time counts `times` times; 0 measures nothing.
+  explicit LoadTimer(ReaderCounters* counters, int times = 1);
+  ~LoadTimer();
   LoadTimer(const LoadTimer&) = delete;
   LoadTimer& operator=(const LoadTimer&) = delete;
 
-  // Ends the scope and returns its length, waits included.
-  CounterClock::duration Stop();
-
  private:
   ReaderCounters* const counters_;
-  const CounterClock::duration waited_;
-  const CounterClock::time_point begin_;
-  bool stopped_ = false;
+  const int times_;
+  CounterClock::duration waited_;
+  CounterClock::time_point begin_;
 };
 
 }  // namespace millhopper
