@@ -143,7 +143,7 @@ TEST_F(RankCheckpointsTest, BeyondTheStepThatARunGoesOnFromAreRemoved) {
   RunRank({0, 2}, 3);  // begins at the step that both have
   const std::string folder = FolderOfRank(folder_, {0, 2});
   const size_t before = CheckpointsIn(folder).size();
-  RunRank({0, 2}, 1);  // stops where it begins
+  RunRank({0, 2}, 0);  // stops where it begins
   const std::vector<std::string> left = CheckpointsIn(folder);
   EXPECT_LT(left.size(), before);
   std::vector<std::string> damaged;

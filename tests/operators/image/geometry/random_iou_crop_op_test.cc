@@ -145,7 +145,7 @@ TEST(RandomZoomOutOp, RefusesWhatCannotBe) {
   refused("attribute 'side_range'", {{"side_range", Floats{1.0f, 1e9f}}});
   refused("attribute 'p' is 2", {{"p", 2.0f}});
   refused("attribute 'fill' has 5 values", {{"fill", Floats(5)}});
-  refused("it has 1 channels, and attribute 'fill' 3", {{"fill", Floats(3)}});
+  refused("attribute 'fill' has 3 values, and images have 1 channels", {{"fill", Floats(3)}});
 }
 
 }  // namespace
