@@ -565,11 +565,11 @@ TEST(ArrowColumns, FieldsAreGuessed) {
        Make("u", "+s", 2, {Bits({0, 1})}, {Numbers<int32_t>("d", "tdD", {1, 2})}),
        Make("m", "d:5,2", 2, {"", std::string(32, '\0')}), Make("n", "n", 2, {})});
   const Strings guessed = FieldsFor(GuessArrowColumns(batch->schema, &batch->array)).entries;
-  EXPECT_EQ(guessed, (Strings{"a int32[]", "\"b c\" uint32[] missing=mask", "s str",
-                              "l float32[-1]", "f int16[2]", "w str",
-                              "u.d int64[] decode=timestamp unit=d "
-                              "default=-9223372036854775808 missing=mask",
-                              "m float64[]", "n float64[] default=nan"}));
+  const std::string date =
+      "u.d int64[] decode=timestamp unit=d default=-9223372036854775808 missing=mask";
+  EXPECT_EQ(guessed,
+            (Strings{"a int32[]", "\"b c\" uint32[] missing=mask", "s str", "l float32[-1]",
+                     "f int16[2]", "w str", date, "m float64[]", "n float64[] default=nan"}));
   EXPECT_EQ(Read(*batch, guessed),
             (Strings{"1 | 1 | 'x' |  | 1 2 | 'p' | -9223372036854775808 | 0.0 | nan | true | false",
                      "2 | 0 | 'y' | 1.0 | 3 4 | 'q' | 2 | 0.0 | nan | false | true"}));
