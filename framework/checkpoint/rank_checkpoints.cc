@@ -152,7 +152,8 @@ std::optional<Checkpoint> NewestOfAllRanks(const std::string& folder, Rank own,
 bool IsLater(const std::string& path, const std::string& folder, const Checkpoint& other) {
   std::vector<std::string> damaged;
   const std::optional<Step> step = StepOf(path, folder, &damaged);
-  return step && step > StepIn(other.numbers);
+  const std::optional<Step> of_other = StepIn(other.numbers);
+  return step && of_other && *step > *of_other;
 }
 
 bool IsSuperseded(const std::string& path, const std::string& folder, Rank own) {

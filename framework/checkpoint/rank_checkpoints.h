@@ -55,7 +55,8 @@ std::optional<Checkpoint> NewestOfAllRanks(const std::string& folder, Rank own,
                                            std::vector<std::string>* damaged);
 
 // Whether the checkpoint at a path in a rank's folder was saved after a later step than another
-// one; false if it is damaged. Throws what reading throws, except kDataLoss.
+// one; false if it is damaged, or one of them is of no run. Throws what reading throws, except
+// kDataLoss.
 bool IsLater(const std::string& path, const std::string& folder, const Checkpoint& other);
 
 // Whether all ranks have saved a newer state than that of the rank's checkpoint at this path, so

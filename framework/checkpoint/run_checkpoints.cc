@@ -120,12 +120,6 @@ bool RunCheckpoints::Resume(std::vector<std::string>* damaged) {
   resumes_ = from_.has_value();
   if (!resumes_) return false;
   for (const auto& [name, value] : settings_) CheckSameSetting(name, value, *from_);
-  if (alone) return true;
-  // What this rank had read beyond that step, it reads again, and in the tail of a pass it may read
-  // other records then. Together with what others save from now on, the old ones would be a state
-  // that no run has been in.
-  const std::string own = FolderOfRank(options_.folder, options_.rank);
-  folder_.RemoveIf([&](const std::string& path) { return IsLater(path, own, *from_); });
   return true;
 }
 
@@ -289,6 +283,13 @@ void RunCheckpoints::Restore(OpContext& loop) {
           "this is no checkpoint of a run: 'steps' is missing or too large");
   saved_steps_ = run.steps = static_cast<int64_t>(steps->second);
   saved_at_ = Clock::now();
+  RemoveLater(from);
+}
+
+void RunCheckpoints::RemoveLater(const Checkpoint& from) {
+  if (options_.rank.ranks == 1) return;
+  const std::string own = FolderOfRank(options_.folder, options_.rank);
+  folder_.RemoveIf([&](const std::string& path) { return IsLater(path, own, from); });
 }
 
 }  // namespace millhopper

@@ -85,9 +85,8 @@ class RunCheckpoints final : public RunWatcher {
   // them cannot be removed.
   void Clear();
   // Reads the newest checkpoint that is whole, of several ranks the newest that all have; false if
-  // there is none. What is wrong with newer ones is added to `damaged`. Of several ranks, each then
-  // removes its own that are newer. Throws kInvalidArgument, saying what differs, if it was made
-  // with other settings, and as NewestOfAllRanks.
+  // there is none. What is wrong with newer ones is added to `damaged`. Throws kInvalidArgument,
+  // saying what differs, if it was made with other settings, and as NewestOfAllRanks.
   bool Resume(std::vector<std::string>* damaged);
   // Whether Resume has found one.
   bool resumes() const { return resumes_; }
@@ -120,6 +119,11 @@ class RunCheckpoints final : public RunWatcher {
   Checkpoint Take(OpContext& loop) const;
   void Save(OpContext& loop);
   void Restore(OpContext& loop);
+  // Removes what this one of several ranks has saved after later steps than the one that the run
+  // goes on from. It reads these again, and in the tail of a pass it may read other records then.
+  // Together with what others save from now on, the old ones would be a state of no run. Throws
+  // kIo.
+  void RemoveLater(const Checkpoint& from);
 
   const RunCheckpointOptions options_;
   const std::map<std::string, std::string> settings_;

@@ -14,7 +14,7 @@ using Longs = std::vector<int64_t>;
 PartnersOptions OptionsOf(const AttributeMap& attributes) {
   PartnersOptions options;
   options.count = attributes.Get<int64_t>("count");
-  options.window = attributes.Get<int64_t>("window");
+  options.window = attributes.Get<int32_t>("window");
   options.slots = attributes.Get<Longs>("slots");
   return options;
 }
@@ -35,7 +35,7 @@ OpSchema PartnersSchema() {
              "is loaded once. Draws depend on the name of the element, the seeds and the name of "
              "Out: they are the same for any threads and after a resume.")
       .Attr(AttributeSchema("count", int64_t{}, "partners of each element").Required().AtLeast(1))
-      .Attr(AttributeSchema("window", int64_t{64},
+      .Attr(AttributeSchema("window", int32_t{64},
                             "elements that draw from one another, which are held in memory; where "
                             "there are lanes, they share it")
                 .AtLeast(2))

@@ -49,8 +49,8 @@ _MULTIPLIED_WORK = (
     "each of the {0} ranks reads all files, makes whatever readers that look at elements make of "
     "them (filter, pack, ...), and throws away what is for the others: the reader has no lanes, "
     "which ranks could share. millhopper.Reader.open_files(..., lanes=16) has, and keeps them "
-    "under shuffle, map, filter, unbatch, pack, bucket, window and dedupe, and under zip and mix "
-    "of equally many lanes"
+    "under shuffle, map, filter, unbatch, pack, bucket, window, dedupe and partners, and under zip "
+    "and mix of equally many lanes"
 )
 _EVEN = (None, "pad", "drop", "none")
 

@@ -55,7 +55,12 @@ class StatisticsMethods(OperatorMethods):
         if isinstance(slots, str):
             raise TypeError(f"statistics: slots is {slots!r}; it is a list of names")
         names = self._slot_names()
-        masks = {mask for slot in names if (mask := f"{slot}.valid") in names}
+        types = dict(zip_strict(names, self.slots()))
+        masks = {
+            mask
+            for slot in names
+            if (mask := f"{slot}.valid") in types and (types[mask] or ("bool",))[0] == "bool"
+        }
         wanted = [name for name in names if name not in masks] if slots is None else list(slots)
         for slot in wanted:
             if slot not in names:
@@ -70,8 +75,7 @@ class StatisticsMethods(OperatorMethods):
                     found.pop(slot, None)
                     continue
                 valid = element.get(f"{slot}.valid")
-                is_mask = valid is not None and valid.dtype == np.bool_
-                if is_mask and len(valid) == len(values) and not isinstance(element[slot], Ragged):
+                if _is_mask(valid, element[slot]):
                     values[~np.ravel(valid)] = np.nan
                 found[slot].add(values)
         return {slot: moments.result() for slot, moments in found.items()}
@@ -166,6 +170,13 @@ class _Moments:
 
 
 _MOST_PARTS = 1024
+
+
+def _is_mask(valid: Any, values: Any) -> bool:
+    """Whether there is a boolean for each row of values, which are no sequences."""
+    if valid is None or isinstance(valid, Ragged) or isinstance(values, Ragged):
+        return False
+    return bool(valid.dtype == np.bool_) and len(valid) == len(values)
 
 
 def _numbers(values: Any) -> Array | None:

@@ -143,6 +143,15 @@ TEST_F(RankCheckpointsTest, BeyondTheStepThatARunGoesOnFromAreRemoved) {
   RunRank({0, 2}, 3);  // begins at the step that both have
   const std::string folder = FolderOfRank(folder_, {0, 2});
   const size_t before = CheckpointsIn(folder).size();
+  {
+    const LauncherEnvironment environment({{"WORLD_SIZE", "2"}, {"RANK", "0"}});
+    std::string other = Main();
+    other.replace(other.find("i: -1"), 5, "i: 12");
+    SavedRun run = {folder_, Startup(data_, 6), {other}};
+    run.rank = {0, 2};
+    EXPECT_THROW(RunSteps(run, 0), Error);  // and has lost nothing
+  }
+  EXPECT_EQ(CheckpointsIn(folder).size(), before);
   RunRank({0, 2}, 0);  // stops after one step more
   const std::vector<std::string> left = CheckpointsIn(folder);
   EXPECT_LT(left.size(), before);

@@ -24,7 +24,7 @@ def test_ranks_that_are_killed_go_on_as_others(way: str) -> None:
         [sys.executable, PROGRAM, f"--way={way}", "--histories=2", "--most_ranks=4"],
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=200,
     )
     assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-3000:]
     assert "verdict: PASSED: 2 histories" in ran.stdout
@@ -94,6 +94,14 @@ def test_peek_tells_what_ranks_have_saved(tmp_path: Path) -> None:
     for lane in range(4):
         assert f"    lane {lane} of 4 of 'files': 150 records taken, 0 elements" in text
     assert "main program 1: 2114 bytes, SHA-256 " in text
+    newest = max((tmp_path / "saved" / "rank-1-of-2").iterdir())
+    whole = newest.read_bytes()
+    newest.write_bytes(whole[: len(whole) // 2])
+    ran = subprocess.run(
+        [COMMANDS / "millhopper-peek", f"--state={tmp_path}/saved"], capture_output=True, text=True
+    )
+    assert "rank 0 of 2: 25 steps, in " in ran.stdout and "rank 1 of 2: damaged, in " in ran.stdout
+    newest.write_bytes(whole)
     ranks = json.loads(peek("--json"))["ranks"]
     assert [rank["numbers"]["steps"] for rank in ranks] == [25, 25]
     (tmp_path / "saved" / "rank-0-of-2").rename(tmp_path / "gone")

@@ -100,6 +100,17 @@ def test_statistics_of_sequences_and_of_nothing(tmp_path: Path) -> None:
     assert reader.take(0).statistics()["v"]["count"] == 0
 
 
+def test_only_booleans_are_masks() -> None:
+    values = np.arange(3.0)
+    mask = np.array([True, False, True])
+    found = Reader.from_arrays({"a": values, "a.valid": 10 * values}).statistics()
+    assert found["a"]["nulls"] == 0 and found["a.valid"]["max"] == 20
+    found = Reader.from_arrays({"a": values, "a.valid": mask}).statistics()
+    assert set(found) == {"a"} and found["a"]["nulls"] == 1
+    texts = Reader.from_iterable([{"a": 1.0, "a.valid": "yes"}])
+    assert texts.statistics()["a"]["nulls"] == 0
+
+
 def test_what_has_no_statistics(table: Path) -> None:
     reader = Reader.open_files(table)
     with pytest.raises(ValueError, match="slot 'city' has text or bytes"):

@@ -19,6 +19,7 @@
 #include "framework/io/file.h"
 #include "framework/io/file_system.h"
 #include "framework/reader/position.h"
+#include "tools/commands/shared/amounts.h"
 #include "tools/commands/shared/digest.h"
 
 namespace millhopper {
@@ -131,6 +132,18 @@ void PrintReaders(const Json& checkpoint, std::ostream& out) {
   }
 }
 
+// How many steps were done when a checkpoint was saved; what is wrong with it is told elsewhere.
+std::string StepsIn(const std::string& path) {
+  try {
+    const std::map<std::string, uint64_t> numbers = ReadCheckpointNumbers(path);
+    const auto steps = numbers.find("steps");
+    return Counted(steps == numbers.end() ? 0 : steps->second, "step");
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kDataLoss) throw;
+    return "damaged";
+  }
+}
+
 // What each rank has saved last, which may be more than all of them have.
 void PrintNewestOfEach(const std::string& folder, std::ostream& out) {
   for (const size_t ranks : NumbersOfRanksIn(folder)) {
@@ -141,10 +154,7 @@ void PrintNewestOfEach(const std::string& folder, std::ostream& out) {
         out << "nothing saved\n";
         continue;
       }
-      const std::map<std::string, uint64_t> numbers = ReadCheckpointNumbers(saved[0]);
-      const auto steps = numbers.find("steps");
-      out << (steps == numbers.end() ? 0 : steps->second) << " steps, in " << Escaped(saved[0])
-          << "\n";
+      out << StepsIn(saved[0]) << ", in " << Escaped(saved[0]) << "\n";
     }
   }
 }
@@ -216,9 +226,15 @@ void PrintSaved(const std::string& path, bool as_json, std::ostream& out) {
 
 void PrintState(const std::string& path, bool as_json) {
   std::ostringstream out;
-  PrintSaved(path, as_json, out);
   // Older states may hold secrets.
-  std::cout << WithoutSecrets(out.str(), TextKind::kWords);
+  const auto print = [&out] { std::cout << WithoutSecrets(out.str(), TextKind::kWords); };
+  try {
+    PrintSaved(path, as_json, out);
+  } catch (const Error&) {
+    print();  // what each rank has, though they have no step in common
+    throw;
+  }
+  print();
 }
 
 }  // namespace millhopper
