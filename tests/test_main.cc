@@ -33,6 +33,32 @@ class FilterOfTheUser final : public testing::EmptyTestEventListener {
   const std::string filter_;
 };
 
+// Prints failures once more at the very end, because what is kept of a long log, such as CI's, may
+// be no more than that.
+class FailuresAgain final : public testing::EmptyTestEventListener {
+ public:
+  void OnTestProgramEnd(const testing::UnitTest& tests) override {
+    for (int i = 0; i < tests.total_test_suite_count(); ++i) {
+      const testing::TestSuite& suite = *tests.GetTestSuite(i);
+      for (int j = 0; suite.Failed() && j < suite.total_test_count(); ++j) {
+        const testing::TestInfo& test = *suite.GetTestInfo(j);
+        const testing::TestResult& result = *test.result();
+        for (int k = 0; result.Failed() && k < result.total_part_count(); ++k) {
+          const testing::TestPartResult& part = result.GetTestPartResult(k);
+          if (!part.failed() || ++printed_ > kMost) continue;
+          std::cout << "failed: " << suite.name() << "." << test.name() << ": "
+                    << (part.file_name() == nullptr ? "" : part.file_name()) << ":"
+                    << part.line_number() << ": " << part.message() << std::endl;
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr int kMost = 20;
+  int printed_ = 0;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -61,5 +87,6 @@ int main(int argc, char** argv) {
   }
   GTEST_FLAG_SET(filter, filter);
   tests.listeners().Append(new FilterOfTheUser(asked));
+  tests.listeners().Append(new FailuresAgain);
   return RUN_ALL_TESTS();
 }
