@@ -216,9 +216,11 @@ class ReaderBase {
   // Says that tickets of this reader will wait in a window among those of other chunks, so that
   // each should keep little else than its element. Called before the first Plan.
   virtual void ExpectWindow() {}
-  // Says that each of `ranks` processes gets `run` elements in turn, so that a reader that keeps
-  // shares can keep them for each. Called before the first Plan; the highest number of ranks holds.
+  // Says that each of `ranks` processes gets `run` elements in turn, or, with kAnyRun, elements in
+  // an order that is not known before, so that a reader that keeps shares can keep them for each.
+  // Called before the first Plan; the highest number of ranks holds.
   virtual void ExpectRanks(size_t /*ranks*/, size_t /*run*/) {}
+  static constexpr size_t kAnyRun = 0;  // whose product with the size of a batch is itself
   // How many elements a whole pass has, if the sizes and headers of the files tell it; files may be
   // opened for this. A pass that ends with an error has fewer. Any thread at any time. Throws what
   // opening the files throws.

@@ -105,7 +105,7 @@ class StageReader : public DecoratedReader {
   void ExpectWindow() override {}  // its elements are loaded, and keep nothing else
   // Which elements below become which is known only if the stage keeps the count.
   void ExpectRanks(size_t ranks, size_t run) override {
-    if (stage_->keeps_count()) DecoratedReader::ExpectRanks(ranks, run);
+    DecoratedReader::ExpectRanks(ranks, stage_->keeps_count() ? run : kAnyRun);
   }
   bool BeginElement() override;
   void LockPlanning() override ACQUIRE(planning_) { planning_.LockAtOnce(); }

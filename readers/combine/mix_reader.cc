@@ -70,8 +70,9 @@ void MixReader::CheckWeights(const MixWeights& weights) const {
   Require(*std::max_element(weights.begin(), weights.end()) > 0, "all weights are 0");
 }
 
-// What the readers below yield goes to ranks as this one's turns decide.
 void MixReader::ExpectRanks(size_t ranks, size_t run) {
+  // What the readers below yield goes to ranks as this one's turns decide.
+  CombinedReader::ExpectRanks(ranks, kAnyRun);
   if (ranks <= expected_.ranks || ranks > kMostSchedules / size()) return;
   expected_ = {ranks, run};
   if (!planned()) ranks_ = expected_;
@@ -197,6 +198,7 @@ bool MixReader::Deal(size_t n) {
 }
 
 size_t MixReader::RankOf(uint64_t element) const {
+  if (ranks_.run == kAnyRun) return key_.OfPart(ranks_.ranks).Below(ranks_.ranks, pass_, element);
   return static_cast<size_t>(element / ranks_.run % ranks_.ranks);
 }
 
@@ -370,7 +372,7 @@ void MixReader::RestoreRanks(const ReaderState& state) {
   }
   ranks_.ranks = state.Get("ranks", kMostSchedules / size());
   ranks_.run = state.Get("run");
-  if (ranks_.ranks == 0 || ranks_.run == 0) state.Fail("it is one of no rank");
+  if (ranks_.ranks == 0) state.Fail("it is one of no rank");
 }
 
 void MixReader::RestoreTurns(const ReaderState& state) {

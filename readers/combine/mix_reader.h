@@ -57,7 +57,10 @@ struct MixOptions {
 // others when a position is restored, so that a loop can change its mind.
 //
 // Where the elements are divided among ranks (ExpectRanks), each rank has a schedule of its own, so
-// that its number from each reader is within 2 of the share; lanes have, too. A pass is dealt for
+// that its number from each reader is within 2 of the share; lanes have, too. Where it is not known
+// which rank an element will go to (in a mix of mixes, below a filter, below rows that are packed),
+// the schedule of each element is drawn, so that no pattern of turns meets one of ranks: a rank's
+// shares are then those of chance, and of all ranks together within 2 for each. A pass is dealt for
 // the ranks that its position says, or that were expected when it began; a position from before 0.3
 // continues with one schedule for all.
 //
@@ -78,7 +81,7 @@ class MixReader final : public UnionReader {
   std::optional<uint64_t> PassLength() const override;
 
  private:
-  // `run` elements in turn go to each of `ranks` processes.
+  // `run` elements in turn go to each of `ranks` processes, or in an order that is not known.
   struct MixRanks {
     size_t ranks = 1;
     size_t run = 1;
@@ -119,7 +122,7 @@ class MixReader final : public UnionReader {
   uint64_t ElementOfAll(uint64_t element) const;
   // Deals out the next turns, so that there are up to n of them; false if there are none any more.
   bool Deal(size_t n);
-  // The rank that gets this element of the pass.
+  // The rank that gets this element of the pass, or, of an unknown order, whose schedule deals it.
   size_t RankOf(uint64_t element) const;
   // The reader of this element, whose turn it is.
   size_t TurnOf(uint64_t element);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "framework/memory/memory.h"
 #include "readers/gather/collating_reader.h"
 
 namespace millhopper {
@@ -21,6 +22,9 @@ class PaddedBatchReader final : public CollatingReader {
                     const CollationOptions& collation);
 
   std::optional<uint64_t> PassLength() const override;
+  void ExpectRanks(size_t ranks, size_t run) override {
+    DecoratedReader::ExpectRanks(ranks, CheckedProduct(run, batch_size_));
+  }
 
  private:
   void SaveState(ReaderState* state) const override;

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 
+#include "framework/memory/memory.h"
 #include "readers/gather/collating_reader.h"
 
 namespace millhopper {
@@ -27,6 +28,10 @@ class WindowReader final : public CollatingReader {
   // Throws kInvalidArgument for a size or stride below 1 and for a shift below 0, and as
   // StageReader does.
   WindowReader(std::unique_ptr<ReaderBase> reader, const WindowOptions& options);
+
+  void ExpectRanks(size_t ranks, size_t run) override {
+    DecoratedReader::ExpectRanks(ranks, CheckedProduct(run, shift_));
+  }
 
  private:
   void SaveState(ReaderState* state) const override;

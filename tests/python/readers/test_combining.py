@@ -393,6 +393,35 @@ def test_shares_hold_on_every_rank(weights: list[float], threads: int) -> None:
         assert worst_stretch(parts, weights) < 2 + 1e-6
 
 
+def parts_within(reader: millhopper.Reader) -> list[int]:
+    """As parts_of, of elements that are several."""
+    return [int(part) for element in reader for part in np.asarray(element["part"]).ravel()]
+
+
+@pytest.mark.parametrize("weights", [[0.5, 0.3, 0.15, 0.05], [1, 1], [7, 2, 1]])
+def test_shares_hold_on_every_rank_below_what_changes_places(weights: list[float]) -> None:
+    shares = np.array(weights) / np.sum(weights)
+    ranks = 2
+    *parts, other = numbered(len(weights) + 1, 4000)
+    mixed = parts[0].mix(*parts[1:], weights=weights)
+    for rank in range(ranks):
+        # These take as many elements as they say.
+        for exact in (mixed.padded_batch(10), mixed.window(10), mixed.window(6, shift=2)):
+            assert worst_stretch(parts_within(exact.shard(ranks, rank)), weights) < 4
+        # These do not, but for these data: each rank would get every second element.
+        for drawn in (
+            mixed.filter("part >= 0"),
+            mixed.batch(1).unbatch(),
+            mixed.select("part").pack(1),
+            mixed.mix(other, weights=[1, 1]),
+        ):
+            counts = np.bincount(parts_within(drawn.shard(ranks, rank)), minlength=len(weights))
+            counts = counts[: len(weights)]  # without `other`
+            lead = counts - counts.sum() * shares
+            assert counts.sum() > 1000
+            assert np.all(np.abs(lead) < 5 * np.sqrt(counts.sum() * shares * (1 - shares)))
+
+
 def test_weights_change_at_steps(threads: int) -> None:
     first, second = numbered(2, 5000)
     steps = {0: [1, 0], 100: [1, 3], 500: [0, 1]}

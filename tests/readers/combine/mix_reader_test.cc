@@ -129,6 +129,43 @@ TEST(MixReader, SharesHoldWhereBatchesAreDivided) {
   }
 }
 
+// Turns of two mixes, and of ranks, do not meet in patterns: shares of ranks are those of chance.
+TEST(MixReader, SharesHoldOnEveryRankOfAMixOfMixes) {
+  for (const MixWeights& weights : kWeights) {
+    for (const size_t ranks : {2, 3, 4, 8}) {
+      std::vector<double> counts(weights.size());
+      for (size_t rank = 0; rank < ranks; ++rank) {
+        Readers both = Sources(1, 100000);
+        both.push_back(
+            std::make_unique<MixReader>(Sources(weights.size(), 100000), Weighed(weights), kKey));
+        ShardReader shard(std::make_unique<MixReader>(std::move(both), Weighed({1, 1}), kKey),
+                          static_cast<int64_t>(ranks), static_cast<int64_t>(rank));
+        // Reader 0 of the outer mix has the even names.
+        std::vector<double> of_rank(weights.size());
+        TicketRun run;
+        for (size_t read = 0; read < 4000; read += run.tickets.size()) {
+          run.Clear();
+          ASSERT_GT(shard.Plan(4000 - read, &run), 0u);
+          for (const Ticket& ticket : run.tickets) {
+            if (ticket.id.sample % 2 == 1) ++of_rank[ticket.id.sample / 2 % weights.size()];
+          }
+        }
+        const double all = std::accumulate(of_rank.begin(), of_rank.end(), 0.0);
+        const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+        EXPECT_NEAR(all, 2000, 2);
+        for (size_t k = 0; k < weights.size(); ++k) {
+          const double share = weights[k] / sum;
+          EXPECT_NEAR(of_rank[k], all * share, 4 * std::sqrt(all * share * (1 - share)))
+              << "reader " << k << " on rank " << rank << " of " << ranks;
+          counts[k] += of_rank[k] - all * share;
+        }
+      }
+      // All ranks together are within 2 for each.
+      for (const double lead : counts) EXPECT_LT(std::abs(lead), 2.0 * static_cast<double>(ranks));
+    }
+  }
+}
+
 // Lanes do not come to the turn of a rare reader at once.
 TEST(MixReader, SharesHoldForLanesTogether) {
   for (const MixWeights& weights : kWeights) {
@@ -429,7 +466,7 @@ TEST(MixReader, GoesOnFromAnyPoint) {
     }
     if (bits() % 2 == 0) options.measure.emplace();
     const size_t ranks = bits() % 4 + 1;
-    const size_t run = bits() % 3 + 1;
+    const size_t run = bits() % 4;  // 0 is kAnyRun
     const auto make = [&] {
       Readers sources;
       for (size_t k = 0; k < readers; ++k) {
