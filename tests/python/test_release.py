@@ -63,3 +63,12 @@ def test_workflows_call_scripts_that_there_are(name: str) -> None:
     assert "tools/release" in scripts
     for script in scripts:
         assert os.access(ROOT / script, os.X_OK), script
+
+
+@pytest.mark.parametrize("name", ["ci", "release"])
+def test_actions_are_pinned_by_their_commits(name: str) -> None:
+    text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text()
+    used = re.findall(r"^ *- uses: *(.*)$", text, flags=re.M)
+    assert used
+    for action in used:
+        assert re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
