@@ -32,6 +32,7 @@ from millhopper.readers.display import (
     unload_ipython_extension,
 )
 from millhopper.readers.map_function import RecordId, current_record
+from millhopper.readers.other_names import answer_for_package
 from millhopper.readers.reader import Reader
 from millhopper.readers.reader_stats import ReaderStats
 from millhopper.readers.saved_state import merge_states
@@ -66,3 +67,5 @@ __all__ = [
     "vision",
 ]
 __all__ += fluid.__all__
+
+answer_for_package(Reader, __all__)

@@ -159,8 +159,9 @@ class Chain:
         """The names of the slots with those that an operator adds (OpSchema::AddsSlots)."""
         if self._names is None:
             raise ValueError(
-                f"{method} adds slots, so it needs the names of the others: give them to map, for "
-                'example map(..., slots={"tokens": ("int64", [-1], 1)}) for sequences of tokens'
+                f"{method} adds slots, so it needs the names of the others: give them to map or "
+                'from_iterable, for example slots={"tokens": ("int64", [-1], 1)} for sequences of '
+                "tokens"
             )
         names = list(self._names)
         for name in added:

@@ -11,7 +11,7 @@ from millhopper.base.texts import checked_text
 from millhopper.errors import Error
 from millhopper.programs.program import Program
 from millhopper.readers.chain import Chain
-from millhopper.readers.map_function import keep_function
+from millhopper.readers.map_function import keep_function, require_one_argument
 from millhopper.readers.other_names import other_keywords
 from millhopper.readers.slots import Slot, declared
 from millhopper.readers.steps import Step, append_steps
@@ -20,13 +20,32 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+_THREADS = "millhopper.set_threads(n) says how many threads call it"
+_BATCHES = "batch(batch_size).map(function) calls it with batches"
+# What tf.data, Hugging Face's datasets and Ray call what map does otherwise.
+_MAP_KEYWORDS = {
+    "batch_format": "batches are dicts of numpy arrays, Ragged and Texts",
+    "batched": _BATCHES,
+    "batch_size": _BATCHES,
+    "concurrency": _THREADS,
+    "deterministic": "the order is that of the elements, always",
+    "fn_kwargs": "functools.partial(function, keyword=value) gives it more",
+    "input_columns": 'select("slot", ...).map(function) gives it some slots only',
+    "keep_in_memory": "cache(memory_bytes) keeps a pass in memory",
+    "load_from_cache_file": "cache(directory=..., disk_bytes=...) keeps a pass on a disk",
+    "num_parallel_calls": _THREADS,
+    "num_proc": _THREADS,
+    "num_workers": _THREADS,
+    "remove_columns": "what the function returns is all that an element has then",
+    "with_indices": "millhopper.current_record() tells pass and sample within the function",
+    "with_rank": "millhopper.current_record() tells pass and sample within the function",
+}
+
+
 class FunctionMethods(Chain):
     """What Reader can do with functions of Python. Each method returns a new reader."""
 
-    @other_keywords(
-        num_parallel_calls="millhopper.set_threads(n) says how many threads call it",
-        num_workers="millhopper.set_threads(n) says how many threads call it",
-    )
+    @other_keywords(**_MAP_KEYWORDS)
     def map(
         self,
         function: Callable[[dict[str, Any]], object],
@@ -62,13 +81,15 @@ class FunctionMethods(Chain):
             name: of the new reader.
 
         Raises:
-            TypeError: ``function`` cannot be called.
+            TypeError: ``function`` cannot be called, or needs several arguments.
             Error: at an element: the function raised an exception, or its result is not as
                 declared.
 
         Source: paddle.reader.xmap_readers, which does the same for readers of Python.
         """
         given = declared(slots)
+        if callable(function):
+            require_one_argument(function, self._names)
         held, attributes = keep_function(function, self._names, self._names_from, given)
         functions = (*self._functions, held)
         names = list(given) or held
@@ -111,6 +132,7 @@ class FunctionMethods(Chain):
     def _filter_by_function(self, function: Callable[[dict[str, Any]], object], name: str) -> Self:
         if not callable(function):
             raise TypeError(f"filter takes a slot or a function of an element: {function!r}")
+        require_one_argument(function, self._names)
 
         @functools.wraps(function)
         def is_true(element: dict[str, Any]) -> bool | None:

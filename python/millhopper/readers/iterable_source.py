@@ -164,7 +164,10 @@ class IterableSource:
             self._texts = texts_of(element)
             self._begun.append(Begun(holder, state, first, items))
             return
-        raise Error("it has no item from which to learn what it yields; say it with slots=")
+        raise Error(
+            "it has no item from which to learn what it yields; say it with slots="
+            '{"x": ("float32", [1])}'
+        )
 
     def _fresh(self, number: int) -> tuple[Any, State | None]:
         """What a pass iterates over, once it knows the number of the pass, and its state."""

@@ -111,6 +111,28 @@ def keep_function(
     return held, {"function": held.number, "title": str(title)}
 
 
+def require_one_argument(function: Callable[..., object], names: Sequence[str] | None) -> None:
+    """Raises TypeError for a function that must be given several arguments, as tf.data gives them.
+
+    Args:
+        function: is to get an element.
+        names: of its slots, if they are known.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a function in C may have no signature
+        return
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = sum(one.kind in by_place and one.default is one.empty for one in parameters)
+    if needed < 2:
+        return
+    values = ", ".join(f"e[{name!r}]" for name in [*(names or ()), "a", "b"][:needed])
+    raise TypeError(
+        f"the function takes {needed} arguments, and gets one, an element as a dict by slot name: "
+        f"lambda e: function({values})"
+    )
+
+
 def keep_stream(source: object) -> tuple[_core.Function, dict[str, object]]:
     """Registers what makes streams of Arrow's, so that programs can refer to it by number.
 

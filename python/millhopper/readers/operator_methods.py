@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millhopper.base.texts import checked_text
@@ -104,7 +105,7 @@ class OperatorMethods(Chain):
         reader._applied = (below, steps)
         return reader
 
-    def select(self, *slots: str, name: str = "") -> Self:
+    def select(self, *slots: str | Sequence[str], name: str = "") -> Self:
         """Yields elements with these slots only, in this order.
 
         What makes the others is still done. ::
@@ -112,7 +113,7 @@ class OperatorMethods(Chain):
             reader.tokenize("merges.txt", slot="text", output="input_ids").select("input_ids")
 
         Args:
-            slots: their names.
+            slots: their names, or lists of them.
             name: of the new reader.
 
         Raises:
@@ -121,18 +122,20 @@ class OperatorMethods(Chain):
         Source: Dataset.select_columns of Hugging Face's datasets.
         """
         variable = checked_text("name", name) or f"{self._variable}.select"
+        chosen = [slot for given in slots for slot in _names_in(given)]
         program = Program.parse_from_string(self._program, self._settings)
         names, block = append_steps(program, self._variable, self._slot_names(), ())
-        for slot in slots:
+        for slot in chosen:
             if slot not in names:
-                raise Error(f"{self._name}: select: there is no slot {slot!r} among {names}")
-        if not slots or len(set(slots)) < len(slots):
-            raise Error(f"{self._name}: select: {list(slots)} are not different slots of {names}")
+                hint = "" if isinstance(slot, str) else "; sampled(numbers) chooses elements"
+                raise Error(f"{self._name}: select: there is no slot {slot!r} among {names}{hint}")
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise Error(f"{self._name}: select: {chosen} are not different slots of {names}")
         sources = block["source_var_names"]
-        block["sink_var_names"] = [sources[names.index(slot)] for slot in slots]
+        block["sink_var_names"] = [sources[names.index(slot)] for slot in chosen]
         inputs = {"UnderlyingReader": self._variable}
         return self._created(
-            program, inputs, "create_custom_reader", variable, None, block, slots, self._functions
+            program, inputs, "create_custom_reader", variable, None, block, chosen, self._functions
         )
 
     def cast(
@@ -170,3 +173,10 @@ class OperatorMethods(Chain):
                 f"{self._name}: apply: slot is not given; it must be one of {names}{unnamed}"
             )
         return names[0]
+
+
+def _names_in(slots: str | Sequence[str]) -> list[str]:
+    """A name alone, or what is none, as a list."""
+    if isinstance(slots, str) or not hasattr(slots, "__iter__"):
+        return [slots]
+    return list(slots)

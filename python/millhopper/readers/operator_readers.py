@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numbers
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +66,8 @@ def _method(operator: OperatorSchema, name: str) -> Callable[..., Chain]:
             for key in kwargs.keys() - taken.parameters.keys():
                 meant = did_you_mean(key, [*attributes, "name"])
                 problem = f"got an unexpected keyword argument {key!r}{meant}"
+            if missing := re.fullmatch("missing a required argument: '(.*)'", problem):
+                problem += f": {attributes[missing[1]].doc}"
             raise TypeError(f"{name}() {problem}") from None
         bound.apply_defaults()
         given = bound.arguments
@@ -93,6 +96,11 @@ def _meant(attributes: Mapping[str, AttributeSchema]) -> dict[str, str]:
     }
     if "drop_last" in attributes:
         meant["drop_remainder"] = "drop_last=True leaves out what is not full"  # tf.data, Grain
+    if "reshuffle" in attributes:  # tf.data
+        meant["reshuffle_each_iteration"] = "reshuffle=False gives all passes one order"
+    if "pad_length" in attributes:  # tf.data
+        meant["padded_shapes"] = "pad_length=[16, 0] gives each slot a length, 0 that of the batch"
+        meant["padding_values"] = "pad_values=[-1] gives each slot its padding"
     meant["num_parallel_calls"] = "millhopper.set_threads(n) says how many threads load"  # tf.data
     return meant
 

@@ -95,6 +95,20 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 0 and isinstance(value[0], str)
 
 
+def _depth_of_texts(rows: Any) -> int:
+    """1 if the rows are str, 2 if they are lists of str, 0 if they are neither."""
+    if not isinstance(rows, (list, tuple)) and np.asarray(rows).dtype.kind not in "OU":
+        return 0
+    for row in rows:
+        if isinstance(row, str):
+            return 1
+        if not isinstance(row, (list, tuple, np.ndarray)):
+            return 0
+        if len(row) > 0:
+            return 2 if isinstance(row[0], str) else 0
+    return 0
+
+
 def _named(sample: Any, slots: Mapping[str, DeclaredSlot]) -> list[tuple[str, Any]]:
     if isinstance(sample, Mapping) or hasattr(sample, "keys"):  # which frames of pandas have
         return list(dict(sample).items())
@@ -129,8 +143,13 @@ def _instance(value: Any, slot: DeclaredSlot | None) -> Any:
 
 def _rows(value: Any, slot: DeclaredSlot | None) -> Any:
     """The values of many samples: those of one slot."""
-    if isinstance(value, Ragged) or (slot is None and _are_texts(value)):
+    if isinstance(value, Ragged):
         return value
+    if slot is None and not isinstance(value, (str, bytes)) and (depth := _depth_of_texts(value)):
+        if depth == 1:
+            return list(value)
+        texts, offsets = _sequence(value, 3, None)
+        return Texts(texts, offsets[1:])
     levels = 0 if slot is None else slot[2]
     if not isinstance(value, (list, tuple)):
         value = np.asarray(value)

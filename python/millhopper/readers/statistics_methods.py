@@ -86,7 +86,9 @@ class StatisticsMethods(OperatorMethods):
         sizes = [slot[1] for slot in known if slot is not None and slot[2] == 0]
         fit = all(slot is not None and min(slot[1][1:], default=0) >= 0 for slot in known)
         if fit and any(dims[:1] == [1] for dims in sizes):
-            return self._append("create_batch_reader", "", {"batch_size": 1024})
+            most = max(int(np.prod(dims[1:])) for dims in sizes)
+            size = min(1024, max(1, _MOST_VALUES // max(most, 1)))
+            return self._append("create_batch_reader", "", {"batch_size": size})
         # Not this reader itself, whose next loop is its first pass.
         return self._append("create_take_reader", "", {"count": INT64_MAX})
 
@@ -139,7 +141,7 @@ class _Moments:
         lowest = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
         highest = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)
         self._parts.append((count, len(values) - count, lowest, highest, mean, squares))
-        if len(self._parts) >= _MOST_PARTS:
+        if len(self._parts) >= max(2, min(_MOST_PARTS, _MOST_VALUES // max(width, 1))):
             self._parts = [self._joined()]
 
     def _joined(self) -> tuple[Array, ...]:
@@ -170,6 +172,8 @@ class _Moments:
 
 
 _MOST_PARTS = 1024
+# That are in memory at once, such as those of images, and several times for what is made of them.
+_MOST_VALUES = 1 << 18
 
 
 def _is_mask(valid: Any, values: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from millhopper.base.paths import Path
 from millhopper.programs.var_type import convert_dtype
 from millhopper.readers.operator_methods import OperatorMethods
-from millhopper.readers.tokenizer_files import file_of_tokenizer
+from millhopper.readers.tokenizer_files import file_of_tokenizer, file_of_words
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -108,7 +108,7 @@ class TextMethods(OperatorMethods):
 
     def lookup(
         self,
-        vocab: Path,
+        vocab: Path | Sequence[str],
         *,
         first: int = 0,
         default: int | None = None,
@@ -123,7 +123,7 @@ class TextMethods(OperatorMethods):
         ``lookup("words.txt", first=2, default=1, null=0)``.
 
         Args:
-            vocab: the file, one word a line.
+            vocab: the file, one word a line, or a list of the words.
             first: the number of the first line.
             default: what other words become; if neither it nor ``num_oov_buckets`` is given,
                 another word is an error.
@@ -144,7 +144,7 @@ class TextMethods(OperatorMethods):
             "lookup",
             slot,
             output,
-            vocab=os.fspath(vocab),
+            vocab=file_of_words(vocab),
             first=first,
             default=default,
             num_oov_buckets=num_oov_buckets,

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from typing import Any
 
 from millhopper.base.paths import Path
@@ -71,6 +72,23 @@ def _holds(path: str, data: bytes) -> bool:
             return file.read(len(data) + 1) == data
     except OSError:
         return False
+
+
+def file_of_words(vocab: Path | Sequence[str]) -> str | bytes:
+    """The path of a vocabulary; for a list of words, of a file that has one a line.
+
+    Raises:
+        TypeError: it is neither a path nor a list of str.
+        ValueError: a word has more than one line.
+    """
+    if isinstance(vocab, (str, bytes, os.PathLike)):
+        return os.fspath(vocab)
+    for word in vocab:
+        if not isinstance(word, str):
+            raise TypeError(f"{word!r} in a vocabulary; it is a file, or a list of str")
+        if "\n" in word or "\r" in word:
+            raise ValueError(f"the word {word!r} has more than one line")
+    return _written("".join(f"{word}\n" for word in vocab).encode())
 
 
 def _encoding_as_json(encoding: Any) -> str:

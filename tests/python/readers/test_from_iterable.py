@@ -155,14 +155,15 @@ def test_batches_of_objects_and_frames() -> None:
     words = np.array(["ab", "", "c"], dtype=object)  # as Ray has them
     reader = millhopper.Reader.from_iterable([{"w": words, "n": np.arange(3)}], batched=True)
     (batch,) = reader.batch(3)
-    assert [bytes(word) for word in batch["w"]] == [b"ab", b"", b"c"]
+    assert isinstance(batch["w"], Texts) and batch["w"].tolist() == ["ab", "", "c"]
+    (batch,) = millhopper.Reader.from_iterable([{"w": np.array(["x", "yz"])}], batched=True).batch(
+        2
+    )
+    assert batch["w"].tolist() == ["x", "yz"]
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = pandas.DataFrame({"w": ["x", "yz"], "n": [1.5, 2.5]}, index=[7, 8])
     (batch,) = millhopper.Reader.from_iterable([frame], batched=True).batch(2)
-    assert [bytes(word) for word in batch["w"]] == [b"x", b"yz"] and batch["n"].tolist() == [
-        1.5,
-        2.5,
-    ]
+    assert batch["w"].tolist() == ["x", "yz"] and batch["n"].tolist() == [1.5, 2.5]
 
 
 def test_an_error_names_the_item_and_keeps_its_traceback() -> None:
@@ -217,6 +218,17 @@ def test_lists_of_str_are_lists_of_texts() -> None:
     for bad in ([{"words": ["a"]}, {"words": ["a", 1]}], [{"words": ["a", 1]}]):
         with pytest.raises(millhopper.Error, match="1 in a slot of texts or sequences"):
             list(millhopper.Reader.from_iterable(bad))
+
+
+@pytest.mark.parametrize("as_rows", [list, lambda rows: np.array([*rows, None], object)[:-1]])
+def test_batches_of_lists_of_str_are_lists_of_texts(as_rows: Callable[..., Any]) -> None:
+    rows = [[], ["a", "b\u00e9"], [""], [], ["c"]]
+    batches = [{"words": as_rows(rows[:3])}, {"words": as_rows(rows[3:])}]
+    reader = millhopper.Reader.from_iterable(batches, batched=True)
+    (batch,) = reader.batch(5)
+    assert isinstance(batch["words"], Texts)
+    assert batch["words"].tolist() == rows
+    assert [element["words"].tolist() for element in reader] == [[row] for row in rows]
 
 
 @pytest.mark.parametrize(

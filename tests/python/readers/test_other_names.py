@@ -27,6 +27,16 @@ READER = millhopper.Reader.from_arrays({"x": np.arange(6)})
         (READER, "shufle", "; did you mean 'shuffle'?"),
         (READER, "nothing_like_it", ""),
         (READER, "_repr_png_", ""),
+        (READER, "log1p", '; the operator log1p is run on a slot by apply("log1p", "slot")'),
+        (READER, "fullsync", '; shard(even="pad") or "drop" has all processes end at one step'),
+        (millhopper, "open_files", "; it is a method: Reader.open_files(...)"),
+        (millhopper, "take", "; it is a method: reader.take(...)"),
+        (millhopper, "Datloader", "; did you mean 'DataLoader'?"),
+        (
+            millhopper,
+            "TensorDataset",
+            '; Reader.from_arrays({"x": array, ...}) reads arrays by their rows',
+        ),
         (READER, "__jax_array__", ""),
         (millhopper.Reader, "open_file", "; did you mean 'open_files'?"),
         (
@@ -117,6 +127,10 @@ def test_what_flat_map_is_told_to_be_yields_rows() -> None:
         ("padded_batch", (2,), "drop_remainder", "drop_last=True"),
         ("map", (dict,), "num_parallel_calls", "millhopper.set_threads(n)"),
         ("map", (dict,), "num_workers", "millhopper.set_threads(n)"),
+        ("map", (dict,), "batched", "batch(batch_size).map(function)"),
+        ("shuffle", (4,), "reshuffle_each_iteration", "reshuffle=False"),
+        ("padded_batch", (2,), "padded_shapes", "pad_length=[16, 0]"),
+        ("map", (dict,), "num_proc", "millhopper.set_threads(n)"),
         ("jax", (), "sharding", "device=sharding"),
     ],
 )
@@ -128,6 +142,28 @@ def test_a_keyword_of_others_is_answered_with_ours(
     assert str(error.value).startswith(f"{method}() has no keyword {keyword}; {hint}")
     ours = hint.partition("=")[0]
     assert "." in ours or ours in inspect.signature(getattr(READER, method)).parameters
+
+
+def test_a_function_of_several_slots_is_told_what_it_gets() -> None:
+    pairs = millhopper.Reader.from_arrays({"x": np.arange(6), "y": np.arange(6)})
+    text = r"takes 2 arguments, and gets one, .*: lambda e: function\(e\['x'\], e\['y'\]\)"
+    for method in (pairs.map, pairs.filter):
+        with pytest.raises(TypeError, match=text):
+            method(lambda x, y: x + y)  # type: ignore[call-arg, arg-type]
+    assert len(list(pairs.map(lambda e, scale=2: {"x": e["x"] * scale}))) == 6
+
+
+def test_an_argument_that_is_missing_is_explained() -> None:
+    text = r"^shuffle\(\) missing a required argument: 'buffer_size': elements in the window from "
+    with pytest.raises(TypeError, match=text):
+        READER.shuffle(seed=42)  # type: ignore[call-arg]
+
+
+def test_slots_are_selected_by_a_list_of_names() -> None:
+    pairs = millhopper.Reader.from_arrays({"x": np.arange(2), "y": np.arange(2)})
+    assert list(next(iter(pairs.select(["y", "x"])))) == ["y", "x"]
+    with pytest.raises(millhopper.Error, match=r"no slot 1 among .*; sampled\(numbers\) chooses"):
+        pairs.select([1])  # type: ignore[list-item]
 
 
 def test_a_keyword_that_nobody_has_is_an_error_of_python() -> None:

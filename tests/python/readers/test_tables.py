@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import millhopper
@@ -32,6 +33,16 @@ def test_words_have_numbers_as_in_keras(table: Path, tmp_path: Path) -> None:
     (batch,) = reader.lookup(cities, num_oov_buckets=4, null=-1, slot="city").batch(5)
     (hashes,) = reader.hash_bucket(4, slot="city").batch(5)
     assert batch["city"].tolist() == [0, 2 + hashes["city"][1], -1, 0, 1]
+
+
+def test_words_are_a_list() -> None:
+    words = Reader.from_iterable([{"w": "b"}, {"w": "a"}, {"w": "\u00e9 x"}])
+    found = words.lookup(["a", "b", "\u00e9 x"], slot="w", output="n")
+    assert [element["n"].tolist() for element in found] == [[1], [0], [2]]
+    with pytest.raises(ValueError, match=r"the word 'a\\nb' has more than one line"):
+        words.lookup(["a\nb"], slot="w")
+    with pytest.raises(TypeError, match="1 in a vocabulary; it is a file, or a list of str"):
+        words.lookup([1], slot="w")  # type: ignore[list-item]
 
 
 def test_columns_are_crossed(table: Path) -> None:
@@ -109,6 +120,20 @@ def test_only_booleans_are_masks() -> None:
     assert set(found) == {"a"} and found["a"]["nulls"] == 1
     texts = Reader.from_iterable([{"a": 1.0, "a.valid": "yes"}])
     assert texts.statistics()["a"]["nulls"] == 0
+
+
+def test_statistics_of_images_take_little_memory() -> None:
+    images = np.random.default_rng(1).integers(0, 256, (1200, 64, 64, 3), np.uint8)
+    reader = millhopper.Reader.from_arrays({"image": images})
+    tracemalloc.start()
+    try:
+        found = reader.statistics()["image"]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert np.allclose(found["mean"], images.mean(axis=0).ravel())
+    assert np.allclose(found["std"], images.std(axis=0).ravel())
+    assert peak < images.size * 8 / 2  # less than half of the images as float64
 
 
 def test_what_has_no_statistics(table: Path) -> None:
