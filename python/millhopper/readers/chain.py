@@ -65,7 +65,7 @@ class Chain:
         """
         if not isinstance(program, (str, bytes)):
             raise TypeError(f"program is {program!r}; it must be protobuf text or bytes")
-        self._program = program.encode() if isinstance(program, str) else program
+        content = program.encode() if isinstance(program, str) else program
         self._settings = {
             checked_text("a setting's name", key): checked_text(f"setting {key!r}", value)
             for key, value in dict(settings or {}).items()
@@ -75,18 +75,18 @@ class Chain:
         self._seed = integer_within("seed", seed, 0, UINT64_MAX)
         self._functions = tuple(functions)
         variable = checked_text("variable", variable)
-        load_extras(self._program)
+        load_extras(content)
         try:
-            self._core = _core.Reader(self._program, name, variable, self._seed, self._settings)
+            core = _core.Reader(content, name, variable, self._seed, self._settings)
         except Error as error:
             # A path has no braces, as every program in text has, is no longer than this, and has
             # no control characters, as every binary program has.
-            text = self._program
-            if b"{" in text or len(text) > 4096 or any(byte < 32 for byte in text):
+            if b"{" in content or len(content) > 4096 or any(byte < 32 for byte in content):
                 raise
             hint = f"{program!r} is no program; Reader.open_files(...) reads files"
             raise Error(f"{error.message}\n{hint}", error.code, context=error.context) from None
-        self._core.functions = self._functions  # loops need them, even after this object is deleted
+        core.functions = self._functions  # loops need them, even after this object is deleted
+        self._made: tuple[bytes, _core.Reader] | None = (content, core)
         if self._names is not None:
             self._core.set_names(self._names)
         self._variable = self._core.variable
@@ -94,6 +94,22 @@ class Chain:
             self._warn(self._core.warnings())
         self._epoch = 0
         self._names_from: _core.Function | None = None
+
+    def _make(self) -> tuple[bytes, _core.Reader]:
+        """The program and the core's reader of one that has been only noted (OperatorMethods)."""
+        raise NotImplementedError
+
+    @property
+    def _program(self) -> bytes:
+        if self._made is None:
+            self._made = self._make()
+        return self._made[0]
+
+    @property
+    def _core(self) -> _core.Reader:
+        if self._made is None:
+            self._made = self._make()
+        return self._made[1]
 
     @classmethod
     def create(

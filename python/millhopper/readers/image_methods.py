@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from millhopper.base.floats import floats
 from millhopper.base.zipped import zip_strict
 from millhopper.readers.augment_methods import AugmentMethods, Numbers, Size, fills, sides
-from millhopper.readers.moved_slots import Moved, MovedSlots
+from millhopper.readers.moved_slots import Moved, MovedSlots, SlotSpecs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -867,5 +867,7 @@ class ImageMethods(AugmentMethods):
 
     def _moved(self, slots: MovedSlots) -> Moved:
         """What each of some slots is."""
-        specs = dict(zip_strict(self._slot_names(), self.slots()))
+        specs: SlotSpecs = {}
+        if not isinstance(slots, Mapping):  # which says what each is
+            specs = dict(zip_strict(self._slot_names(), self.slots()))
         return Moved(slots, specs, self._applied[1] if self._applied else ())

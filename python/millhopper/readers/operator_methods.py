@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from millhopper import _core
 from millhopper.base.texts import checked_text
 from millhopper.errors import Error
 from millhopper.programs.program import Program
@@ -30,6 +31,41 @@ class OperatorMethods(Chain):
 
     # What apply has made this reader of: the reader below, and what is done to its elements.
     _applied: tuple[OperatorMethods, tuple[Step | Choice, ...]] | None = None
+    # Whether steps that are added to this reader are only noted.
+    _notes: bool = False
+
+    def _noting(self) -> Self:
+        """This reader, for who is going to add many steps.
+
+        Every reader of steps has a program that is checked, which takes time for each step that
+        there is. Readers of steps that are added to this one are only noted; the last one is made
+        by ``_settled``, and one between if more than its slots' names are asked for. What is wrong
+        with a step is said then.
+        """
+        if self._notes:
+            return self
+        return self._copy(vars(self), _notes=True, _applied=self._applied or (self, ()))
+
+    def _settled(self) -> Self:
+        """This reader, made, to which steps are added as usual.
+
+        Raises:
+            Error: as ``apply``, of any step.
+        """
+        if not self._notes:
+            return self
+        return self._copy(vars(self), _notes=False, _made=(self._program, self._core))
+
+    def _copy(self, attributes: Mapping[str, object], **others: object) -> Self:
+        copy: Self = object.__new__(type(self))
+        vars(copy).update(attributes, **others)
+        return copy
+
+    def _make(self) -> tuple[bytes, _core.Reader]:
+        assert self._applied is not None  # or it would have been made
+        below, steps = self._applied
+        made = self._with_steps(below, steps, self._variable)
+        return made._program, made._core
 
     def apply(
         self,
@@ -92,8 +128,28 @@ class OperatorMethods(Chain):
     def _with_step(self, step: Step | Choice, variable: str) -> Self:
         """The reader of this name that has one step more."""
         below, steps = self._applied or (self, ())
-        program = Program.parse_from_string(below._program, below._settings)
         steps = (*steps, step)
+        if not self._notes:
+            return self._with_steps(below, steps, variable)
+        names = list(self._slot_names())
+        names += [slot for slots in step.outputs.values() for slot in slots if slot not in names]
+        # What a new reader begins with; not the place of a loop, for instance.
+        kept = ("_settings", "_name", "_seed", "_functions", "_notes")
+        return self._copy(
+            {attribute: getattr(self, attribute) for attribute in kept},
+            _made=None,
+            _applied=(below, steps),
+            _variable=variable,
+            _names=names,
+            _names_from=None,
+            _epoch=0,
+        )
+
+    def _with_steps(
+        self, below: OperatorMethods, steps: tuple[Step | Choice, ...], variable: str
+    ) -> Self:
+        """The reader of this name that has these steps on another one."""
+        program = Program.parse_from_string(below._program, below._settings)
         try:
             names, block = append_steps(program, below._variable, below._slot_names(), steps)
         except (TypeError, ValueError) as error:

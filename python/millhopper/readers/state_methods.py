@@ -53,11 +53,15 @@ class StateInJson:
 class StateMethods(StateInJson):
     """The methods of a Reader."""
 
-    _core: CoreReader
     _epoch: int
     _loop_epoch: int | None = None  # the pass that was begun last
     _loaded = False  # whether the next loop resumes from a state that was loaded
     _position: bytes | None = None  # where in its pass, if that is not the beginning
+
+    if TYPE_CHECKING:
+
+        @property
+        def _core(self) -> CoreReader: ...
 
     def state_dict(self) -> dict[str, Any]:
         """Where the last loop stands: after the element that it has delivered last.

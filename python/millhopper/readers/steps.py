@@ -149,7 +149,8 @@ def default_name(program: Program, below: str, reader: str, operator: str, taken
     """The name of a step that is given none.
 
     A step that draws is named by the source of the chain and by its operator, so that it draws the
-    same numbers whatever other readers the chain has; one more of the same operator gets a number.
+    same numbers whatever other readers the chain has; any other one as its reader. One more of that
+    name gets a number.
 
     Args:
         program: the startup program that creates the reader below.
@@ -159,9 +160,8 @@ def default_name(program: Program, below: str, reader: str, operator: str, taken
         taken: the names that it cannot have.
     """
     schema = find_schema(operator)
-    if schema is None or schema.attribute("seed") is None:
-        return reader
-    name = f"{_source_of(program, below)}.{operator}"
+    draws = schema is not None and schema.attribute("seed") is not None
+    name = f"{_source_of(program, below)}.{operator}" if draws else reader
     numbered = (f"{name}_{i}" for i in itertools.count(2))
     return name if name not in taken else next(new for new in numbered if new not in taken)
 
@@ -290,11 +290,10 @@ def _append_choice(program: Program, choice: Choice, held: dict[str, str]) -> No
         condition = {"sub_block": inner, "is_scalar_condition": True}
         block.append_op("conditional_block", {"X": [chosen]}, {}, condition)
     for slot, variables in made.items():
-        if slot in choice.replaced:
-            _require_alike(choice, slot, variables)
-            _declare(block.var(held[slot]), variables)
-        else:
-            _require_alike(choice, slot, [*variables, _held_in(block, before[slot])])
+        if slot not in choice.replaced:
+            variables.append(_held_in(block, before[slot]))
+        _require_alike(choice, slot, variables)
+        _declare(block.var(held[slot]), variables)
 
 
 def _held_in(block: Block, name: str) -> Variable:
@@ -346,20 +345,23 @@ def _kind(variable: Variable) -> str:
 
 
 def _declare(kept: Variable, made: Sequence[Variable]) -> None:
-    """Declares what the alternatives agree on, one of which has run."""
+    """Declares what is known of a slot whatever is drawn."""
     first = made[0]
-    if any(
-        (one.dtype, one.shape, one.lod_level) != (first.dtype, first.shape, first.lod_level)
-        for one in made
-    ):
+    shapes = [one.shape for one in made if one.shape is not None]
+    if len(shapes) < len(made) or any(one.lod_level != first.lod_level for one in made):
         return
-    kept.dtype, kept.shape, kept.lod_level = first.dtype, first.shape, first.lod_level
+    kept.shape = tuple(dims[0] if len(set(dims)) == 1 else -1 for dims in zip_strict(*shapes))
+    kept.lod_level = first.lod_level
+    if all(one.dtype == first.dtype for one in made):
+        kept.dtype = first.dtype
 
 
 def _append(block: Block, step: Step, held: dict[str, str]) -> None:
     for name in (name for names in step.inputs.values() for name in names):
         if name not in held:
             hint = did_you_mean(name, list(held)) or f"; there are {', '.join(map(repr, held))}"
+            if {"images", "annotations", "categories"} <= held.keys():
+                hint += "; these are COCO's annotations: dataset.coco reads them as images"
             raise ValueError(f"operator {step.operator!r}: there is no slot {name!r}{hint}")
     written = {
         argument.name: [

@@ -521,11 +521,12 @@ class Compose:
     ) -> Reader:
         if slot is None and slots is None:
             slots = self.slots
+        others = {} if slots is None else {"slots": slots}
+        made = reader
         for transform in self.transforms:
             # Functions of a reader and a slot are transforms, too.
-            others = {} if slots is None else {"slots": slots}
-            reader = transform(reader, slot, **others)
-        return reader
+            made = transform(made._noting(), slot, **others)
+        return made if reader._notes or not self.transforms else made._settled()
 
     def __repr__(self) -> str:
         more = [] if self.slots is None else [f"slots={self.slots!r}"]

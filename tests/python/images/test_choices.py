@@ -80,6 +80,25 @@ def test_choices_within_choices_are_the_same_for_any_threads(pool: None) -> None
     assert passes(7) == first
 
 
+def test_a_step_may_stand_in_a_choice_and_after_it() -> None:
+    images = np.zeros((20, 4, 4, 1), np.uint8)
+    reader = Reader.from_arrays({"image": images}).random_apply(lambda r: r.pad(1)).pad(2)
+    sides = {element["image"].shape[1] for element in reader}
+    assert sides == {8, 10}
+
+
+def test_images_of_a_known_size_may_get_another_one() -> None:
+    images = np.zeros((30, 4, 5, 1), np.uint8)
+    reader = Reader.from_arrays({"image": images})
+    for made, sizes in {
+        reader.random_apply(lambda r: r.resize((6, 5))): {(4, 5), (6, 5)},
+        reader.random_choice([lambda r: r.pad(1), lambda r: r.resize(9)]): {(6, 7), (9, 11)},
+    }.items():
+        found = {element["image"].shape[1:3] for element in made}
+        assert found == sizes
+        assert made.resize((3, 3)).slots() == [("uint8", [1, 3, 3, 1], 0)]
+
+
 def test_choices_of_one_kind_within_each_other_draw_their_own() -> None:
     reader = numbers().random_apply(
         lambda r: r.random_choice([lambda q: q.random_apply(add(1)), lambda q: q])

@@ -303,6 +303,12 @@ def test_masks_need_outlines(path: Path) -> None:
         dataset.coco(path).object_masks(image="image")
 
 
+def test_annotations_that_are_opened_as_json_say_how_to_read_them(path: Path) -> None:
+    rows = Reader.open_files(f"json:{path}")
+    with pytest.raises(millhopper.Error, match="COCO's annotations: dataset.coco reads them"):
+        rows.decode_image("image")
+
+
 def digest(batches: Iterator[Any]) -> list[bytes]:
     return [
         b"".join(values(batch[slot]).tobytes() for slot in ("image", "boxes", "labels", "masks"))

@@ -9,11 +9,13 @@ from __future__ import annotations
 import enum
 import re
 from pathlib import Path
+from typing import Any
 
 import millhopper
 import numpy as np
 import pytest
 from millhopper import Reader, dataset, vision
+from millhopper.readers import operator_methods
 from test_vision import MEAN, STD, png
 
 COUNT = 2000
@@ -100,6 +102,50 @@ def test_a_recipe_can_be_changed(photos: Path) -> None:
     (batch,) = recipe(dataset.image_folder(photos), slot="image").batch(3)
     values = batch["image"] * np.reshape(STD, (3, 1, 1)) + np.reshape(MEAN, (3, 1, 1))
     np.testing.assert_allclose(values[:, 0], values[:, 2], atol=1e-6)
+
+
+def test_a_recipe_is_made_at_once(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its steps are the same as one by one, but no program is made for each of them."""
+    made: list[object] = []
+    append_steps = operator_methods.append_steps
+
+    def counting(*arguments: Any) -> Any:
+        made.append(arguments)
+        return append_steps(*arguments)
+
+    monkeypatch.setattr(operator_methods, "append_steps", counting)
+    files = dataset.image_folder(photos, seed=5)
+    files.set_epoch(3)
+    recipe = vision.Compose(
+        [
+            vision.DecodeImage(),
+            vision.RandomApply([vision.ColorJitter(0.4), vision.GaussianBlur(3)], p=0.7),
+            vision.RandomOrder([vision.RandomInvert(), vision.RandomRotation(20)]),
+            lambda reader, slot: reader.resize((9, 7), slot=slot),
+            vision.Compose([vision.RandomHorizontalFlip(), vision.Normalize()]),
+        ]
+    )
+    whole = recipe(files, slot="image")
+    assert len(made) == 1
+    one_by_one = files
+    for step in recipe.transforms:
+        one_by_one = step(one_by_one, "image")
+    assert len(made) > len(recipe.transforms)
+    assert whole.to_text() == one_by_one.to_text()
+    assert repr(whole) == repr(one_by_one)
+    assert whole.slots() == one_by_one.slots()
+    # More steps are added as to any reader, and at once.
+    assert whole.to_chw().to_text() == one_by_one.to_chw().to_text()
+    assert [batch["image"].tobytes() for batch in whole] == [
+        batch["image"].tobytes() for batch in one_by_one
+    ]
+    made.clear()
+    views = vision.dinov2(32, 16)(files, slot="image")
+    assert len(made) < 5
+    assert len(views._slot_names()) == 11
+    with pytest.raises(millhopper.Error, match="no slot 'nothing'"):
+        vision.Compose([vision.DecodeImage(), vision.Resize(9, slot="nothing")])(files, "image")
+    assert vision.Compose([])(files) is files
 
 
 def test_how_often_views_are_gray_and_soft() -> None:
