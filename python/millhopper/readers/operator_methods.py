@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from millhopper import _core
@@ -233,6 +233,6 @@ class OperatorMethods(Chain):
 
 def _names_in(slots: str | Sequence[str]) -> list[str]:
     """A name alone, or what is none, as a list."""
-    if isinstance(slots, str) or not hasattr(slots, "__iter__"):
-        return [slots]
-    return list(slots)
+    if not isinstance(slots, str) and isinstance(slots, Iterable):
+        return list(slots)
+    return [slots]
