@@ -259,6 +259,8 @@ struct FittingFields {
   AttributeMap attributes = {};
   // What entries do not tell of what is in the file: "'t' has the numbers of time32[ms]".
   std::vector<std::string> notes = {};
+  // The format has no nulls, so that booleans "a.valid" beside "a" are its mask, as we write it.
+  bool holds_masks = false;
 };
 
 // Looks at all records of some files, for fields that fit every one of them (infer: "all").

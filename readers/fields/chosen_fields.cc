@@ -131,6 +131,22 @@ class Columns {
   std::map<std::string, std::string> entries_;
 };
 
+// Throws if a column of booleans has the name of the mask of another: whoever looks for masks would
+// take it for one.
+void RefuseNamesOfMasks(const std::vector<std::string>& entries) {
+  std::set<std::string> slots;
+  for (const std::string& entry : entries) slots.insert(HeadOf(entry).slot);
+  for (const std::string& entry : entries) {
+    const EntryHead head = HeadOf(entry);
+    const size_t stem = head.slot.size() - std::min(head.slot.size(), kMaskEnd.size());
+    if (head.type != "bool[]" || head.slot.substr(stem) != kMaskEnd) continue;
+    const std::string other = head.slot.substr(0, stem);
+    Require(slots.count(other) == 0, "'", Escaped(head.slot), "' has the name of the mask of '",
+            Escaped(other), "', by which filter, statistics and write know where that has no value",
+            "; ", AdviceToRename(head.name));
+  }
+}
+
 }  // namespace
 
 bool AreChosenByName(const std::vector<std::string>& entries) {
@@ -185,6 +201,7 @@ std::vector<std::string> ChooseFields(const std::vector<std::string>& entries,
       }
     }
   }
+  if (!found.holds_masks) RefuseNamesOfMasks(chosen);
   return chosen;
 }
 

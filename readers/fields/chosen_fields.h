@@ -22,8 +22,9 @@ bool AreChosenByName(const std::vector<std::string>& entries);
 
 // The entries with types in place of names alone, which are those of `found`; without entries all
 // of these. `exclude` has names and ranges of names that "*" and no entries leave out. Throws
-// kInvalidArgument for names that are not found, and if there is something among all columns that
-// no field can read and `exclude` does not name.
+// kInvalidArgument for names that are not found, if there is something among all columns that no
+// field can read and `exclude` does not name, and for booleans "a.valid" beside "a", which would be
+// taken for its mask, unless they are.
 std::vector<std::string> ChooseFields(const std::vector<std::string>& entries,
                                       const std::vector<std::string>& exclude,
                                       const FittingFields& found);

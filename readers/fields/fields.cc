@@ -393,6 +393,11 @@ std::vector<Field> ParseFields(const std::vector<std::string>& entries, Lists li
   return fields;
 }
 
+std::string AdviceToRename(const std::string& name) {
+  return StrCat("rename that one, as in fields: [\"*\", ",
+                QuotedEntry(StrCat("other = ", NameInEntry(name))), "]");
+}
+
 std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
   const std::string mask_option = StrCat("missing=", kMask);
   std::vector<std::string> names, masked;
@@ -405,11 +410,10 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& entries) {
   }
   const std::set<std::string> fields(names.begin(), names.end());
   for (const std::string& name : masked) {
-    std::string mask = name + ".valid";
+    std::string mask = StrCat(name, kMaskEnd);
     Require(fields.count(mask) == 0, "the mask of '", Escaped(name), "', which says where it has ",
             "a value (missing=mask), is called '", Escaped(mask), "', and so is another field; ",
-            "rename that one, as in fields: [\"*\", ",
-            QuotedEntry(StrCat("other = ", NameInEntry(mask))), "]");
+            AdviceToRename(mask));
     names.push_back(std::move(mask));
   }
   return names;

@@ -168,6 +168,10 @@ enum class Lists { kPlain, kOfLists };
 // and what reading the file of a vocabulary throws.
 std::vector<Field> ParseFields(const std::vector<std::string>& entries,
                                Lists lists = Lists::kPlain);
+// The end of the name of a mask: that of "age" is "age.valid".
+inline constexpr std::string_view kMaskEnd = ".valid";
+// How a field is given another name than that of a mask, for an error about it.
+std::string AdviceToRename(const std::string& name);
 // The names of the slots of the entries: those of the fields, and after them "age.valid" for each
 // field with missing=mask. Throws kInvalidArgument if another field is called so, and what HeadOf
 // throws.

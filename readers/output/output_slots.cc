@@ -14,8 +14,6 @@
 namespace millhopper {
 namespace {
 
-constexpr std::string_view kMaskEnd = ".valid";
-
 // Where the masks begin: the last slots, if they are those of slots before them, in their order.
 // Otherwise readers would give them back in another order than they had.
 size_t FirstMask(const std::vector<std::string>& names, const std::vector<SlotSpec>& specs,

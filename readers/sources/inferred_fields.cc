@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/base/limits.h"
 #include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
 #include "framework/io/status_line.h"
@@ -172,6 +173,11 @@ void SetChosenFields(const FormatSchema& schema, const FittingFields& found,
     for (std::string& entry : entries) entry = WithNearestNumbers(entry);
   }
   std::vector<std::string> chosen = ChooseFields(entries, exclude, found);
+  if (const size_t slots = NamesOf(chosen).size(); slots > kMaxSlots) {
+    Throw(ErrorCode::kResourceLimit, "what is in it makes ", slots,
+          " slots, with the masks of nulls, ", "and the limit is ", kMaxSlots,
+          "; fields or exclude with names, or ranges such as I1-I13, ", "choose some of it");
+  }
   for (const auto& [name, value] : found.attributes.values()) attributes->Set(name, value);
   const bool sees_others =
       std::any_of(schema.attributes.begin(), schema.attributes.end(),

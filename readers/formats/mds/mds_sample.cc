@@ -416,6 +416,7 @@ FittingFields GuessMdsFields(const std::vector<MdsColumn>& columns,
     }
   }
   FittingFields fields;
+  fields.holds_masks = true;
   for (size_t i = 0; i < columns.size(); ++i) {
     const MdsEncoding encoding = MdsEncoding::Of(columns[i]);
     const std::string& name = columns[i].name;

@@ -261,6 +261,7 @@ const SeenArray* FirstNamed(const std::vector<SeenArray>& arrays,
 FittingFields Guess(const std::string& path, const AttributeMap& attributes) {
   const std::vector<std::string> entries = EntriesIn(attributes);
   FittingFields fields;
+  fields.holds_masks = true;
   if (AreNamesOfMembers(entries)) return fields;
   const std::vector<SeenArray> arrays = ArraysIn(path, &fields.left_out);
   const auto as_long = [&](const SeenArray& array) {

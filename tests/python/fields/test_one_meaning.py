@@ -134,9 +134,16 @@ def test_a_column_with_the_name_of_a_mask_is_no_mask(tmp_path: Path, format: str
     path = tmp_path / f"a.{format}"
     write(pa.table({"a": [1, None], "a.valid": [True, True]}), path)
     with pytest.raises(millhopper.Error, match=r'fields: \["\*", "other = a\.valid"\]'):
-        millhopper.Reader.open_files(path)
+        list(millhopper.Reader.open_files(path))
     found = whole(path, fields=["*", "other = a.valid"])
     assert found == {"a": [1, 0], "other": [True, True], "a.valid": [True, False]}
+    # Beside a column without nulls, too, whose mask filter and others would take it for.
+    write(pa.table({"a": [1, 2], "a.valid": [False, True]}), path)
+    with pytest.raises(millhopper.Error, match=r'fields: \["\*", "other = a\.valid"\]'):
+        list(millhopper.Reader.open_files(path))
+    assert whole(path, fields=["*", "other = a.valid"]) == {"a": [1, 2], "other": [False, True]}
+    reader = millhopper.Reader.open_files(path, fields=["*", "other = a.valid"])
+    assert [int(element["a"][0]) for element in reader.filter("other == false")] == [1]
 
 
 LATE = 100_000  # a row that is not looked at, of four times as many

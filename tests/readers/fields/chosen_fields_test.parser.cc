@@ -76,6 +76,27 @@ TEST(ChosenFields, AreAllThatNoOtherNames) {
             (Texts{"I1 int64[]", "x = id float32[]"}));
 }
 
+// Booleans that are called like the mask of another column would be taken for it.
+TEST(ChosenFields, HaveNoNamesOfMasks) {
+  FittingFields found = {
+      {"a int64[]", "a.valid bool[]", "b.valid bool[]", "c int64[]", "c.valid int64[]"}, {}};
+  const auto refused = [&](const Texts& entries, const std::string& named) {
+    ExpectError(ErrorCode::kInvalidArgument,
+                "'a.valid' has the name of the mask of 'a', by which filter, statistics and write "
+                "know where that has no value; rename that one, as in fields: [\"*\", \"other = " +
+                    named + "\"]",
+                [&] { ChooseFields(entries, {}, found); });
+  };
+  refused({}, "a.valid");
+  refused({"a.valid", "a"}, "a.valid");
+  refused({"a.valid = b.valid", "a"}, "b.valid");
+  EXPECT_EQ(ChooseFields({}, {"a"}, found).size(), 4);
+  EXPECT_EQ(ChooseFields({"a.valid"}, {}, found).size(), 1);
+  EXPECT_EQ(ChooseFields({"*", "other = a.valid"}, {}, found).back(), "other = a.valid bool[]");
+  found.holds_masks = true;
+  EXPECT_EQ(ChooseFields({}, {}, found), found.entries);
+}
+
 TEST(ChosenFields, MustBeThere) {
   ExpectProblem("there is no 'ids'; did you mean 'id'?; there are 'id', 'driver's age', 'I1'",
                 {"ids"});

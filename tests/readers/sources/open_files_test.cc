@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/limits.h"
 #include "framework/io/output_file.h"
 #include "framework/memory/place.h"
 #include "framework/reader/position.h"
@@ -60,6 +61,17 @@ TEST(OpenFiles, InfersFieldsFromPartsOrFromAllRecords) {
   const TempFile damaged("c.jsonl", "{\"a\": 1}\n{\"a\": }\n");
   ExpectError(ErrorCode::kDataLoss, "in line 2, which begins at byte 9",
               [&] { fields("all", {damaged.path()}); });
+}
+
+TEST(OpenFiles, RefusesMoreSlotsThanAReaderHas) {
+  std::string record = "{";
+  for (size_t key = 0; key <= kMaxSlots / 2; ++key)
+    record += StrCat(key > 0 ? "," : "", "\"k", key, "\":1");
+  const TempFile file("a.jsonl", record + "}\n{}\n");
+  ExpectError(ErrorCode::kResourceLimit,
+              "what is in it makes 4098 slots, with the masks of nulls, and the limit is 4096; "
+              "fields or exclude with names",
+              [&] { InferredFields({file.path()}, FormatArguments()); });
 }
 
 TEST(OpenFiles, FilesOfOneReaderHaveOneFormat) {
