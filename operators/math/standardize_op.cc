@@ -4,7 +4,9 @@
 // Source: sklearn.preprocessing.StandardScaler; keras.layers.Normalization.
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "framework/base/attribute.h"
@@ -18,12 +20,15 @@ namespace {
 using Numbers = Types<float, double, int32_t, int64_t, uint8_t, int8_t, int16_t>;
 using List = std::vector<double>;
 
+constexpr int64_t kNotATime = std::numeric_limits<int64_t>::min();
+
 OpSchema Schema() {
   return OpSchema(
              "(X - mean) / std, value by value, computed in float64: with the mean and the "
              "standard deviation of a column over all records, which Reader.statistics of Python "
              "finds, its values have mean 0 and standard deviation 1. A std of 0, of a column that "
-             "is the same everywhere, counts as 1. NaN stays NaN.")
+             "is the same everywhere, counts as 1. NaN stays NaN, and so does what stands for no "
+             "date or time, numpy's NaT (the least int64).")
       .Input("X", "numbers of " + Numbers::Names() + ", [n] or [n, ...]")
       .Output("Out", "float32, dims and levels of detail of X")
       .Attr(AttributeSchema("mean", List(), "one for all values, or one for each value of a row")
@@ -53,6 +58,12 @@ void Run(OpContext& context) {
                " values, one for each value of a row");
   List factors;
   for (const double deviation : deviations) factors.push_back(deviation == 0 ? 1 : deviation);
+  const auto number = [](auto value) {
+    if constexpr (std::is_same_v<decltype(value), int64_t>) {
+      if (value == kNotATime) return std::numeric_limits<double>::quiet_NaN();
+    }
+    return static_cast<double>(value);
+  };
   DispatchType(Numbers(), context, "X", [&](auto tag) {
     using T = typename decltype(tag)::type;
     float* const results = out->Allocate<float>(x->dims());
@@ -60,8 +71,7 @@ void Run(OpContext& context) {
     const int64_t count = x->numel();
     size_t column = 0;
     for (int64_t i = 0; i < count; ++i) {
-      results[i] =
-          static_cast<float>((static_cast<double>(values[i]) - means[column]) / factors[column]);
+      results[i] = static_cast<float>((number(values[i]) - means[column]) / factors[column]);
       if (++column == means.size()) column = 0;
     }
   });

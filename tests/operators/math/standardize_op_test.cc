@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,13 @@ TEST(StandardizeOp, TakesADeviationOf0For1) {
   const auto out = ValuesOf<float>(Standardize(MakeTensor<float>({2}, {5, NAN}), {5}, {0}));
   EXPECT_EQ(out[0], 0);
   EXPECT_TRUE(std::isnan(out[1]));
+}
+
+TEST(StandardizeOp, NoTimeStaysNone) {
+  const LoDTensor times = MakeTensor<int64_t>({2}, {std::numeric_limits<int64_t>::min(), 6});
+  const auto out = ValuesOf<float>(Standardize(times, {5}, {1}));
+  EXPECT_TRUE(std::isnan(out[0]));
+  EXPECT_EQ(out[1], 1);
 }
 
 TEST(StandardizeOp, RefusesWhatDoesNotFit) {
