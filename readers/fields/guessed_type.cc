@@ -142,9 +142,10 @@ const char* UnitOf(const Field& time) {
   return time.ticks_per_day == 1 ? "d" : time.ticks_per_day == kMicrosecondsPerDay ? "us" : "ns";
 }
 
+constexpr size_t kDateBytes = 10;  // of "2024-01-31"
+
 // Whether the type reads a date or a time; in days, whether it is a date alone.
 bool IsTime(const Field& type, std::string_view text) {
-  constexpr size_t kDateBytes = 10;  // of "2024-01-31"
   return (type.ticks_per_day > 1 || text.size() == kDateBytes) && IsValueOf(type, text);
 }
 
@@ -172,10 +173,25 @@ const char* KindOfPlainNumber(std::string_view text) {
   return std::all_of(point + 1, text.end(), is_digit) ? "001" : "";
 }
 
+// What KindOf says of a date or a point in time in the forms of timestamp.h, which is parsed once,
+// and not for each unit. Empty for all others.
+const char* KindOfPlainTime(std::string_view text) {
+  constexpr int64_t kNanosecondsPerDay = kMicrosecondsPerDay * 1000;
+  int64_t ticks = 0;
+  if (text.size() < kDateBytes || text[4] != '-' ||
+      ParseTimestamp(text, "", kNanosecondsPerDay, &ticks) != nullptr) {
+    return "";
+  }
+  if (text.size() == kDateBytes) return "000111";
+  return ticks % 1000 == 0 ? "000011" : "000001";
+}
+
 // Which of the types that are tried read a text, such that texts of one kind decide alike. Empty
 // for one that no type but that of texts reads.
 std::string KindOf(std::string_view text) {
-  if (const char* const plain = KindOfPlainNumber(text); *plain != 0) return plain;
+  for (const auto& of_most : {KindOfPlainNumber, KindOfPlainTime}) {
+    if (const char* const kind = of_most(text); *kind != 0) return kind;
+  }
   const auto is_word = [&](const Field& type) { return IsValueOf(type, text); };
   const bool is_number = text.find_first_of("+-.0123456789") == 0;  // or a date; it is no word
   if (!is_number && (text.empty() || IsNullWord(text) ||

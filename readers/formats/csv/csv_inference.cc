@@ -37,24 +37,24 @@ struct SampledRow {
   size_t number;  // of all rows of the file, also those that are skipped and those without cells
 };
 
-// The rows of the head from the first that is not skipped on, up to `most`. Throws for a row that
-// is wrong, with its place.
-std::vector<SampledRow> RowsOfHead(const std::string& path, const Sample& sample,
-                                   const TableSyntax& syntax, size_t most) {
-  std::vector<SampledRow> rows;
+// Calls use(row, number) for the rows of the head from the first that is not skipped on, up to
+// `most`. Throws for a row that is wrong, or what `use` throws, with its place.
+template <typename Use>
+void VisitRowsOfHead(const std::string& path, const Sample& sample, const TableSyntax& syntax,
+                     size_t most, const Use& use) {
   const std::string& text = sample.head;
   const char* const limit = text.data() + text.size();
   RowEnds ends(text.data(), limit, syntax);
-  size_t number = 0;
-  for (const char* row = text.data() + Utf8MarkBytes(text); row < limit && rows.size() < most;
-       ++number) {
+  size_t number = 0, used = 0;
+  for (const char* row = text.data() + Utf8MarkBytes(text); row < limit && used < most; ++number) {
     const LineEnds::Line end = ends.From(row, !sample.more);
     if (end.next == nullptr) break;
     const std::string_view whole(row, static_cast<size_t>(end.end - row));
     try {
       if (IsUtf8Name(syntax.encoding)) CheckUtf8(whole);
       if (number >= syntax.skip_rows && IsRecord(whole, syntax)) {
-        rows.push_back({CellsOf(whole, syntax), number});
+        use(whole, number);
+        ++used;
       }
     } catch (const Error& error) {
       if (error.interrupts()) throw;
@@ -65,6 +65,15 @@ std::vector<SampledRow> RowsOfHead(const std::string& path, const Sample& sample
     }
     row = end.next;
   }
+}
+
+// Those rows, cut into cells.
+std::vector<SampledRow> RowsOfHead(const std::string& path, const Sample& sample,
+                                   const TableSyntax& syntax, size_t most) {
+  std::vector<SampledRow> rows;
+  VisitRowsOfHead(path, sample, syntax, most, [&](std::string_view row, size_t number) {
+    rows.push_back({CellsOf(row, syntax), number});
+  });
   return rows;
 }
 
@@ -80,6 +89,27 @@ size_t CountRows(const Sample& sample, const TableSyntax& syntax, size_t most) {
     row = end.next;
   }
   return count;
+}
+
+// Throws if a text that is taken for UTF-8 is one of the others of Unicode, without the mark that
+// tells: in most characters, the same bytes are 0.
+void RefuseOtherUnicode(const std::string& path, const std::string& head) {
+  constexpr size_t kBytes = 4, kMost = 1000;
+  size_t zeros[kBytes] = {}, groups = std::min(head.size(), kMost) / kBytes;
+  for (size_t i = 0; i < groups * kBytes; ++i) zeros[i % kBytes] += head[i] == 0 ? 1 : 0;
+  std::string found;
+  for (size_t place = 0; place < kBytes; ++place) {
+    found += 4 * zeros[place] > 3 * groups ? '0' : 4 * zeros[place] < groups ? 'x' : '?';
+  }
+  for (const auto& [places, name] : {std::pair("x0x0", "utf-16le"),
+                                     {"0x0x", "utf-16be"},
+                                     {"x000", "utf-32le"},
+                                     {"000x", "utf-32be"}}) {
+    if (groups == 0 || found != places) continue;
+    throw Error(ErrorCode::kDataLoss, StrCat("most of its characters have bytes that are 0, as in ",
+                                             name, "; encoding: \"", name, "\" reads it"))
+        .InFile(path, 0);
+  }
 }
 
 Sample ReadSample(const std::string& path, const TableSyntax& syntax) {
@@ -113,27 +143,27 @@ void AddRows(std::string_view sample, size_t columns, const TableSyntax& syntax,
   }
 }
 
-// How many cells most of the rows have, and how many rows that are.
-std::pair<size_t, size_t> UsualCells(const std::vector<SampledRow>& rows) {
+// How many cells most rows have, and how many rows that are, by the number of cells of each.
+std::pair<size_t, size_t> UsualCells(const std::vector<size_t>& counts) {
   std::map<size_t, size_t> times;
   std::pair<size_t, size_t> usual = {0, 0};
-  for (const SampledRow& row : rows) ++times[row.cells.size()];
+  for (const size_t count : counts) ++times[count];
   for (const auto& [cells, count] : times) {
     if (count >= usual.second) usual = {cells, count};
   }
   return usual;
 }
 
+std::pair<size_t, size_t> UsualCells(const std::vector<SampledRow>& rows) {
+  std::vector<size_t> counts;
+  for (const SampledRow& row : rows) counts.push_back(row.cells.size());
+  return UsualCells(counts);
+}
+
 // Whether a cell is a number by all of its characters, whatever type reads it.
 bool LooksLikeNumber(std::string_view cell) {
   return cell.find_first_of("0123456789") != std::string_view::npos &&
          cell.find_first_not_of("0123456789+-.,: eE$%/") == std::string_view::npos;
-}
-
-bool AreNumbers(const std::vector<SampledRow>& rows) {
-  return std::all_of(rows.begin(), rows.end(), [](const SampledRow& row) {
-    return std::all_of(row.cells.begin(), row.cells.end(), LooksLikeNumber);
-  });
 }
 
 // The delimiter by which all rows have as many cells, and most cells; or by which most rows have as
@@ -150,9 +180,17 @@ char FoundDelimiter(const std::string& path, const Sample& sample, TableSyntax s
       continue;
     }
     syntax.delimiter = delimiter;
-    std::vector<SampledRow> rows;
+    std::vector<size_t> rows;  // how many cells each has
+    bool are_numbers = true;
     try {
-      rows = RowsOfHead(path, sample, syntax, kMostRows);
+      VisitRowsOfHead(path, sample, syntax, kMostRows, [&](std::string_view row, size_t) {
+        size_t cells = 0;
+        Cells reader(row, syntax);
+        for (std::string_view cell; reader.Next(&cell); ++cells) {
+          are_numbers = are_numbers && LooksLikeNumber(cell);
+        }
+        rows.push_back(cells);
+      });
     } catch (const Error& error) {
       if (error.interrupts()) throw;
       continue;
@@ -161,9 +199,9 @@ char FoundDelimiter(const std::string& path, const Sample& sample, TableSyntax s
     const bool is_even = count == rows.size();
     if (delimiter == ',') is_one_column = is_even && cells == 1;
     if (cells < 2 || 2 * count <= rows.size()) continue;
-    if (is_one_column && rows[0].cells.size() != cells) continue;
+    if (is_one_column && rows[0] != cells) continue;
     // "1,5;2,5" is two numbers with decimal commas.
-    const bool has_decimal_commas = delimiter == ';' && best == ',' && is_even && AreNumbers(rows);
+    const bool has_decimal_commas = delimiter == ';' && best == ',' && is_even && are_numbers;
     const bool is_better = is_even != best_is_even ? is_even
                            : is_even               ? cells > best_cells || has_decimal_commas
                                                    : count > best_rows;
@@ -296,6 +334,20 @@ bool IsNull(const std::string& cell) {
   return !cell.empty() && !IsTextType(GuessedCellType({"1", cell}));
 }
 
+// Whether all cells of a column below the first row are numbers by their characters, though no type
+// may hold them all, or no values.
+bool AreNumbersBelow(const std::vector<SampledRow>& rows, size_t column) {
+  bool any = false;
+  for (size_t i = 1; i < rows.size(); ++i) {
+    if (column >= rows[i].cells.size()) continue;
+    const std::string& cell = rows[i].cells[column];
+    const bool is_number = LooksLikeNumber(cell);
+    if (!is_number && !cell.empty() && !IsNull(cell)) return false;
+    any = any || is_number;
+  }
+  return any;
+}
+
 // Whether the first row names the columns: it has a name above a column of numbers, or no number at
 // all. A row alone is a header if it could be one. `columns` are those without the first row.
 bool HasHeader(const std::vector<SampledRow>& rows, const std::vector<SeenColumn>& columns) {
@@ -304,7 +356,10 @@ bool HasHeader(const std::vector<SampledRow>& rows, const std::vector<SeenColumn
     const std::string& cell = rows[0].cells[column];
     any_value = any_value || LooksLikeNumber(cell) || !IsTextType(GuessedCellType({cell}));
     SeenColumn below = columns[column];
-    if (IsTextType(below.type())) continue;
+    if (IsTextType(below.type())) {
+      name_above_value = name_above_value || (IsName(cell) && AreNumbersBelow(rows, column));
+      continue;
+    }
     any_value = any_value || IsNull(cell);
     // "Y" above others of "Y" and "N" is one of them.
     below.Add(cell);
@@ -349,6 +404,7 @@ FittingFields GuessFieldsOfTable(const std::string& path, const AttributeMap& at
     fields.attributes.Set(kTableEncoding, std::string(kUtf8));
   }
   const Sample sample = ReadSample(path, syntax);
+  if (IsUtf8Name(syntax.encoding)) RefuseOtherUnicode(path, sample.head);
   if (attributes.Get<std::string>(kTableDelimiter).empty()) {
     syntax.delimiter = FoundDelimiter(path, sample, syntax);
     if (syntax.delimiter != ',') {

@@ -402,8 +402,14 @@ class TableFormat final : public SearchedFormat {
 
   [[noreturn]] void FailColumns(const Layout& layout, std::string_view row, size_t found) const {
     const size_t count = layout.header.size();
-    std::string advice = QuoteAdvice(CellsOf(row, syntax_), syntax_);
+    const std::vector<std::string> cells = CellsOf(row, syntax_);
+    std::string advice = QuoteAdvice(cells, syntax_);
     if (advice.empty() && found < count) advice = QuoteAdvice(layout.header, syntax_);
+    if (advice.empty() && found < count && EndsWithinQuotes(cells, syntax_)) {
+      advice =
+          "; its quote closes one of a row before it, perhaps, which spaces stand before, so that "
+          "it opens no cell: write the file without these spaces";
+    }
     if (advice.empty()) {
       advice =
           StrCat(count == 1 ? "; perhaps the attribute delimiter should be ';' or another one" : "",

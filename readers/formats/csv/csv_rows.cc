@@ -14,6 +14,11 @@
 namespace millhopper {
 namespace {
 
+constexpr char kSpacesBeforeQuote[] =
+    "; a quote is one as the first character of its cell only, and here spaces stand before it: "
+    "write the file without them, such as from what csv.reader(file, skipinitialspace=True) of "
+    "Python reads";
+
 class QuotedRows final : public StreamSource {
  public:
   QuotedRows(std::unique_ptr<ByteStream> stream, const TableSyntax& syntax, LineFilter filter)
@@ -124,18 +129,26 @@ std::string QuoteAdvice(const std::vector<std::string>& cells, const TableSyntax
         return StrCat(quote == syntax.quote ? ""
                       : quote == '"' ? R"(; quote: "\"" makes one cell of what is in such quotes)"
                                      : R"(; quote: "'" makes one cell of what is in such quotes)",
-                      after_spaces
-                          ? "; a quote is one as the first character of its cell only, and here "
-                            "spaces stand before it: write the file without them, such as from "
-                            "what csv.reader(file, skipinitialspace=True) of Python reads"
-                          : "");
+                      after_spaces ? kSpacesBeforeQuote : "");
       }
       if (is_open || !begins || (ends && text.size() > 1)) continue;
       after_spaces = cell.front() != quote;
       is_open = after_spaces || quote != syntax.quote;
     }
+    if (is_open && after_spaces && quote == syntax.quote) return kSpacesBeforeQuote;
   }
   return "";
+}
+
+bool EndsWithinQuotes(const std::vector<std::string>& cells, const TableSyntax& syntax) {
+  if (syntax.quote == 0) return false;
+  for (const std::string& cell : cells) {
+    const std::string_view text = WithoutSpaces(cell);
+    if (text.empty()) continue;
+    if (text.front() == syntax.quote && text.size() > 1) return false;
+    if (text.back() == syntax.quote) return true;
+  }
+  return false;
 }
 
 std::unique_ptr<IndexableSource> MakeQuotedRowSource(std::unique_ptr<ByteStream> stream,

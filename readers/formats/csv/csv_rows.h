@@ -94,6 +94,8 @@ void CheckUtf8(std::string_view row);
 // What to write where delimiters have cut a row within quotes that the syntax takes for text, by
 // the cells of the row; "" if they have not.
 std::string QuoteAdvice(const std::vector<std::string>& cells, const TableSyntax& syntax);
+// Whether a row, by its cells, has a closing quote that none in it has opened.
+bool EndsWithinQuotes(const std::vector<std::string>& cells, const TableSyntax& syntax);
 
 // A source of rows that may contain line ends, so that only reading from the beginning of the file
 // tells where one begins.

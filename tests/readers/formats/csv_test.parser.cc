@@ -162,6 +162,34 @@ TEST(Csv, DecodesText) {
               [&] { Csv("\xff\xfe" + many + std::string("x\0\n\0", 4), {"#0 int64[]"}); });
 }
 
+// Text in two or four bytes for each character, without the mark that tells so.
+TEST(Csv, NamesTheEncodingOfOtherUnicode) {
+  const auto wide = [](const std::string& text, size_t bytes, bool big_end) {
+    std::string all;
+    for (const char c : text) {
+      std::string one(bytes, 0);
+      one[big_end ? bytes - 1 : 0] = c;
+      all += one;
+    }
+    return all;
+  };
+  const std::string text = "id,name\n1,x\n2,y\n";
+  for (const size_t bytes : {2, 4}) {
+    for (const bool big_end : {false, true}) {
+      const TempFile file("wide.csv", wide(text, bytes, big_end));
+      const FormatSchema& format = *FindFileFormat("csv");
+      const std::string name = StrCat("utf-", 8 * bytes, big_end ? "be" : "le");
+      ExpectError(ErrorCode::kDataLoss,
+                  StrCat("bytes that are 0, as in ", name, "; encoding: \"", name, "\" reads it"),
+                  [&] { format.guess_fields(file.path(), format.WithDefaults({})); });
+      AttributeMap attributes;
+      attributes.Set("encoding", name);
+      const FittingFields found = format.guess_fields(file.path(), format.WithDefaults(attributes));
+      EXPECT_EQ(found.entries, (Texts{"id int64[]", "name str"}));
+    }
+  }
+}
+
 TEST(Csv, ReadsEscapes) {
   const std::vector<std::pair<std::string, Attribute>> escape = {Text("escape", "\\")};
   EXPECT_EQ(Csv("a,b\n\"x \\\"y\\\" z\",1\nx\\,y,2\n\"\\\\\",3\n\"p\\\nq\",4\n", {}, escape),
@@ -249,6 +277,15 @@ TEST(Csv, SaysWhatToDoAboutOtherQuotes) {
             longer + "; quote: \"\\\"\" makes one cell of what is in such quotes");
   EXPECT_EQ(problem("a, \"b, c\"\n1,2\n"),
             "column #2 ' c\"': the row has 2 columns, the header has 3" + spaces);
+  // Quotes that go on across lines.
+  const std::string shorter = "column #2 'c': the row has 2 columns, the header has 3";
+  EXPECT_EQ(problem("a,b,c\n1,x,y\n1, \"x\ny\", z\n"), shorter + spaces);
+  EXPECT_EQ(problem("a,b\n1,x\n1, \"x\ny\"\n"),
+            "column #1 'b': the row has 1 column, the header has 2; its quote closes one of a row "
+            "before it, perhaps, which spaces stand before, so that it opens no cell: write the "
+            "file without these spaces");
+  EXPECT_EQ(problem("a,b,c\n1,x,y\n1,\"x\"\n"),
+            shorter + "; with ragged_rows \"fill\" the cells that it lacks are empty");
   for (const char* const row : {"1, \"x\",y", "'tis,it's,x", "1,5\",6\"", "1,x,'", "1,,"}) {
     EXPECT_EQ(problem(StrCat("a,b\n1,2\n3,4\n", row, "\n")),
               longer +
@@ -285,6 +322,12 @@ TEST(Csv, FindsHowATableIsWritten) {
   // Names by which pandas writes an index and the columns of an array.
   EXPECT_EQ(found("csv", ",0,1\n0,1.5,2\n"),
             "encoding=utf-8 header=yes #0 int64[]; 0 float64[]; 1 int64[]; ");
+  // Names above numbers that no type holds, beside names that could be values.
+  EXPECT_EQ(found("csv", "id,true\n1119181625388860429282,x\n2,\n"),
+            "encoding=utf-8 id str; true str missing=mask; ");
+  EXPECT_EQ(found("csv", "sum,true\n\"1,000\",x\n,y\n"),
+            "encoding=utf-8 sum str missing=mask; true str; ");
+  EXPECT_EQ(found("csv", "id,true\n007x,x\n2,y\n"), "encoding=utf-8 #0 str; #1 str; ");
   EXPECT_EQ(found("csv", "0,1\n1.5,2.5\n"), "encoding=utf-8 0 float64[]; 1 float64[]; ");
   EXPECT_EQ(found("csv", "country,2019,2020\nFR,1,2\n"),
             "encoding=utf-8 country str; 2019 int64[]; 2020 int64[]; ");
