@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import struct
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import millhopper
 import numpy as np
 import pytest
+from odd_files import check_columns, check_examples, check_records, check_table
+from test_inferred_fields import PROBLEMS
 
 FOLDER = Path(os.environ.get("MILLHOPPER_TEST_DATA", "/nonexistent"))
 
@@ -24,10 +28,11 @@ def samples(*patterns: str) -> Iterator[str]:
 
 
 def numbers_of(array: np.ndarray) -> np.ndarray:
-    """An array as Millhopper has it: a complex number is two, text is its code points."""
-    if array.dtype.kind in "cU":
-        number = array.real.dtype if array.dtype.kind == "c" else np.dtype("int32")
-        return np.ascontiguousarray(array).view(number).reshape(*array.shape, -1)
+    """An array as Millhopper has it: a complex number is two, text is its bytes or code points."""
+    parts = {"c": array.real.dtype, "U": np.dtype("int32"), "S": np.dtype("uint8")}
+    if array.dtype.kind in parts:
+        native = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("=")))
+        return native.view(parts[array.dtype.kind].newbyteorder("=")).reshape(*array.shape, -1)
     return array
 
 
@@ -107,3 +112,100 @@ def test_idx_files_are_as_their_bytes_say(name: str) -> None:
     expected = np.frombuffer(content, np.uint8, offset=4 + 4 * axes).reshape(shape)
     batches = [batch["slot0"] for batch in millhopper.Reader.open_files(FOLDER / name).batch(1000)]
     np.testing.assert_array_equal(np.concatenate(batches).reshape(shape), expected)
+
+
+def whole(*patterns: str) -> list[str]:
+    """The samples that are read; what is wrong with the others says test_inferred_fields.py."""
+    return [name for name in samples(*patterns) if name not in PROBLEMS and "bad_data" not in name]
+
+
+@pytest.mark.parametrize("name", whole("*.csv", "*.csv.gz", "*.tsv"))
+def test_tables_are_those_of_csv(name: str) -> None:
+    content = (FOLDER / name).read_bytes()
+    content = gzip.decompress(content) if name.endswith(".gz") else content
+    delimiter = re.findall("delimiter '(.*?)'", str(millhopper.Reader.open_files(FOLDER / name)))
+    usual = "\t" if name.endswith(".tsv") else ","
+    text = content.decode("utf-16" if content[:1] in b"\xff\xfe" else "utf-8-sig")
+    check_table(FOLDER / name, (text, delimiter[0].replace("\\t", "\t") if delimiter else usual))
+
+
+@pytest.mark.parametrize("name", whole("*.json", "*.jsonl"))
+def test_records_are_those_of_json(name: str) -> None:
+    check_records(FOLDER / name)
+
+
+@pytest.mark.parametrize("name", whole("*.parquet"))
+def test_columns_are_those_of_pyarrow(name: str, parquet_plugin: Path) -> None:
+    pytest.importorskip("pyarrow")
+    millhopper.load_plugin(parquet_plugin)
+    if "=" in name:
+        pytest.skip("its folders are columns, too: see test_columns.py")
+    check_columns(FOLDER / name)
+
+
+def fields_of(content: bytes) -> Iterator[tuple[int, Any]]:
+    """The fields of a message of protobuf: integers, and bytes of all others."""
+    at = 0
+
+    def integer() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            at += 1
+            value |= (content[at - 1] & 127) << shift
+            shift += 7
+            if content[at - 1] < 128:
+                return value
+
+    while at < len(content):
+        tag = integer()
+        kind = tag & 7
+        assert kind in (0, 2, 5)
+        if kind == 0:
+            yield tag >> 3, integer()
+            continue
+        size = integer() if kind == 2 else 4
+        at += size
+        yield tag >> 3, content[at - size : at]
+
+
+def signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value
+
+
+def values_of(feature: bytes) -> tuple[str, list[Any]]:
+    found: list[Any] = []
+    for number, values in fields_of(feature):
+        for _, part in fields_of(values):
+            if number == 1:
+                found.append(part)
+            elif number == 2:
+                found += struct.unpack(f"<{len(part) // 4}f", part)
+            elif isinstance(part, int):
+                found.append(signed(part))
+            else:  # one after another, each as a field's tag would be
+                packed = b"".join(
+                    b"\x08" + end for end in re.findall(rb"[\x80-\xff]*[\0-\x7f]", part)
+                )
+                found += [signed(value) for _, value in fields_of(packed)]
+    return "", found
+
+
+@pytest.mark.parametrize("name", whole("*.tfrecord*", "data_tfrecord*"))
+def test_examples_are_those_of_protobuf(name: str) -> None:
+    content = (FOLDER / name).read_bytes()
+    content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    if "fields of files" not in str(millhopper.Reader.open_files(FOLDER / name)):
+        pytest.skip("its records are bytes")
+    rows = []
+    while content:
+        (size,) = struct.unpack("<Q", content[:8])
+        row = {}
+        for number, features in fields_of(content[12 : 12 + size]):
+            for _, entry in fields_of(features) if number == 1 else ():
+                parts = dict(fields_of(entry))
+                row[parts[1].decode()] = values_of(parts.get(2, b""))
+        rows.append(row)
+        content = content[16 + size :]
+    if "sequence" not in name:
+        check_examples(FOLDER / name, rows)
