@@ -197,6 +197,18 @@ def lower_cases() -> list[tuple[int, int, int, int]]:
     return found
 
 
+def scripts() -> tuple[list[tuple[str, str]], list[int]]:
+    """Names of scripts with their abbreviations, and runs of their numbers from 1 on."""
+    found = [unicode.script(chr(point)) for point in range(sys.maxunicode + 1)]
+    aliases = unicode.property_value_aliases["script"]
+    names = sorted(set(found) - {"Unknown"})
+    if len(names) > 255:
+        raise SystemExit(f"{len(names)} scripts do not fit 8 bits")
+    number = {name: i + 1 for i, name in enumerate(names)}
+    both = [(name, aliases[name][0]) for name in names]
+    return both, runs(lambda point: number.get(found[point], 0), 8)
+
+
 def print_array(kind: str, name: str, count: str, items: Iterable[str]) -> None:
     items = list(items)
     print(f"const {kind} {name}[] = {{" + ",".join(items) + "};")
@@ -217,6 +229,13 @@ def main() -> None:
         ("kGraphemeRuns", "kGraphemeRunCount", runs(lambda p: joins(p, newer), 5)),
     ):
         print_array("uint32_t", name, count, (f"{number:#x}" for number in numbers))
+    names, script_runs = scripts()
+    print_array(
+        "Script", "kScripts", "kScriptCount", (f'{{"{name}", "{short}"}}' for name, short in names)
+    )
+    print_array(
+        "uint32_t", "kScriptRuns", "kScriptRunCount", (f"{number:#x}" for number in script_runs)
+    )
     lower = (f"{{{a:#x}, {b:#x}, {step}, {shift}}}" for a, b, step, shift in lower_cases())
     print_array("LowerCase", "kLowerCases", "kLowerCaseCount", lower)
     print("}  // namespace millhopper")

@@ -2,7 +2,9 @@
 #include "operators/text/tokens/pattern.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
@@ -14,7 +16,9 @@ namespace {
 
 constexpr uint32_t kUnbounded = UINT32_MAX;
 constexpr size_t kMostSteps = 10000;
-constexpr size_t kMostDepth = 50;                 // of groups in groups
+constexpr size_t kMostSets = 1000;                // of characters, no two of which are equal
+constexpr size_t kMostDepth = 50;                 // of groups in groups, and sets in sets
+constexpr uint32_t kMostBehind = 255;             // characters that a lookbehind may match
 constexpr size_t kMostChoices = size_t{1} << 20;  // that a match leaves open
 // That a match may go back to, and more for each byte of the text.
 constexpr size_t kMostAttempts = size_t{1} << 22;
@@ -60,60 +64,57 @@ constexpr NamedCategories kNamed[] = {
     {"Zs", Only(Category::kZs)},
     {"Zl", Only(Category::kZl)},
     {"Zp", Only(Category::kZp)},
+    {"C", kAnyControl | Only(Category::kCn)},
     {"Cc", Only(Category::kCc) | Only(Category::kNextLine)},
     {"Cf", Only(Category::kCf)},
+    {"Cn", Only(Category::kCn)},
+    {"Co", Only(Category::kCo)},
+    {"LC", Between(Category::kLu, Category::kLt)},
 };
 
-constexpr Categories kEveryCategory = Between(Category::kCn, Category::kNextLine);
-
-// The characters of these categories, and no others.
-CharSet OfCategories(Categories categories) {
-  CharSet set;
-  for (uint32_t point = 0; point < set.ascii.size(); ++point) {
-    set.ascii[point] = Has(categories, CategoryOf(point));
-  }
-  set.others = categories;
+// \w. Rust has the joiners, too, and Oniguruma the superscripts and fractions of Latin-1; both have
+// letters in circles and squares, which are symbols that are alphabetic.
+CharSet Words(Pattern::Notation notation) {
+  CharSet set = CharSet::Of(kAnyLetter | kAnyMark | Only(Category::kNd) | Only(Category::kNl) |
+                            Only(Category::kPc));
+  set.Add(CharSet({{0x24b6, 0x24e9}, {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189}}));
+  const bool is_rust = notation == Pattern::Notation::kRust;
+  set.Add(is_rust ? CharSet::Of(0x200c, 0x200d)
+                  : CharSet({{0xb2, 0xb3}, {0xb9, 0xb9}, {0xbc, 0xbe}}));
   return set;
 }
 
-CharSet SpaceSet() {
-  CharSet set = OfCategories(kAnySpace);
-  for (uint32_t point = '\t'; point <= '\r'; ++point) set.ascii[point] = true;
-  return set;
-}
+// How many characters a part of an expression may match.
+struct Length {
+  uint32_t min = 0;
+  uint32_t max = 0;
 
-// Adds what is in `other`; false if it cannot be said as one set.
-bool Unite(const CharSet& other, CharSet* set) {
-  for (size_t i = 0; i < set->ascii.size(); ++i) set->ascii[i] |= other.ascii[i];
-  if (other.negated) {
-    if (!other.ranges.empty()) return false;
-    set->others |= kEveryCategory & ~other.others;
-    return true;
+  bool may_be_empty() const { return min == 0; }
+  void Then(const Length& next) {
+    min = Sum(min, next.min);
+    max = Sum(max, next.max);
   }
-  set->others |= other.others;
-  set->ranges.insert(set->ranges.end(), other.ranges.begin(), other.ranges.end());
-  return true;
-}
+  void Or(const Length& other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+  }
+  // At least `least` times, at most `most` times.
+  void Times(uint32_t least, uint32_t most) {
+    min = Product(min, least);
+    max = Product(max, most);
+  }
 
-void Negate(CharSet* set) {
-  for (bool& has : set->ascii) has = !has;
-  set->negated = !set->negated;
-}
-
-void AddRange(uint32_t first, uint32_t last, CharSet* set) {
-  for (uint32_t point = first; point <= last && point < 0x80; ++point) set->ascii[point] = true;
-  if (last >= 0x80) set->ranges.emplace_back(std::max(first, 0x80u), last);
-}
+ private:
+  static uint32_t Sum(uint32_t left, uint32_t right) {
+    return left > kUnbounded - right ? kUnbounded : left + right;
+  }
+  static uint32_t Product(uint32_t left, uint32_t right) {
+    uint32_t product = 0;
+    return __builtin_mul_overflow(left, right, &product) ? kUnbounded : product;
+  }
+};
 
 }  // namespace
-
-bool CharSet::HasBeyondAscii(uint32_t point) const {
-  bool has = millhopper::Has(others, CategoryOf(point));
-  for (size_t i = 0; i < ranges.size() && !has; ++i) {
-    has = point >= ranges[i].first && point <= ranges[i].second;
-  }
-  return has != negated;
-}
 
 // Makes steps of an expression.
 class PatternParser {
@@ -125,13 +126,15 @@ class PatternParser {
     if (EndOfUtf8(Bytes(), Bytes() + text_.size()) != Bytes() + text_.size()) {
       Refuse("it is not UTF-8");
     }
-    const bool may_be_empty = Alternatives(false, 0);
+    const Length length = Alternatives(false, 0);
     if (at_ != text_.size()) Refuse("a ) ends no group");
-    if (may_be_empty) Refuse("all of it may match no character");
+    if (length.may_be_empty()) Refuse("all of it may match no character");
     Emit(Pattern::Op::kEnd);
+    for (CharSet& set : pattern_->sets_) set.Index();
   }
 
  private:
+  using Notation = Pattern::Notation;
   using Op = Pattern::Op;
   using Step = Pattern::Step;
 
@@ -176,104 +179,115 @@ class PatternParser {
   }
   static bool Jumps(Op op) {
     return op == Op::kSplit || op == Op::kJump || op == Op::kAhead || op == Op::kNotAhead ||
-           op == Op::kAtomic;
+           op == Op::kBehind || op == Op::kNotBehind || op == Op::kAtomic;
   }
 
-  // Alternatives up to a ) or the end. Returns whether they may match no character.
-  bool Alternatives(bool ignore_case, size_t depth) {
+  // Alternatives up to a ) or the end.
+  Length Alternatives(bool ignore_case, size_t depth) {
     if (depth > kMostDepth) Refuse("groups in more than ", kMostDepth, " groups");
-    bool may_be_empty = false;
+    Length length{kUnbounded, 0};
     std::vector<size_t> ends;
     for (;;) {
       const uint32_t begin = Here();
-      may_be_empty |= Sequence(ignore_case, depth);
+      length.Or(Sequence(ignore_case, depth));
       if (!Take("|")) break;
       Insert(begin, {Op::kSplit, begin + 1, Here() + 2});
       ends.push_back(Emit(Op::kJump));
     }
     for (const size_t end : ends) steps()[end].a = Here();
-    return may_be_empty;
+    return length;
   }
 
-  bool Sequence(bool ignore_case, size_t depth) {
-    bool may_be_empty = true;
+  Length Sequence(bool ignore_case, size_t depth) {
+    Length length;
     while (More() && !Next("|") && !Next(")")) {
       const uint32_t begin = Here();
-      const bool empty = Atom(ignore_case, depth);
-      may_be_empty &= Quantifier(begin, empty);
+      const Length atom = Atom(ignore_case, depth);
+      length.Then(Quantifier(begin, atom));
     }
-    return may_be_empty;
+    return length;
   }
 
-  // One set, group or place. Returns whether it may match no character.
-  bool Atom(bool ignore_case, size_t depth) {
+  // One set, group or place.
+  Length Atom(bool ignore_case, size_t depth) {
     const uint32_t before = last_literal_;
     last_literal_ = 0;
     if (Take("(")) return Group(ignore_case, depth);
-    if (Take("^")) {
-      Emit(notation_ == Pattern::Notation::kRust ? Op::kTextBegin : Op::kLineBegin);
-      return true;
-    }
-    if (Take("$")) {
-      Emit(notation_ == Pattern::Notation::kRust ? Op::kTextEnd : Op::kLineEnd);
-      return true;
-    }
-    if (Take("\\A")) {
-      Emit(Op::kTextBegin);
-      return true;
-    }
-    if (Take("\\z")) {
-      Emit(Op::kTextEnd);
-      return true;
-    }
+    if (Take("^")) return Place(notation_ == Notation::kRust ? Op::kTextBegin : Op::kLineBegin);
+    if (Take("$")) return Place(notation_ == Notation::kRust ? Op::kTextEnd : Op::kLineEnd);
+    if (Take("\\A")) return Place(Op::kTextBegin);
+    if (Take("\\z")) return Place(Op::kTextEnd);
     CharSet set;
     if (Take("[")) {
-      set = Bracket(ignore_case);
+      set = Bracket(ignore_case, depth);
     } else if (Take(".")) {
-      set.ascii['\n'] = true;
-      Negate(&set);
+      set = CharSet::Of('\n', '\n');
+      set.Negate();
     } else if (Next("*") || Next("+") || Next("?") || Next("{")) {
       Refuse("there is nothing to repeat");
     } else {
       set = OneOrClass(ignore_case, before);
     }
-    pattern_->sets_.push_back(std::move(set));
-    Emit(Op::kSet, static_cast<uint32_t>(pattern_->sets_.size() - 1));
-    return false;
+    Emit(Op::kSet, NumberOf(std::move(set)));
+    return {1, 1};
   }
 
-  bool Group(bool ignore_case, size_t depth) {
-    const uint32_t begin = Here();
-    bool enclosed = false;  // by a step that looks at it, and kEnd
-    bool looks = false;
-    const auto enclose = [&](Op op) {
-      enclosed = true;
-      looks = op != Op::kAtomic;
-      Emit(op);
+  Length Place(Op place) {
+    Emit(place);
+    return {};
+  }
+
+  // The number of a set; one that is equal may be there already.
+  uint32_t NumberOf(CharSet set) {
+    std::vector<CharSet>& sets = pattern_->sets_;
+    const auto found = std::find(sets.begin(), sets.end(), set);
+    const auto number = static_cast<uint32_t>(found - sets.begin());
+    if (found != sets.end()) return number;
+    if (sets.size() >= kMostSets) Refuse("it has more than ", kMostSets, " sets of characters");
+    sets.push_back(std::move(set));
+    return number;
+  }
+
+  Length Group(bool ignore_case, size_t depth) {
+    struct Kind {
+      std::string_view begin;
+      Op op;  // which looks at what follows, up to kEnd
     };
-    if (Take("?i:")) {
+    static constexpr Kind kEnclosed[] = {{"?=", Op::kAhead},
+                                         {"?!", Op::kNotAhead},
+                                         {"?<=", Op::kBehind},
+                                         {"?<!", Op::kNotBehind},
+                                         {"?>", Op::kAtomic}};
+    const uint32_t begin = Here();
+    const auto* const kind = std::find_if(std::begin(kEnclosed), std::end(kEnclosed),
+                                          [this](const Kind& one) { return Take(one.begin); });
+    const bool enclosed = kind != std::end(kEnclosed);
+    if (enclosed) {
+      Emit(kind->op);
+    } else if (Take("?i:")) {
       ignore_case = true;
-    } else if (Take("?=")) {
-      enclose(Op::kAhead);
-    } else if (Take("?!")) {
-      enclose(Op::kNotAhead);
-    } else if (Take("?>")) {
-      enclose(Op::kAtomic);
     } else if (!Take("?:") && Next("?")) {
       Refuse("this kind of group is not known");
     }
-    const bool may_be_empty = Alternatives(ignore_case, depth + 1);
+    const Length length = Alternatives(ignore_case, depth + 1);
     if (!Take(")")) Refuse("a group has no )");
-    if (enclosed) {
-      Emit(Op::kEnd);
-      steps()[begin].a = Here();
+    if (!enclosed) return length;
+    if (kind->op == Op::kBehind || kind->op == Op::kNotBehind) {
+      if (length.max > kMostBehind) {
+        Refuse("a lookbehind of more than ", kMostBehind, " characters");
+      }
+      steps()[begin].min = length.min;
+      steps()[begin].max = length.max;
+      Emit(Op::kHere);
     }
-    return may_be_empty || looks;
+    Emit(Op::kEnd);
+    steps()[begin].a = Here();
+    return kind->op == Op::kAtomic ? length : Length();
   }
 
-  // What stands after an atom, which begins at step `begin`. Returns whether all of it may match no
-  // character.
-  bool Quantifier(uint32_t begin, bool empty) {
+  // What stands after an atom of this length, which begins at step `begin`. Returns the length of
+  // both.
+  Length Quantifier(uint32_t begin, Length length) {
     uint32_t min = 1;
     uint32_t max = 1;
     bool counted = false;
@@ -291,15 +305,15 @@ class PatternParser {
       if (Take(",")) max = Next("}") ? kUnbounded : Number();
       if (!Take("}") || max < min) Refuse("a count is {2}, {2,} or {2,3}");
     } else {
-      return empty;
+      return length;
     }
-    if (empty) Refuse("what may match no character is not repeated");
+    if (length.may_be_empty()) Refuse("what may match no character is not repeated");
     Pattern::Way way = Pattern::kGreedy;
     if (Take("?")) {
-      if (counted && notation_ == Pattern::Notation::kOniguruma) Refuse("a ? after a count");
+      if (counted && notation_ == Notation::kOniguruma) Refuse("a ? after a count");
       way = Pattern::kLazy;
     } else if (Next("+")) {
-      if (counted && notation_ == Pattern::Notation::kOniguruma) Refuse("a + after a count");
+      if (counted && notation_ == Notation::kOniguruma) Refuse("a + after a count");
       Take("+");
       way = Pattern::kPossessive;
     }
@@ -310,7 +324,8 @@ class PatternParser {
     } else {
       RepeatGroup(begin, min, max, way);
     }
-    return min == 0;
+    length.Times(min, max);
+    return length;
   }
 
   uint32_t Number() {
@@ -362,21 +377,50 @@ class PatternParser {
     }
   }
 
-  // The rest of [...].
-  CharSet Bracket(bool ignore_case) {
+  // The rest of [...], in which sets may stand, and && between what must both have a character.
+  CharSet Bracket(bool ignore_case, size_t depth) {
+    if (depth > kMostDepth) Refuse("sets in more than ", kMostDepth, " sets");
     const bool negate = Take("^");
-    CharSet set;
     if (Next("]")) Refuse("a set is empty");
-    while (!Take("]")) {
+    CharSet both;
+    bool is_first = true;
+    do {
+      CharSet set = Members(ignore_case, depth);
+      if (!is_first) set.Intersect(both);
+      both = std::move(set);
+      is_first = false;
+    } while (Take("&&"));
+    Take("]");
+    if (negate) both.Negate();
+    return both;
+  }
+
+  // What a set has up to its ] or to &&.
+  CharSet Members(bool ignore_case, size_t depth) {
+    std::vector<CharSet::Run> runs;
+    const auto add = [&runs](const CharSet& set) {
+      runs.insert(runs.end(), set.runs().begin(), set.runs().end());
+    };
+    bool is_cased = false;
+    const size_t begin = at_;
+    while (!Next("]") && !Next("&&")) {
       if (!More()) Refuse("a set has no ]");
-      if (Next("[") || Next("&&")) Refuse("a set within a set");
       const size_t before = at_;
-      uint32_t first = 0;
-      CharSet one;
-      if (!PointOrClass(&first, &one)) {
-        if (!Unite(one, &set)) Refuse("this set is not known");
+      if (Take("[")) {
+        if (ignore_case) Refuse("a set within a set without case");
+        if (Next(":")) Refuse("a class such as [:alpha:]");
+        add(Bracket(false, depth + 1));
         continue;
       }
+      RefuseDifference();
+      uint32_t first = 0;
+      Class one;
+      if (!PointOrClass(&first, &one)) {
+        is_cased |= one.is_cased;
+        add(one.set);
+        continue;
+      }
+      RefuseDifference();
       uint32_t last = first;
       if (Next("-") && !Next("-]")) {
         Take("-");
@@ -385,28 +429,38 @@ class PatternParser {
           Refuse("this range is not known");
         }
       }
-      AddRange(first, last, &set);
+      is_cased |= last >= 0x80;
+      runs.push_back({first, last});
     }
-    if (ignore_case) AddOtherCase(&set);
-    if (negate) Negate(&set);
-    return set;
+    if (at_ == begin) Refuse("a part of a set is empty");
+    if (!ignore_case) return CharSet(std::move(runs));
+    if (Next("&&")) Refuse("&& without case");
+    return WithOtherCase({CharSet(std::move(runs)), is_cased});
   }
+
+  void RefuseDifference() const {
+    if (notation_ != Notation::kRust || (!Next("--") && !Next("~~"))) return;
+    Refuse("a difference of sets");
+  }
+
+  // A class of characters, and whether letters of it, beyond ASCII, lack their other case.
+  struct Class {
+    CharSet set;
+    bool is_cased = false;
+  };
 
   // One character, or a class of them. `before` is the letter before, if case is ignored.
   CharSet OneOrClass(bool ignore_case, uint32_t before) {
     uint32_t point = 0;
-    CharSet set;
-    if (!PointOrClass(&point, &set)) {
-      if (ignore_case) AddOtherCase(&set);
-      return set;
-    }
-    AddRange(point, point, &set);
-    if (ignore_case) {
+    Class one;
+    const bool is_point = PointOrClass(&point, &one);
+    if (is_point) one = {CharSet::Of(point, point), point >= 0x80};
+    if (!ignore_case) return std::move(one.set);
+    if (is_point) {
       if (FoldsTogether(before, point)) Refuse("these letters without case are a ligature, too");
-      AddOtherCase(&set);
       last_literal_ = point | 0x20;
     }
-    return set;
+    return WithOtherCase(one);
   }
 
   // Whether two letters are a ligature in another case: ss, ff, fi, fl, st.
@@ -416,67 +470,68 @@ class PatternParser {
            (first == 'f' && (second == 'f' || second == 'i' || second == 'l'));
   }
 
-  void AddOtherCase(CharSet* set) {
-    const Categories cased = Between(Category::kLu, Category::kLt) & set->others;
-    if (!set->ranges.empty() || (cased != 0 && cased != Between(Category::kLu, Category::kLt))) {
-      Refuse("characters without case beyond ASCII");
-    }
-    if (set->others != 0 || set->negated) return;  // a class, which has both cases of its letters
+  CharSet WithOtherCase(const Class& one) {
+    if (one.is_cased) Refuse("characters without case beyond ASCII");
+    std::vector<CharSet::Run> runs = one.set.runs();
     for (uint32_t lower = 'a'; lower <= 'z'; ++lower) {
-      const bool has = set->ascii[lower] || set->ascii[lower - 0x20];
-      set->ascii[lower] = has;
-      set->ascii[lower - 0x20] = has;
+      const uint32_t upper = lower - 0x20;
+      if (!one.set.Has(lower) && !one.set.Has(upper)) continue;
+      runs.push_back({lower, lower});
+      runs.push_back({upper, upper});
+      // The long s and the sign of Kelvin are the only others.
+      if (lower == 's') runs.push_back({0x17f, 0x17f});
+      if (lower == 'k') runs.push_back({0x212a, 0x212a});
     }
-    // The long s and the sign of Kelvin are the only others.
-    if (set->ascii['s']) set->ranges.emplace_back(0x17f, 0x17f);
-    if (set->ascii['k']) set->ranges.emplace_back(0x212a, 0x212a);
+    return CharSet(std::move(runs));
   }
 
   // True for one character, false for a class such as \s.
-  bool PointOrClass(uint32_t* point, CharSet* set) {
+  bool PointOrClass(uint32_t* point, Class* one) {
     if (!Take("\\")) {
       *point = TakePoint();
       return true;
     }
     if (!More()) Refuse("it ends too early");
-    const char c = text_[at_];
+    const char c = text_[at_++];
     switch (c) {
       case 'p':
       case 'P':
-        ++at_;
-        *set = Property(c == 'P');
+        *one = Property(c == 'P');
         return false;
       case 's':
       case 'S':
-        *set = SpaceSet();
+        *one = {CharSet::Spaces()};
         break;
       case 'd':
       case 'D':
-        *set = OfCategories(Only(Category::kNd));
+        *one = {CharSet::Of(Only(Category::kNd))};
+        break;
+      case 'w':
+      case 'W':
+        *one = {Words(notation_)};
         break;
       case 'n':
         *point = '\n';
-        break;
+        return true;
       case 'r':
         *point = '\r';
-        break;
+        return true;
       case 't':
         *point = '\t';
-        break;
+        return true;
       case 'x':
       case 'u':
-        ++at_;
         *point = Hexadecimal(c == 'u');
         return true;
       default:
         if (static_cast<uint8_t>(c) >= 0x80 || IsWord(static_cast<uint8_t>(c))) {
+          --at_;
           Refuse("\\", c, " is not known");
         }
         *point = static_cast<uint8_t>(c);
+        return true;
     }
-    ++at_;
-    if (c != 's' && c != 'S' && c != 'd' && c != 'D') return true;
-    if (c == 'S' || c == 'D') Negate(set);
+    if (c == 'S' || c == 'D' || c == 'W') one->set.Negate();
     return false;
   }
 
@@ -504,7 +559,7 @@ class PatternParser {
     return point;
   }
 
-  CharSet Property(bool negate) {
+  Class Property(bool negate) {
     size_t size = 1;
     std::string_view name = text_.substr(at_, 1);
     if (Next("{")) {
@@ -517,18 +572,34 @@ class PatternParser {
         name.remove_prefix(1);
       }
     }
+    Class one;
+    if (!FindProperty(name, &one)) Refuse("the property '", Shown(name), "' is not known");
+    at_ += size;
+    if (negate) one.set.Negate();
+    return one;
+  }
+
+  bool FindProperty(std::string_view name, Class* one) const {
     for (const NamedCategories& named : kNamed) {
       if (named.name != name) continue;
-      at_ += size;
-      CharSet set = OfCategories(named.categories);
-      if (negate) Negate(&set);
-      return set;
+      constexpr Categories kCased = Between(Category::kLu, Category::kLt);
+      const Categories cased = named.categories & kCased;
+      *one = {CharSet::Of(named.categories), cased != 0 && cased != kCased};
+      return true;
     }
-    Refuse("the property '", Shown(name), "' is not known");
+    for (const std::string_view prefix : {"Script=", "sc="}) {
+      if (notation_ == Notation::kRust && name.substr(0, prefix.size()) == prefix) {
+        name.remove_prefix(prefix.size());
+        break;
+      }
+    }
+    // A sign such as that of Ohm is of another script than the letter in another case.
+    one->is_cased = true;
+    return CharSet::OfScript(name, &one->set);
   }
 
   const std::string_view text_;
-  const Pattern::Notation notation_;
+  const Notation notation_;
   Pattern* const pattern_;
   size_t at_ = 0;
   uint32_t last_literal_ = 0;  // the letter before in (?i: ), else 0
@@ -579,6 +650,14 @@ class Pattern::Matcher {
           matches = (Run(at + 1, here) != nullptr) == (step.op == Op::kAhead);
           next = step.a;
           break;
+        case Op::kBehind:
+        case Op::kNotBehind:
+          matches = MatchesBefore(step, at + 1, here) == (step.op == Op::kBehind);
+          next = step.a;
+          break;
+        case Op::kHere:
+          matches = here == behind_;
+          break;
         case Op::kAtomic:
           here = Run(at + 1, here);
           matches = here != nullptr;
@@ -600,11 +679,28 @@ class Pattern::Matcher {
     }
   }
 
+  // Whether the steps from `at` on match characters before `here`, up to it: first as many as they
+  // match at least.
+  bool MatchesBefore(const Step& step, uint32_t at, const uint8_t* here) {
+    const uint8_t* begin = here;
+    const uint8_t* const outer = behind_;
+    behind_ = here;
+    bool matches = false;
+    for (uint32_t back = 0; back <= step.max && !matches; ++back) {
+      CheckStop();
+      matches = back >= step.min && Run(at, begin) != nullptr;
+      if (begin == text_) break;
+      begin = BackOne(begin);
+    }
+    behind_ = outer;
+    return matches;
+  }
+
   bool TakeOne(const CharSet& set, const uint8_t** here) const {
     if (*here == end_) return false;
     const uint8_t first = **here;
     if (first < 0x80) {
-      if (!set.ascii[first]) return false;
+      if (!set.Has(first)) return false;
       ++*here;
       return true;
     }
@@ -680,6 +776,7 @@ class Pattern::Matcher {
   const uint8_t* const end_;
   std::vector<Choice>& choices_;
   size_t attempts_left_ = 0;
+  const uint8_t* behind_ = nullptr;  // where the innermost lookbehind is
 };
 
 const uint8_t* Pattern::MatchAt(const uint8_t* text, const uint8_t* here,

@@ -6,34 +6,19 @@
 #ifndef MILLHOPPER_OPERATORS_TEXT_TOKENS_PATTERN_H_
 #define MILLHOPPER_OPERATORS_TEXT_TOKENS_PATTERN_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "operators/text/unicode/unicode_classes.h"
+#include "operators/text/unicode/char_set.h"
 
 namespace millhopper {
 
-// Characters.
-struct CharSet {
-  std::array<bool, 0x80> ascii{};
-  Categories others = 0;                              // beyond ASCII: of these categories
-  std::vector<std::pair<uint32_t, uint32_t>> ranges;  // or of these, first to last
-  bool negated = false;                               // beyond ASCII: all but these
-
-  bool Has(uint32_t point) const {
-    if (point < 0x80) return ascii[point];
-    return HasBeyondAscii(point);
-  }
-  bool HasBeyondAscii(uint32_t point) const;
-};
-
-// A regular expression. It has alternatives, groups without capture, (?i: ), sets of characters,
-// \p{..} of general categories, \s \d \w \S \D \W, quantifiers (greedy, lazy and possessive),
-// (?= ), (?! ), (?> ), ^ and $. Any thread.
+// A regular expression. It has alternatives, groups without capture, (?i: ), sets of characters, in
+// sets and with &&, \p{..} of general categories and scripts, \s \d \w \S \D \W, quantifiers
+// (greedy, lazy and possessive), (?= ), (?! ), (?<= ) and (?<! ) of bounded length, (?> ), ^ and $.
+// Any thread.
 class Pattern {
  public:
   // Where the notations differ: in Oniguruma's default, of which tokenizers makes use, ^ and $ are
@@ -53,13 +38,16 @@ class Pattern {
   friend class PatternParser;
 
   enum class Op : uint8_t {
-    kSet,       // one character of set a
-    kRepeat,    // min to max characters of set a, in the way b
-    kSplit,     // goes on at a; if that fails, at b
-    kJump,      // goes on at a
-    kAhead,     // what follows up to kEnd must match here, then goes on at a
-    kNotAhead,  // it must not match
-    kAtomic,    // what follows up to kEnd is matched in one way only, then goes on at a
+    kSet,        // one character of set a
+    kRepeat,     // min to max characters of set a, in the way b
+    kSplit,      // goes on at a; if that fails, at b
+    kJump,       // goes on at a
+    kAhead,      // what follows up to kEnd must match here, then goes on at a
+    kNotAhead,   // it must not match
+    kBehind,     // what follows up to kEnd must match min to max characters before, up to here
+    kNotBehind,  // it must not match
+    kHere,       // where the innermost kBehind or kNotBehind is
+    kAtomic,     // what follows up to kEnd is matched in one way only, then goes on at a
     kLineBegin,
     kLineEnd,
     kTextBegin,

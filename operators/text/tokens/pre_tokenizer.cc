@@ -60,6 +60,39 @@ void AppendPieces(Behavior behavior, const Matches& matches, PooledVector<Span>*
   }
 }
 
+// Words, and runs of what is neither word nor white space.
+template <typename Add>
+void FindWords(const uint8_t* text, Span piece, const Add& add) {
+  enum Type { kNothing, kWord, kSign };
+  Type before = kNothing;
+  uint32_t begin = piece.begin;
+  for (uint32_t at = piece.begin; at != piece.end; at += Utf8Length(text[at])) {
+    const uint32_t point = CodePointAt(text + at);
+    const Type type = IsWordCharacter(point) ? kWord : IsSpace(point) ? kNothing : kSign;
+    if (type != before) {
+      if (before != kNothing) add(begin, at);
+      begin = at;
+    }
+    before = type;
+  }
+  if (before != kNothing) add(begin, piece.end);
+}
+
+// Runs of one script, which begin with the first character that has one.
+template <typename Add>
+void FindScripts(const uint8_t* text, Span piece, const Add& add) {
+  uint32_t before = 0;
+  uint32_t begin = piece.end;
+  for (uint32_t at = piece.begin; at != piece.end; at += Utf8Length(text[at])) {
+    const uint32_t script = OldScriptOf(CodePointAt(text + at));
+    if (script == 0 || script == before) continue;
+    if (before != 0) add(begin, at);
+    begin = at;
+    before = script;
+  }
+  add(begin, piece.end);
+}
+
 }  // namespace
 
 void DividedText::Begin(const uint8_t* text, size_t size, bool is_first) {
@@ -99,21 +132,16 @@ void PreTokenizer::FindMatches(const uint8_t* text, Span piece,
     while (last != end && needle->Find(begin, last, end, &first, &last)) {
       add(static_cast<uint32_t>(first - text), static_cast<uint32_t>(last - text));
     }
-  } else if (kind == Kind::kWords) {
-    enum Type { kNothing, kWord, kSign };
-    Type before = kNothing;
-    uint32_t begin = piece.begin;
+  } else if (kind == Kind::kScripts) {
+    FindScripts(text, piece, add);
+  } else if (kind == Kind::kLength) {
+    uint32_t characters = 0;
     for (const uint8_t* here = text + piece.begin; here != end; here += Utf8Length(*here)) {
-      const uint32_t point = CodePointAt(here);
-      const Type type = IsWordCharacter(point) ? kWord : IsSpace(point) ? kNothing : kSign;
       const auto at = static_cast<uint32_t>(here - text);
-      if (type != before) {
-        if (before != kNothing) add(begin, at);
-        begin = at;
-      }
-      before = type;
+      if (characters++ % length == 0) add(at, at);
     }
-    if (before != kNothing) add(begin, piece.end);
+  } else if (kind == Kind::kWords) {
+    FindWords(text, piece, add);
   } else {
     for (const uint8_t* here = text + piece.begin; here != end; here += Utf8Length(*here)) {
       const uint32_t point = CodePointAt(here);

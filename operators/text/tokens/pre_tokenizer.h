@@ -54,6 +54,8 @@ struct PreTokenizer {
     kSpaces,       // at each character of white space
     kPunctuation,  // at each character of punctuation
     kDigits,       // at each numeric character
+    kScripts,      // pieces of one script; what has none is of that before it
+    kLength,       // pieces of `length` characters
     kWords,        // words, and runs of what is neither word nor white space: \w+|[^\w\s]+
     kPrefix,  // nothing is divided: `content` is put before a piece that does not begin with it
     kFirstPrefix,   // the same, only before the piece that the text begins with
@@ -68,6 +70,7 @@ struct PreTokenizer {
   bool invert = false;  // text is divided at what is not found
   std::shared_ptr<const Needle> needle;
   std::string content;
+  uint32_t length = 0;
 
   // Whether it makes several pieces of one, and leaves the text as it is.
   bool divides() const {

@@ -172,6 +172,15 @@ class PreTokenizerReader {
     } else if (type == "Whitespace") {
       part.OnlyFields({"type"});
       Add(Kind::kWords, Behavior::kRemoved).invert = true;
+    } else if (type == "UnicodeScripts") {
+      part.OnlyFields({"type"});
+      // What has no script, and none before it, is left out.
+      Add(Kind::kScripts, Behavior::kRemoved).invert = true;
+    } else if (type == "FixedLength") {
+      part.OnlyFields({"type", "length"});
+      const int64_t length = part.Field("length").AsInt(kMostId);
+      if (length == 0) part.Refuse("pieces of 0 characters");
+      Add(Kind::kLength).length = static_cast<uint32_t>(length);
     } else if (type == "WhitespaceSplit") {
       part.OnlyFields({"type"});
       Add(Kind::kSpaces, Behavior::kRemoved);

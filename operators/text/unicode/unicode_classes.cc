@@ -109,6 +109,19 @@ bool IsBertMark(uint32_t code_point) {
 
 bool IsBertControl(uint32_t code_point) { return HasSince(kAnyControl, 0, code_point); }
 
+uint32_t OldScriptOf(uint32_t code_point) {
+  const auto script = [](uint32_t point) {
+    return FindRun(kScriptRuns, kScriptRunCount, 8, point);
+  };
+  constexpr uint32_t kHan = 0x4e00, kHiragana = 0x3042, kKatakana = 0x30a2, kDevanagari = 0x904;
+  if (code_point == 0x30fc) return script(kHan);  // which prolongs a vowel
+  if (code_point == 0x589 || code_point == 0x61c) return script(',');
+  if (code_point == 0x953 || code_point == 0x954) return script(kDevanagari);
+  if (code_point == ' ' || FindRun(kAgeRuns, kAgeRunCount, 2, code_point) > 1) return 0;
+  const uint32_t found = script(code_point);
+  return found == script(kHiragana) || found == script(kKatakana) ? script(kHan) : found;
+}
+
 bool IsWordCharacter(uint32_t code_point) {
   constexpr Categories kWords =
       kAnyLetter | kAnyMark | Only(Category::kNd) | Only(Category::kNl) | Only(Category::kPc);

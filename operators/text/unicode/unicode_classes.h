@@ -57,6 +57,17 @@ enum class CharClass : uint8_t {
 extern const uint32_t kCategoryRuns[];
 extern const size_t kCategoryRunCount;
 
+// Scripts of Unicode 16.0, in the order of their names.
+struct Script {
+  const char* name;
+  const char* abbreviation;
+};
+extern const Script kScripts[];
+extern const size_t kScriptCount;
+// Runs of code points of one script: the first << 8 | number of the script + 1, or 0 for none.
+extern const uint32_t kScriptRuns[];
+extern const size_t kScriptRunCount;
+
 // Runs of code points of one age: the first << 2 | 0 for Unicode 8.0 and before, 1 for 9.0, 2 for
 // later versions. What is not assigned is of any age.
 extern const uint32_t kAgeRuns[];
@@ -79,6 +90,9 @@ bool IsMark(uint32_t code_point);
 bool IsBertPunctuation(uint32_t code_point);
 bool IsBertMark(uint32_t code_point);
 bool IsBertControl(uint32_t code_point);
+// The number of a script of Unicode 9.0, in which those of Japanese are Han; 0 for a space and for
+// what has no script.
+uint32_t OldScriptOf(uint32_t code_point);
 
 struct Character {
   CharClass cls;

@@ -165,6 +165,14 @@ EXPRESSIONS = {
         r"""\s+$|\s+(?!\S)|\s"""
     ),
     "words": r"""\p{L}{2,5}+|\p{Lu}(?=\p{Ll})|[^\p{L}\s]++""",
+    # Source: Kimi K2's, of which the last alternatives are left out.
+    "kimi": (
+        r"""[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"""
+        r"""[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}|\s+"""
+    ),
+    "behind": (
+        r"""(?<=\d)\p{L}|(?<!a|th|[,.]e)\w|(?<=\p{Script=Greek})\W|\p{sc=Cyrl}+|[[a-y]&&[^e]]+"""
+    ),
 }
 
 

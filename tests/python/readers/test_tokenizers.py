@@ -369,6 +369,33 @@ def splits(behavior: str, invert: bool) -> Tokenizer:
     )
 
 
+# Source: Kimi K2's, of which the last alternatives are left out; BLOOM's; and what else expressions
+# may have.
+EXPRESSIONS = {
+    "sets": r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
+    r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}|\s+",
+    "bloom": " ?[^(\\s|[.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c])]+",
+    "words": r"\w+|\W",
+    "scripts": r"\p{Greek}+|\p{Cyrl}+|\p{latin}+|\p{^Common}|\P{Old_Italic}",
+    "behind": r"(?<=\d)\p{L}|(?<!a|th|[,.]e)\w|(?<=\p{Han}{1,2})\s|(?<![^x\s])[a-y]|(?<=^).|"
+    r"(?<=^.)\W",
+    "others": r"\p{C}|\p{Cn}+|\p{Co}|\p{LC}+|[[a-c][^\x00-\x7f]&&\p{L}&&[^\u4e00]]+",
+    "cases": r"(?i:[a\p{N}]+|[^\W_b]|[k-s]\p{L}|\w)",
+}
+
+
+def expression(pattern: str) -> Tokenizer:
+    return word_level(pre_tokenizers.Split(Regex(pattern), "isolated"))
+
+
+def scripts() -> Tokenizer:
+    return word_level(
+        pre_tokenizers.Sequence(
+            [pre_tokenizers.UnicodeScripts(), pre_tokenizers.Split(Regex(r"\d+|\s"), "removed")]
+        )
+    )
+
+
 def mixed() -> Tokenizer:
     return word_level(
         pre_tokenizers.Sequence(
@@ -432,6 +459,12 @@ MADE: dict[str, Callable[[], Tokenizer]] = {
     "unigram_bytes": lambda: unigram(True),
     "added": added,
     "mixed": mixed,
+    "unicode_scripts": scripts,
+    "fixed_length": lambda: word_level(pre_tokenizers.FixedLength(3)),
+    **{
+        f"expression_{name}": lambda pattern=pattern: expression(pattern)
+        for name, pattern in EXPRESSIONS.items()
+    },
     "first_only": first_only,
     "llama2_first": llama2_first,
     "metaspace": lambda: word_level(pre_tokenizers.Metaspace(replacement="_"), normalizers.NFKD()),

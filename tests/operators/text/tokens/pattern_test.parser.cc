@@ -95,8 +95,11 @@ TEST(Pattern, NamesWhatIsNotSupported) {
       {")", "a ) ends no group"},
       {"[a", "a set has no ]"},
       {"[]", "a set is empty"},
-      {"[[a]]", "a set within a set"},
-      {"[a&&b]", "a set within a set"},
+      {"[[:alpha:]]", "a class such as [:alpha:]"},
+      {"[a&&]", "a part of a set is empty"},
+      {"(?i:[a[b]])", "a set within a set without case"},
+      {"(?i:[a&&b])", "&& without case"},
+      {"(?i:\\p{Han})", "characters without case beyond ASCII"},
       {"[b-a]", "this range is not known"},
       {"*", "there is nothing to repeat"},
       {"a**", "what is repeated is not repeated"},
@@ -107,12 +110,13 @@ TEST(Pattern, NamesWhatIsNotSupported) {
       {"a{1001}", "a count above 1000"},
       {"a{3,2}", "a count is"},
       {"a{1,2}+", "a + after a count"},
-      {"(?<=a)b", "this kind of group is not known"},
+      {"(?<=a+)b", "a lookbehind of more than 255 characters"},
+      {"(?<=a)", "all of it may match no character"},
       {"(?<name>a)", "this kind of group is not known"},
       {"\\bword", "\\b is not known"},
-      {"\\w+", "\\w is not known"},
       {"(a)\\1", "\\1 is not known"},
-      {"\\p{Han}", "the property 'Han' is not known"},
+      {"\\p{Klingon}", "the property 'Klingon' is not known"},
+      {"\\p{Script=Han}", "the property 'Script=Han' is not known"},
       {"\\p{L", "a property has no }"},
       {"\\x4", "a code point is"},
       {"\\", "it ends too early"},
@@ -129,6 +133,36 @@ TEST(Pattern, NamesWhatIsNotSupported) {
               [] { Pattern(std::string(60, '(') + "a" + std::string(60, ')'), kOniguruma); });
   ExpectError(ErrorCode::kInvalidArgument, "more than 10000 steps",
               [] { Pattern("(?:(?:ab){100}){1000}", kOniguruma); });
+  ExpectError(ErrorCode::kInvalidArgument, "sets in more than",
+              [] { Pattern(std::string(60, '[') + "a" + std::string(60, ']'), kOniguruma); });
+  std::string many;
+  for (int i = 0; i < 1001; ++i) many += StrCat("\\x{", 4000 + i, "}");
+  ExpectError(ErrorCode::kInvalidArgument, "more than 1000 sets",
+              [&] { Pattern(many, kOniguruma); });
+  ExpectError(ErrorCode::kInvalidArgument, "a difference of sets", [] { Pattern("[+--]", kRust); });
+}
+
+TEST(Pattern, MatchesSetsOfSets) {
+  EXPECT_EQ(Matches("[a-f&&[^b-d]]+", "abcdefg"), (Found{"a", "ef"}));
+  EXPECT_EQ(Matches("[^a[c-d]]+", "abcde"), (Found{"b", "e"}));
+  EXPECT_EQ(Matches("[^a-d&&b-e]+", "abcde"), (Found{"a", "e"}));
+  EXPECT_EQ(Matches("[+--]+", "+,-.", kOniguruma), (Found{"+,-"}));
+  EXPECT_EQ(Matches("(?i:[a\\p{N}]+)", "aA1b"), (Found{"aA1"}));
+}
+
+TEST(Pattern, MatchesScripts) {
+  EXPECT_EQ(Matches("\\p{Han}+", "a\u4e2d\u6587\u3042"), (Found{"\u4e2d\u6587"}));
+  EXPECT_EQ(Matches("\\p{Script=greek}|\\p{sc=Old Italic}", "a\u03b1", kRust), (Found{"\u03b1"}));
+}
+
+TEST(Pattern, LooksBehind) {
+  EXPECT_EQ(Matches("(?<=a)b", "abbab"), (Found{"b", "b"}));
+  EXPECT_EQ(Matches("(?<!a)b", "babbb"), (Found{"b", "b", "b"}));
+  EXPECT_EQ(Matches("(?<=\u00e9|ab)c", "c\u00e9cabcbc"), (Found{"c", "c"}));
+  EXPECT_EQ(Matches("(?<=(?<=a)b)c", "abc bc"), (Found{"c"}));
+  EXPECT_EQ(Matches("(?<=a{2,3})b", "ab aab"), (Found{"b"}));
+  EXPECT_EQ(Matches("(?<=^)a", "aa\na"), (Found{"a", "a"}));
+  EXPECT_EQ(Matches("(?:(?<=a)b|a)+", "aabba"), (Found{"aab", "a"}));
 }
 
 TEST(Pattern, OfManyWaysIsALimit) {
