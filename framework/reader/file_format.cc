@@ -356,6 +356,12 @@ bool HoldsColumns(const std::string& path) {
 }
 
 std::string FolderProblem(const std::string& path) {
+  for (const auto& [tag, schema] : Registry()) {
+    if (!schema.names_files_beside || schema.name_part.empty()) continue;
+    const std::string index = StrCat(path, EndsWith(path, "/") ? "" : "/", schema.name_part);
+    if (FileSystemOf(index).Stat(index).kind != FileStatus::Kind::kFile) continue;
+    return StrCat("is a directory; ", tag, ":", Escaped(index), " reads it: ", schema.doc);
+  }
   std::string problem = StrCat("is a directory; '", Escaped(path), "/*' names the files in it");
   for (const auto& [tag, schema] : Registry()) {
     if (!schema.reads_folders) continue;

@@ -187,10 +187,14 @@ char* Rows::Append(size_t slot_index, DataType dtype, const Dims& dims, const Lo
     FixInner(&slot, dims);
   } else if (!SameInner(slot.dims, dims)) {
     Dims wanted = slot.dims;
-    wanted[0] = -1;  // the leading axis may differ
+    wanted[0] = -1;                                        // the leading axis may differ
+    const bool is_row = dims.size() == 2 && dims[0] == 1;  // of numbers, or a sequence
     Throw(ErrorCode::kDataLoss, "slot ", slot_index, ": an element of dims ", ToString(dims),
           " cannot follow others of dims ", ToString(wanted),
-          " in a batch: only the leading axis may differ; resize, crop or pad before");
+          " in a batch: only the leading axis may differ; resize, crop or pad before",
+          is_row ? "; sequences of any length need a level of detail, as in slots={\"x\": "
+                   "(\"int64\", [-1], 1)} of Python"
+                 : "");
   }
   for (size_t level = 0; level < levels; ++level) {
     LodLevel& offsets = slot.lod[level];

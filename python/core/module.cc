@@ -98,6 +98,7 @@ py::tuple WriteFiles(PythonReader& reader, uint64_t pass, const std::string& nam
   for (const std::string& file : written.inputs) files.append(py::bytes(file));
   py::dict attributes;
   if (!written.fields.empty()) attributes["fields"] = written.fields;
+  if (!written.slots.names.empty()) attributes["names"] = written.slots.names;
   for (const auto& [key, value] : written.attributes.values()) {
     attributes[key.c_str()] = AttributeToPython(value);
   }

@@ -32,6 +32,7 @@
 #include "readers/formats/recordio/recordio_writer.h"
 #include "readers/sources/file_list.h"
 #include "readers/sources/open_files.h"
+#include "readers/support/utf8.h"
 
 namespace py = pybind11;
 
@@ -91,30 +92,20 @@ class TensorWriter {
   }
 
   // The tensor is passed by value, so that it shares the values even if the caller changes its own.
-  void Append(LoDTensor tensor) {
-    const InterpreterRelease released;
-    const LockOrStop lock(&mutex_);
-    RequireOpen();
-    tensor = tensor.OnHost();
-    Require(tensor.initialized() && !tensor.dims().empty(), "tensor ", tensors_,
-            " of the record has no values, or no axis");
-    CheckLod(tensor.lod(), tensor.rows());
-    AppendTensor(tensor, &record_);
-    slots_.push_back({tensor.dtype(), tensor.dims(), static_cast<int>(tensor.lod().size())});
-    ++tensors_;
-  }
+  void Append(LoDTensor tensor) { AppendSlot(std::move(tensor), false); }
 
   // A record of all slots of an element. Without names, a dict as the first one tells them.
   void AppendElement(py::object item) {
     if (names_.empty() && !has_records_ && PyDict_Check(item.ptr())) {
       names_ = py::list(item).cast<std::vector<std::string>>();
     }
+    const std::vector<bool> texts = AreTexts(item, names_);
     const std::vector<LoDTensor> element = ToElement(std::move(item), {{}, names_});
     Locked([&] {
       RequireOpen();
       RequireNoTensors();
     });
-    for (const LoDTensor& tensor : element) Append(tensor);
+    for (size_t i = 0; i < element.size(); ++i) AppendSlot(element[i], texts[i]);
     CompleteRecord();
   }
 
@@ -177,6 +168,22 @@ class TensorWriter {
   void RequireNoTensors() const {
     Require(tensors_ == 0, Escaped(path_), ": ", tensors_,
             " tensors belong to no record; complete_append_tensor makes one of them");
+  }
+
+  void AppendSlot(LoDTensor tensor, bool is_text) {
+    const InterpreterRelease released;
+    const LockOrStop lock(&mutex_);
+    RequireOpen();
+    tensor = tensor.OnHost();
+    Require(tensor.initialized() && !tensor.dims().empty(), "tensor ", tensors_,
+            " of the record has no values, or no axis");
+    CheckLod(tensor.lod(), tensor.rows());
+    AppendTensor(tensor, &record_);
+    slots_.push_back({tensor.dtype(), tensor.dims(), static_cast<int>(tensor.lod().size())});
+    const auto bytes = static_cast<size_t>(is_text ? tensor.numel() : 0);
+    const char* const values = static_cast<const char*>(tensor.raw_data());
+    slots_.back().text = is_text && FirstNoUtf8({values, bytes}) == bytes;
+    ++tensors_;
   }
 
   // Has the manifest tell the slots of the records.

@@ -15,6 +15,7 @@ namespace millhopper {
 namespace {
 
 constexpr std::string_view kBetween = " \t\r\n,;";
+constexpr std::string_view kText = "str";
 
 bool IsWord(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -59,8 +60,12 @@ class SlotsParser {
       rest_.remove_prefix(word.size());
       SkipBetween();
     }
-    slot->dtype = TakeType();
+    slot->dtype = TakeType(slot);
     TakeDims(slot);
+    if (slot->text && (slot->dims != Dims{-1} || slot->lod_level == 0)) {
+      Throw(ErrorCode::kInvalidArgument, "'", Shown(slot_),
+            "' is no slot of text; one is str[-1]:1, and str[-1]:2 is one of lists of texts");
+    }
     return true;
   }
 
@@ -99,10 +104,16 @@ class SlotsParser {
     return name;
   }
 
-  DataType TakeType() {
+  // Also says whether it is text.
+  DataType TakeType(SlotSpec* slot) {
     const std::string name(Word());
     if (AfterWord(name) != '[') Refuse();
-    std::vector<std::string> known;
+    slot->text = name == kText;
+    if (slot->text) {
+      rest_.remove_prefix(kText.size() + 1);
+      return DataType::kUint8;
+    }
+    std::vector<std::string> known{std::string(kText)};
     for (const DataType type : kDataTypes) {
       known.emplace_back(ToString(type));
       if (name != known.back()) continue;
@@ -155,7 +166,8 @@ std::string ToText(const NamedSlots& slots) {
     const SlotSpec& slot = slots.slots[i];
     if (i > 0) text += " ";
     if (i < names.size()) text += Quoted(names[i]) + " ";
-    text += StrCat(ToString(slot.dtype), "[");
+    const bool is_text = slot.text && slot.dims == Dims{-1} && slot.lod_level > 0;
+    text += StrCat(is_text ? kText : std::string_view(ToString(slot.dtype)), "[");
     for (size_t axis = 0; axis < slot.dims.size(); ++axis) {
       text += StrCat(axis == 0 ? "" : ",", slot.dims[axis]);
     }
@@ -186,6 +198,7 @@ void CommonSlots::Add(const std::vector<SlotSpec>& element) {
   differ_ = differ_ || element.empty() || element.size() != slots_.size();
   for (size_t i = 0; !differ_ && i < element.size(); ++i) {
     Widen(i, element[i].dtype, element[i].dims, static_cast<size_t>(element[i].lod_level));
+    slots_[i].text = slots_[i].text && element[i].text;
   }
 }
 

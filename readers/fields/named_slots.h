@@ -4,7 +4,8 @@
 //   image uint8[1,28,28] label int64[1,1] "user id" uint8[-1]:1
 //
 // For each slot its name, which may be left out, its type, its dims (-1 is any) and, after a
-// colon, its levels of detail, if it has any. Between slots stand spaces, commas or semicolons. A
+// colon, its levels of detail, if it has any. The type str is uint8 that is text: str[-1]:1 is one
+// text, str[-1]:2 a list of texts. Between slots stand spaces, commas or semicolons. A
 // name that is no word of letters, digits and ._-/# stands in quotes.
 #ifndef MILLHOPPER_READERS_FIELDS_NAMED_SLOTS_H_
 #define MILLHOPPER_READERS_FIELDS_NAMED_SLOTS_H_
@@ -40,6 +41,7 @@ NamedSlots ParseSlots(const std::string& text);
 // a time.
 class CommonSlots {
  public:
+  // A slot is text if it is in each of these.
   void Add(const std::vector<SlotSpec>& element);
   void Add(const std::vector<LoDTensor>& element);
   // No slots fit what is to come.

@@ -172,6 +172,10 @@ Written WrittenFiles::Publish() {
     if (!defaults_[i].empty()) written.fields[i] += " default=" + defaults_[i];
   }
   written.attributes = format_->Attributes();
+  written.slots.names = format_->Names();
+  for (size_t i = 0; i < written.slots.names.size(); ++i) {
+    written.slots.slots.push_back(format_->slots()[i].spec);
+  }
   return written;
 }
 

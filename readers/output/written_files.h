@@ -60,6 +60,7 @@ struct Written {
   // With which Reader.open_files and programs read the same elements back.
   std::vector<std::string> fields;
   AttributeMap attributes;
+  NamedSlots slots;  // if neither the files nor fields tell their names; else none
 };
 
 // A set of files that are being written. They get their names together, in Publish; until then

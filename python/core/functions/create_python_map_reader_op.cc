@@ -35,7 +35,8 @@ ElementForm Learn(PythonFunction* function, ReaderBase* below) {
     TicketRun run;
     RecordPlace place;
     Require(below->Plan(1, &run) == 1, below->origin(),
-            " has no element from which to learn what the function yields; say it with slots=");
+            " has no element from which to learn what the function yields; say it with "
+            "slots={\"x\": (\"float32\", [1])}");
     Rows rows(below->row_slots());
     below->Load(run.tickets.data(), 1, &rows);
     place.Stop();

@@ -268,12 +268,14 @@ std::vector<LoDTensor> ToElement(py::object item, const ElementForm& form) {
   return element;
 }
 
-std::vector<bool> AreTexts(const py::object& item) {
+std::vector<bool> AreTexts(const py::object& item, const std::vector<std::string>& names) {
   std::vector<bool> texts;
   const auto add = [&](py::handle value) {
-    texts.push_back(py::isinstance(value, Imported().texts) || IsStr(value));
+    texts.push_back(value && (py::isinstance(value, Imported().texts) || IsStr(value)));
   };
-  if (PyDict_Check(item.ptr())) {
+  if (PyDict_Check(item.ptr()) && !names.empty()) {
+    for (const std::string& name : names) add(PyDict_GetItemString(item.ptr(), name.c_str()));
+  } else if (PyDict_Check(item.ptr())) {
     for (const auto& entry : py::reinterpret_borrow<py::dict>(item)) add(entry.second);
   } else if (PyTuple_Check(item.ptr()) || PyList_Check(item.ptr())) {
     for (const py::handle value : item) add(value);

@@ -35,8 +35,10 @@ struct ElementForm {
 // throws. Throws kInvalidArgument, with the name of the slot, for another number of values, other
 // names, or another dtype, rank or dims than declared.
 std::vector<LoDTensor> ToElement(pybind11::object item, const ElementForm& form);
-// Which of the slots of such an item have texts: those of millhopper.Texts and str.
-std::vector<bool> AreTexts(const pybind11::object& item);
+// Which of the slots of such an item have texts: those of millhopper.Texts and str. Of a dict they
+// are in the order of the names, or in its own without.
+std::vector<bool> AreTexts(const pybind11::object& item,
+                           const std::vector<std::string>& names = {});
 
 }  // namespace millhopper
 

@@ -27,8 +27,8 @@ class Written(NamedTuple):
         files: the names by which ``Reader.open_files`` reads the files, in order; of MDS that of
             ``index.json``, which lists them.
         records: how many there are in all files together.
-        attributes: those with which ``Reader.open_files`` yields the same elements: ``fields``, if
-            the files do not tell them by themselves, and what goes with them.
+        attributes: those with which ``Reader.open_files`` yields the same elements: ``fields``, or
+            ``names``, if the files do not tell them by themselves, and what goes with them.
 
     Source: Millhopper's own.
     """

@@ -114,6 +114,7 @@ class NpyOutput final : public OutputFormat {
     return std::make_unique<NpyWriter>(path, rules, slots()[0]);
   }
   std::vector<std::string> Fields() const override { return {}; }
+  std::vector<std::string> Names() const override { return {slots()[0].name}; }
 };
 
 WriterSchema Schema() { return WriterSchema("one slot: numbers or tensors of one size"); }

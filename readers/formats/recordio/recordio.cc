@@ -25,6 +25,7 @@
 #include "readers/formats/recordio/recordio_slots.h"
 #include "readers/index/indexable_format.h"
 #include "readers/support/byte_records.h"
+#include "readers/support/utf8.h"
 
 namespace millhopper {
 namespace {
@@ -209,10 +210,20 @@ class TensorsFormat final : public RecordIOFormat {
     const size_t bytes = static_cast<size_t>(length) * step_bytes;
     if (cursor->left() - header.size() < bytes) return false;
     if (is_bool && !AreBools(cursor->here() + header.size(), bytes)) return false;
+    CheckText(slot, cursor->here() + header.size(), bytes);
     char* const place = rows->AppendSequence(slot, static_cast<size_t>(length));
     if (bytes > 0) std::memcpy(place, cursor->here() + header.size(), bytes);
     cursor->Skip(header.size() + bytes);
     return true;
+  }
+
+  // Throws if the manifest says that the slot is text, and these bytes are none.
+  void CheckText(size_t slot, const char* bytes, size_t size) const {
+    if (!slots()[slot].text) return;
+    const size_t wrong = FirstNoUtf8({bytes, size});
+    if (wrong == size) return;
+    Throw(ErrorCode::kDataLoss, "slot ", slot, " is text in UTF-8, as the manifest says, and byte ",
+          wrong, " of ", size, " is none");
   }
 
   void LoadOne(const Ticket& ticket, Rows* rows) const {
@@ -222,6 +233,7 @@ class TensorsFormat final : public RecordIOFormat {
       const TensorView tensor = cursor.Next(i);
       // A batch takes any length; a record has the one that is declared.
       CheckFits(slots()[i], i, tensor.dtype, tensor.dims, tensor.levels);
+      CheckText(i, tensor.values, tensor.value_bytes);
       char* place = rows->Append(i, tensor.dtype, tensor.dims, tensor.lod, tensor.levels);
       if (tensor.value_bytes > 0) std::memcpy(place, tensor.values, tensor.value_bytes);
     }

@@ -21,12 +21,19 @@ namespace {
 
 class RecordIOOutput final : public FileWriter {
  public:
-  RecordIOOutput(const std::string& path, const OutputRules& rules, const NamedSlots& declared)
-      : writer_(path, RecordIOOptions(), rules), declared_(declared) {
+  RecordIOOutput(const std::string& path, const OutputRules& rules, const NamedSlots& declared,
+                 const std::vector<OutputSlot>& slots)
+      : writer_(path, RecordIOOptions(), rules), declared_(declared), slots_(slots) {
     if (!writer_.output().is_stream()) CheckListing({&writer_});  // reports a bad manifest now
   }
 
   void Write(const std::vector<LoDTensor>& element) override {
+    for (const OutputSlot& slot : slots_) {
+      if (slot.text_depth() == 0 || !slot.spec.text) continue;
+      for (const std::string_view text : TextsOf(element[slot.number])) {
+        CheckIsText("recordio", slot, text);
+      }
+    }
     record_.clear();
     AppendRecordOfTensors(element, &record_);
     writer_.Write(record_);
@@ -36,6 +43,7 @@ class RecordIOOutput final : public FileWriter {
   void Finish() override {
     NamedSlots slots = declared_;
     if (std::optional<std::vector<SlotSpec>> found = common_.slots()) {
+      for (size_t i = 0; i < found->size(); ++i) (*found)[i].text = declared_.slots[i].text;
       slots.slots = *std::move(found);
     } else if (writer_.records() > 0) {
       slots.slots.clear();  // the records have none in common
@@ -49,7 +57,8 @@ class RecordIOOutput final : public FileWriter {
 
  private:
   RecordIOWriter writer_;
-  const NamedSlots& declared_;  // the format's
+  const NamedSlots& declared_;  // the format's, as the next
+  const std::vector<OutputSlot>& slots_;
   CommonSlots common_;
   std::string record_;
   uint64_t appended_ = 0;
@@ -62,7 +71,7 @@ class RecordIOOutputs final : public OutputFormat {
 
   std::unique_ptr<FileWriter> Open(const std::string& path, const OutputRules& rules,
                                    uint64_t) const override {
-    return std::make_unique<RecordIOOutput>(path, rules, slots_);
+    return std::make_unique<RecordIOOutput>(path, rules, slots_, slots());
   }
   std::vector<std::string> Fields() const override { return {}; }
   void Publish(const std::vector<FileWriter*>& files, const OutputRules&) const override {

@@ -207,6 +207,15 @@ def test_no_item_at_all() -> None:
         list(millhopper.Reader.from_iterable([]))
 
 
+def test_lists_of_any_length_are_declared_as_the_error_says() -> None:
+    items = [{"x": [1, 2, 3]}, {"x": [4]}]
+    with pytest.raises(millhopper.Error, match=r"as in slots=\{\"x\": \(\"int64\", \[-1\], 1\)\}"):
+        list(millhopper.Reader.from_iterable(items).batch(2))
+    declared = millhopper.Reader.from_iterable(items, slots={"x": ("int64", [-1], 1)})
+    (batch,) = declared.padded_batch(2)
+    assert batch["x"].tolist() == [[1, 2, 3], [4, 0, 0]]
+
+
 def test_lists_of_str_are_lists_of_texts() -> None:
     items = [{"words": ["a", "b\u00e9"]}, {"words": []}, {"words": ["", "ccc", "a"]}]
     wanted = [item["words"] for item in items]

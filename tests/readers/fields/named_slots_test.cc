@@ -15,16 +15,27 @@ namespace millhopper {
 namespace {
 
 TEST(NamedSlots, AreReadAsTheyAreWritten) {
-  for (const char* text :
-       {"", "uint8[1,28,28] int64[1,1]", "image uint8[1,28,28] label int64[1,1]", "x uint8[-1]:1",
-        R"("user id" int64[1] "a\"b\\c" float32[2] float32 float32[3])",
-        "\u00fc-1.b_/#5 bfloat16[9]", R"("[" bool[1] "x:y" uint64[0])"}) {
+  for (const char* text : {"", "uint8[1,28,28] int64[1,1]", "image uint8[1,28,28] label int64[1,1]",
+                           "x uint8[-1]:1", "title str[-1]:1 words str[-1]:2",
+                           R"("user id" int64[1] "a\"b\\c" float32[2] float32 float32[3])",
+                           "\u00fc-1.b_/#5 bfloat16[9]", R"("[" bool[1] "x:y" uint64[0])"}) {
     EXPECT_EQ(ToText(ParseSlots(text)), text);
   }
   const NamedSlots slots = ParseSlots("\n image  uint8[ 1 , -1 ]:2,label\tint64[1];");
   EXPECT_EQ(slots.names, (std::vector<std::string>{"image", "label"}));
   EXPECT_EQ(slots.slots, (std::vector<SlotSpec>{{DataType::kUint8, {1, -1}, 2, true},
                                                 {DataType::kInt64, {1}, 0, true}}));
+}
+
+TEST(NamedSlots, AreTextWhereTheySaySo) {
+  const std::vector<SlotSpec> slots = ParseSlots("str[-1]:1 uint8[-1]:1").slots;
+  EXPECT_TRUE(slots[0].text);
+  EXPECT_FALSE(slots[1].text);
+  EXPECT_EQ(slots[0], slots[1]);
+  CommonSlots common;
+  common.Add(ParseSlots("str[-1]:1 str[-1]:1").slots);
+  common.Add(slots);
+  EXPECT_EQ(ToText({*common.slots(), {}}), "str[-1]:1 uint8[-1]:1");
 }
 
 TEST(NamedSlots, HaveNamesOfOneLine) {
@@ -40,6 +51,8 @@ TEST(NamedSlots, ThatAreWrongAreRefused) {
   };
   expect("float32", "'float32' is no slot; one looks like float32[1,784]");
   expect("float[1]", "no type 'float'");
+  expect("x str[-1]", "'x str[-1]' is no slot of text; one is str[-1]:1");
+  expect("str[3]:1 int64[1]", "'str[3]:1 int64[1]' is no slot of text");
   expect("flot32[1]", "did you mean 'float32'?");
   expect("x y float32[1]", "'x y float32[1]' is no slot");
   expect("int64[1] float32[", "'float32[' is no slot");

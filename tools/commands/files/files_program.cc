@@ -180,20 +180,21 @@ FilesProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   SetAttributes(attributes, open);
   Strings slot_names = NamesOf(fields);
   std::optional<NamedSlots> slots;
+  bool are_stored = false;  // so that the reader finds them, too, and which of them are text
   if (!given_slots.slots.empty()) {
     slots = given_slots;
   } else if (format.tag == "recordio") {
     Strings paths;
     for (const std::string& file : files) paths.push_back(SplitFormatPrefix(file).path);
     slots = StoredSlots(paths);
-    const bool are_stored = slots.has_value();
+    are_stored = slots.has_value();
     if (!are_stored) {
       if (const auto first = SlotsOfFirstRecords(paths.front())) slots = NamedSlots{*first, {}};
     }
     if (slots) PrintSlots(*slots, are_stored, hints);
   }
   if (slots) {
-    DeclareSlots(slots->slots, variable);
+    if (!are_stored) DeclareSlots(slots->slots, variable);
     slot_names = slots->names;
   } else if (has_attribute("content") &&
              !attributes.Has("content")) {  // no declaration fits records of tensors

@@ -300,6 +300,7 @@ void PrintWritten(const Part& part, const Written& written, std::ostream* out) {
                              {"records", file.records},
                              {"bytes", file.bytes},
                              {"fields", written.fields}};
+      if (!written.slots.names.empty()) json["names"] = written.slots.names;
       if (!part.name.empty()) json["split"] = part.name;
       PrintJsonLine(json);
       continue;
@@ -356,6 +357,9 @@ int ConvertFiles(const Strings& patterns, const Strings& fields, const Strings& 
     const std::string of = i == 0 ? "" : StrCat(" of ", parts[i].name);
     PrintFields(StrCat("fields that read the same records", of),
                 {written[i].fields, {}, written[i].attributes}, &out);
+    if (i > 0 || written[i].slots.names.empty()) continue;
+    out << "slots that read the same records:\n  "
+        << FlagDeclaration(written[i].slots.slots, written[i].slots.names) << "\n";
   }
   return 0;
 }

@@ -205,6 +205,27 @@ TEST(VerifyCommand, MdsIsVerifiedByTheIndexThatConvertWrites) {
   ExpectFailure(
       {"verify", folder + "/x0.mds"}, 2,
       "a shard of MDS, which is read by the index beside it: '" + folder + "/index.json'");
+  ExpectFailure({"verify", folder}, 4,
+                "is a directory; mds:" + folder + "/index.json reads it: the index.json of");
+}
+
+// A file of npy has no name for its slot.
+TEST(ConvertCommand, SaysHowTheNameOfAnArrayIsGivenBack) {
+  const TempFile rows("rows.csv", "id\n1\n2\n");
+  const std::string folder = NewFolder();
+  EXPECT_THAT(Converted({"--output=" + folder + "/x.npy", rows.path()}),
+              HasSubstr("slots that read the same records:\n  --slots='id int64[1]'\n"));
+  EXPECT_EQ(Converted({"--output=csv:-", "--slots=id int64[1]", folder + "/x.npy"}),
+            "id\n1\n2\n");
+}
+
+// What it writes says which slots are text, and the reader shows them as such.
+TEST(ConvertCommand, RecordIOKeepsWhatIsText) {
+  const TempFile rows("rows.csv", "title,id\na,1\n\"b \u00e9\",2\n");
+  const std::string folder = NewFolder();
+  Converted({"--output=" + folder + "/x.recordio", rows.path()});
+  const std::string back = Converted({"--output=" + folder + "/x.csv", folder + "/x.recordio"});
+  EXPECT_THAT(back, HasSubstr("[\"title str\",\n"));
 }
 
 // It has no records, as where it is read with fields that need no header.
