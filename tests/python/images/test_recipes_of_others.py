@@ -2,13 +2,15 @@
 """Recipes of millhopper.vision and chains taken apart, compared with torchvision and timm.
 
 What draws nothing is compared value by value, what draws by the distributions of what is made. In
-an environment with both (torchvision 0.29 and timm 1.0.31 have been compared)::
+an environment with both (torchvision 0.29 and timm 1.0.31 have been compared; MILLHOPPER_DRAWS
+images of each recipe are made, by default 3,000)::
 
-    pip install . && python -m pytest tests/python/images/test_recipes_of_others.py
+    pip install . && MILLHOPPER_DRAWS=20000 python -m pytest tests/python/images/test_recipes_*.py
 """
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +33,7 @@ try:
 except ImportError:
     data = None
 
-COUNT = 3000
+COUNT = int(os.environ.get("MILLHOPPER_DRAWS", "3000"))
 BICUBIC = v1.InterpolationMode.BICUBIC
 
 
@@ -119,10 +121,10 @@ def simclr_view() -> v1.Compose:
     )
 
 
-def dino_view(*last: Any) -> v1.Compose:
+def dino_view(*last: Any, size: int = 32, scale: tuple[float, float] = (0.32, 1.0)) -> v1.Compose:
     return v1.Compose(
         [
-            v1.RandomResizedCrop(32, scale=(0.32, 1.0), interpolation=BICUBIC),
+            v1.RandomResizedCrop(size, scale=scale, interpolation=BICUBIC),
             v1.RandomHorizontalFlip(),
             jitter(0.4, 0.4, 0.2, 0.1),
             v1.RandomGrayscale(0.2),
@@ -132,10 +134,10 @@ def dino_view(*last: Any) -> v1.Compose:
     )
 
 
-def train(*augment: Any, erase: float = 0.0) -> v1.Compose:
+def train(*augment: Any, erase: float = 0.0, crop: Any = None) -> v1.Compose:
     return v1.Compose(
         [
-            v1.RandomResizedCrop(32),
+            crop or v1.RandomResizedCrop(32),
             v1.RandomHorizontalFlip(),
             *augment,
             v1.ToTensor(),
@@ -145,25 +147,42 @@ def train(*augment: Any, erase: float = 0.0) -> v1.Compose:
 
 
 PLAIN = {"mean": [0.0], "std": [1.0]}
-POLICY = v1.AutoAugmentPolicy.IMAGENET
+DINO = vision.dinov2(32, 16, local_crops=1, **PLAIN)
+BILINEAR = v1.InterpolationMode.BILINEAR
 PAIRS: dict[str, tuple[vision.Compose, str, Callable[..., Any]]] = {
     "simclr": (vision.simclr(32, **PLAIN), "view_2", simclr_view()),
-    "dinov2": (
-        vision.dinov2(32, 16, local_crops=1, **PLAIN),
-        "global_2",
-        dino_view(blur(0.1, 9), v1.RandomSolarize(128, 0.2)),
+    "dinov2, global 1": (DINO, "global_1", dino_view(blur(1.0, 9))),
+    "dinov2": (DINO, "global_2", dino_view(blur(0.1, 9), v1.RandomSolarize(128, 0.2))),
+    "dinov2, local": (DINO, "local_1", dino_view(blur(0.5, 9), size=16, scale=(0.05, 0.32))),
+    "clip": (
+        vision.clip(32, **PLAIN),
+        "image",
+        v1.Compose([v1.RandomResizedCrop(32, (0.9, 1.0), interpolation=BICUBIC), v1.ToTensor()]),
     ),
     "imagenet": (vision.imagenet_train(32, erase=0.4, **PLAIN), "image", train(erase=0.4)),
     "ra": (
         vision.imagenet_train(32, auto_augment="ra", **PLAIN),
         "image",
-        train(v1.RandAugment(interpolation=v1.InterpolationMode.BILINEAR)),
+        train(v1.RandAugment(interpolation=BILINEAR)),
     ),
-    "policy": (
-        vision.imagenet_train(32, auto_augment="imagenet", **PLAIN),
+    "ta_wide": (
+        vision.imagenet_train(32, auto_augment="ta_wide", **PLAIN),
         "image",
-        train(v1.AutoAugment(POLICY, interpolation=v1.InterpolationMode.BILINEAR)),
+        train(v1.TrivialAugmentWide(interpolation=BILINEAR)),
     ),
+    "augmix, trained": (
+        vision.imagenet_train(32, auto_augment="augmix", **PLAIN),
+        "image",
+        train(v1.AugMix(interpolation=BILINEAR)),
+    ),
+    **{
+        policy.value: (
+            vision.imagenet_train(32, auto_augment=policy.value, **PLAIN),
+            "image",
+            train(v1.AutoAugment(policy, interpolation=BILINEAR)),
+        )
+        for policy in v1.AutoAugmentPolicy
+    },
 }
 for name, theirs in {
     "taken": v1.Compose(
@@ -214,25 +233,38 @@ if data is not None:
     PAIRS["timm"] = (vision.from_torchvision(theirs), "image", theirs)
 
 
-@pytest.mark.parametrize("name", list(PAIRS))
-def test_training_has_the_same_distribution(name: str) -> None:
-    ours, slot, theirs = PAIRS[name]
+def expect_alike(found: np.ndarray, wanted: np.ndarray) -> None:
+    """Expects equal means and mean squares, within 4.5 standard errors; Pillow rounds to bytes."""
+    for power in (1, 2):
+        a, b = found**power, wanted**power
+        error = np.sqrt(a.var(axis=0) / len(a) + b.var(axis=0) / len(b))
+        difference = np.abs(a.mean(axis=0) - b.mean(axis=0))
+        assert (difference < 4.5 * error + 1e-3).all(), (power, difference, error)
+
+
+def waves() -> np.ndarray:
+    """A small image, with another tone at each place."""
     y, x = np.mgrid[:40, :44]
-    waves = [np.sin(x / (4 + c) + c) * np.cos(y / (7 - c)) + x / 60 for c in range(3)]
-    photo = (np.stack(waves, axis=-1) * 70 + 90).clip(0, 255).astype(np.uint8)
-    files = Reader.from_iterable(lambda: ({"image": png(photo)} for _ in range(COUNT)), seed=5)
-    found = np.array([features(element[slot][0]) for element in ours(files, slot="image")])
+    channels = [np.sin(x / (4 + c) + c) * np.cos(y / (7 - c)) + x / 60 for c in range(3)]
+    return (np.stack(channels, axis=-1) * 70 + 90).clip(0, 255).astype(np.uint8)
+
+
+def seed_all() -> None:
     torch.manual_seed(7)
     random.seed(7)
     np.random.seed(7)  # for timm
+
+
+@pytest.mark.parametrize("name", list(PAIRS))
+def test_training_has_the_same_distribution(name: str) -> None:
+    ours, slot, theirs = PAIRS[name]
+    photo = waves()
+    files = Reader.from_iterable(lambda: ({"image": png(photo)} for _ in range(COUNT)), seed=5)
+    found = np.array([features(element[slot][0]) for element in ours(files, slot="image")])
+    seed_all()
     image = Image.fromarray(photo)
     wanted = np.array([features(np.asarray(theirs(image))) for _ in range(COUNT)])
-    # Means and mean squares, each within 4.5 standard errors; Pillow rounds to bytes in between.
-    for power in (1, 2):
-        a, b = found**power, wanted**power
-        error = np.sqrt((a.var(axis=0) + b.var(axis=0)) / COUNT)
-        difference = np.abs(a.mean(axis=0) - b.mean(axis=0))
-        assert (difference < 4.5 * error + 1e-3).all(), (power, difference, error)
+    expect_alike(found, wanted)
 
 
 def test_transforms_of_timm_are_taken_apart(folder: Path, photos: list[np.ndarray]) -> None:
