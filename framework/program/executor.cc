@@ -14,6 +14,7 @@
 #include "framework/program/bound_operator.h"
 #include "framework/program/operator.h"
 #include "framework/program/operator_check.h"
+#include "framework/program/operator_run.h"
 #include "framework/tensor/tensor.h"
 
 namespace millhopper {
@@ -133,24 +134,60 @@ std::unique_ptr<PreparedBlock::PreparedOp> PreparedBlock::Prepare(int index) {
   return op;
 }
 
-void PreparedBlock::Replace(const std::vector<size_t>& ops, std::function<bool()> run) {
-  std::vector<OpFunction> replaced;
-  for (const size_t op : ops) {
-    replaced.push_back(ops_[op]->run);
-    ops_[op]->run = [](OpContext& context) { context.bound_->replacement(); };
-    ops_[op]->context.bound_->replacement = [] {};
-  }
-  ops_[ops.back()]->context.bound_->replacement = [this, ops, replaced, run = std::move(run)] {
-    if (run()) return;
-    for (size_t i = 0; i < ops.size(); ++i) {
-      PreparedOp& op = *ops_[ops[i]];
-      try {
-        replaced[i](op.context);
-      } catch (...) {
-        RethrowFrom(op.step);
-      }
+// Operators of which some are not run, or later. The first one of those that are outlined is run
+// only if it cannot be; the others are run where they are.
+class PreparedBlock::Replaced {
+ public:
+  Replaced(std::vector<PreparedOp*> ops, size_t outlined, FusedOperators* fused, bool* done)
+      : ops_(std::move(ops)), outlined_(outlined), fused_(fused), done_(done) {
+    for (PreparedOp* const op : ops_) {
+      run_.push_back(op->run);
+      op->run = [](OpContext& context) { context.bound_->replacement(); };
     }
-  };
+  }
+
+  // Runs operator i of these.
+  void Run(size_t i) {
+    if (i == 0 && outlined_ > 0) {
+      is_outlined_ = fused_->Outline();
+      if (!is_outlined_) RunOperator(0);
+    } else if (i < outlined_) {
+      RunOperator(i);
+    }
+    if (i + 1 == ops_.size()) Finish();
+  }
+
+ private:
+  void Finish() {
+    const bool was_run = outlined_ > 0 && !is_outlined_;
+    *done_ = !was_run && fused_->Run();
+    if (*done_) return;
+    for (size_t i = was_run ? outlined_ : 0; i < ops_.size(); ++i) RunOperator(i);
+  }
+
+  void RunOperator(size_t i) {
+    try {
+      run_[i](ops_[i]->context);
+    } catch (...) {
+      RethrowFrom(ops_[i]->step);
+    }
+  }
+
+  const std::vector<PreparedOp*> ops_;
+  const size_t outlined_;
+  FusedOperators* const fused_;
+  bool* const done_;
+  std::vector<OpFunction> run_;  // what each operator does
+  bool is_outlined_ = false;
+};
+
+void PreparedBlock::Replace(const OperatorRun& run, FusedOperators* fused, bool* done) {
+  std::vector<PreparedOp*> ops;
+  for (const size_t op : run.ops) ops.push_back(ops_[op].get());
+  const auto replaced = std::make_shared<Replaced>(ops, run.outlined, fused, done);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    ops[i]->context.bound_->replacement = [replaced, i] { replaced->Run(i); };
+  }
 }
 
 void PreparedBlock::Refresh() {

@@ -17,7 +17,9 @@
 
 namespace millhopper {
 
+class FusedOperators;
 class Program;
+struct OperatorRun;
 enum class ProgramRole;
 
 // A block whose names are bound to variables. The block's own variables live in a scope inside
@@ -49,13 +51,14 @@ class PreparedBlock {
   void Clear();
   // The scope of the block's own variables. Their values stay until Refresh or Clear.
   Scope& scope() { return scope_; }
-  // From now on `run` is called in place of the operators with these numbers, which ascend, at the
-  // place of the last of them. If it returns false, it must not have changed anything, and the
-  // operators are run. No operator may be replaced twice.
-  void Replace(const std::vector<size_t>& ops, std::function<bool()> run);
+  // From now on `fused` is run in place of the operators of `run`, at the place of the last of
+  // them. If it cannot, the operators are run there, and `*done` becomes false. No operator may be
+  // replaced twice. `fused` and `done` must outlive this.
+  void Replace(const OperatorRun& run, FusedOperators* fused, bool* done);
 
  private:
   struct PreparedOp;
+  class Replaced;
   std::unique_ptr<PreparedOp> Prepare(int index);
   // The line that names an operator in errors: "while running operator ...".
   std::string Step(int index, const std::string& type) const;

@@ -255,6 +255,14 @@ void LoDTensor::AllocateAnew(DataType dtype, const Dims& dims) {
   lod_.clear();
 }
 
+void LoDTensor::Outline(DataType dtype, const Dims& dims) {
+  numel_ = Product(dims);
+  buffer_ = Ref<Buffer>();
+  dtype_ = dtype;
+  dims_ = dims;
+  lod_.clear();
+}
+
 void LoDTensor::Share(Ref<Buffer> buffer, DataType dtype, const Dims& dims) {
   const int64_t numel = Product(dims);
   if (buffer->capacity() / SizeOf(dtype) < static_cast<size_t>(numel)) {

@@ -231,6 +231,9 @@ class LoDTensor {
       AllocateAnew(dtype, dims);
     }
   }
+  // Gives the tensor a type and dims without values and without levels of detail, for who asks for
+  // these alone: initialized() is false, and data() throws.
+  void Outline(DataType dtype, const Dims& dims);
   // Takes a buffer that holds these values; the tensor shares it from now on.
   void Share(Ref<Buffer> buffer, DataType dtype, const Dims& dims);
   // Other dims for the same values; throws kInvalidArgument when their number differs.

@@ -86,7 +86,8 @@ uint64_t ImageOfMask(const LoDTensor& masks, uint64_t mask);
 
 // Makes Out of X and OutMasks of Masks, each of height x width: calls function(i, from, to,
 // is_mask) for each image with its pixels and a place for the new ones, both of the type of the
-// input. Each output may be its input.
+// input. Each output may be its input. Of images without values (LoDTensor::Outline), whose pixels
+// a fused run makes (operators/image/runs), only the dims are moved.
 template <typename Function>
 void MoveImages(OpContext& context, int64_t height, int64_t width, Function function) {
   CheckPixels(height, width);
@@ -100,6 +101,10 @@ void MoveImages(OpContext& context, int64_t height, int64_t width, Function func
         using T = typename decltype(tag)::type;
         const ImageShape made{height, width, images.dims()[3]};
         const int64_t n = images.dims()[0];
+        if (!images.initialized()) {
+          out->Outline(images.dtype(), {n, height, width, made.channels});
+          return;
+        }
         T* const values = out->Allocate<T>({n, height, width, made.channels});
         if (is_mask && !images.lod().empty()) *out->mutable_lod_unchecked() = images.lod();
         if (made.values() == 0) return;  // nor may time be spent on billions of rows without pixels

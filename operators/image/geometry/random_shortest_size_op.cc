@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // random_shortest_size: images whose shorter side has one of several lengths.
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -29,25 +28,16 @@ OpSchema Schema() {
       .Attr(
           AttributeSchema("max_size", int32_t{0}, "the most of the longer side; 0: any").AtLeast(0))
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
-        Require(!attributes.Get<std::vector<int32_t>>("min_size").empty(),
-                "attribute 'min_size' has no length");
+        RandomShortestSizeStep{attributes};
       })
       .Infer([](InferContext& context) { InferMoved(context, -1, -1); });
 }
 
 void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
-  const auto& lengths = context.Attr<std::vector<int32_t>>("min_size");
-  const double most = context.Attr<int32_t>("max_size");
+  const RandomShortestSizeStep step(context.attributes());
   const RandomKey key = ImageKey(context);
-  const auto size_of = [&](uint64_t i) {
-    const double length = lengths[key.Below(lengths.size(), i, 0)];
-    const auto [shorter, longer] = std::minmax({shape.height, shape.width});
-    double factor = length / static_cast<double>(shorter);
-    if (most > 0) factor = std::min(factor, most / static_cast<double>(longer));
-    return ScaledSize(shape, factor);
-  };
-  MoveResizedWhole(context, ResizeOf(context.attributes()), size_of);
+  MoveResizedWhole(context, step.resize, [&](uint64_t i) { return step.Of(shape, key, i); });
 }
 
 REGISTER_OPERATOR(random_shortest_size, Schema, Run);

@@ -30,7 +30,7 @@ namespace {
 // A step that changes which pixels are seen, and the key of its draws.
 struct FramingStep {
   std::variant<CropStep, CenterCropStep, RandomCropStep, ResizeStep, RandomResizedCropStep,
-               FlipStep>
+               RandomShortestSizeStep, ScaleJitterStep, FlipStep>
       step;
   RandomKey key;
 };
@@ -52,6 +52,10 @@ std::optional<FramingStep> FramingStepOf(const ImageRun::Step& step, const RunSt
   if (step.type == "random_resized_crop") {
     return FramingStep{RandomResizedCropStep(step.attributes), key};
   }
+  if (step.type == "random_shortest_size") {
+    return FramingStep{RandomShortestSizeStep(step.attributes), key};
+  }
+  if (step.type == "scale_jitter") return FramingStep{ScaleJitterStep(step.attributes), key};
   return std::nullopt;
 }
 
@@ -74,6 +78,7 @@ class FusedImages final : public FusedOperators {
   FusedImages(const ImageRun& run, Scope* scope, const RunState* state)
       : state_(state),
         source_(scope->Find(run.source)),
+        decoded_(scope->Find(run.steps.front().out)),
         result_(scope->Find(run.result())),
         decode_(run.steps.front().attributes) {
     for (auto step = run.steps.begin() + 1; step != run.steps.end(); ++step) {
@@ -93,21 +98,17 @@ class FusedImages final : public FusedOperators {
     slot_ = slot;
   }
 
+  bool Outline() override {
+    return Try([this](const LoDTensor& encoded) {
+      const Ref<ImageDecoder> decoder = ImageDecoder::Take();
+      const ImageShape shape = decode_.ShapeOf(Open(decoder.get(), encoded));
+      decoded_->GetMutable<LoDTensor>()->Outline(DataType::kUint8,
+                                                 {1, shape.height, shape.width, shape.channels});
+    });
+  }
+
   bool Run() override {
-    const LoDTensor& encoded = source_->Get<LoDTensor>();
-    const bool is_one_image = encoded.dtype() == DataType::kUint8 && encoded.dims().size() == 1 &&
-                              encoded.on_host() && encoded.bytes() > 0 &&
-                              (encoded.lod().empty() || encoded.instances() == 1);
-    if (!is_one_image) return false;
-    try {
-      Make(encoded);
-    } catch (const Error& error) {
-      const bool is_for_the_operator =
-          error.code() == ErrorCode::kDataLoss || error.code() == ErrorCode::kInvalidArgument;
-      if (!is_for_the_operator) throw;
-      return false;
-    }
-    return true;
+    return Try([this](const LoDTensor& encoded) { Make(encoded); });
   }
 
   void Clear() override {
@@ -117,10 +118,33 @@ class FusedImages final : public FusedOperators {
   }
 
  private:
+  // Calls function(encoded) if there is one image. Returns false if not, or if an operator is going
+  // to fail.
+  template <typename Function>
+  bool Try(Function function) {
+    const LoDTensor& encoded = source_->Get<LoDTensor>();
+    const bool is_one_image = encoded.dtype() == DataType::kUint8 && encoded.dims().size() == 1 &&
+                              encoded.on_host() && encoded.bytes() > 0 &&
+                              (encoded.lod().empty() || encoded.instances() == 1);
+    if (!is_one_image) return false;
+    try {
+      function(encoded);
+    } catch (const Error& error) {
+      const bool is_for_the_operator =
+          error.code() == ErrorCode::kDataLoss || error.code() == ErrorCode::kInvalidArgument;
+      if (!is_for_the_operator) throw;
+      return false;
+    }
+    return true;
+  }
+
+  const ImageHeader& Open(ImageDecoder* decoder, const LoDTensor& encoded) const {
+    return decoder->Open(encoded.raw_data(), encoded.bytes(), decode_.max_pixels, decode_.mode);
+  }
+
   void Make(const LoDTensor& encoded) {
     const Ref<ImageDecoder> decoder = ImageDecoder::Take();
-    const ImageHeader& header =
-        decoder->Open(encoded.raw_data(), encoded.bytes(), decode_.max_pixels, decode_.mode);
+    const ImageHeader& header = Open(decoder.get(), encoded);
     const int orientation = decode_.OrientationOf(header);
     const ImageShape shape = decode_.ShapeOf(header);
     PrepareFinish(shape.channels);
@@ -170,16 +194,26 @@ class FusedImages final : public FusedOperators {
         if (flip->Draw(key, 0)) framing.Flip(flip->horizontal);
       } else if (const auto* random = std::get_if<RandomResizedCropStep>(&next.step)) {
         framing.Crop(random->Of(shape, key, 0));
-        resize_ = random->resize;
-        framing.Resize(resize_.height, resize_.width);
+        SetSize(random->resize, {random->resize.height, random->resize.width}, &framing);
+      } else if (const auto* shortest = std::get_if<RandomShortestSizeStep>(&next.step)) {
+        SetSize(shortest->resize, shortest->Of(shape, key, 0), &framing);
+      } else if (const auto* jitter = std::get_if<ScaleJitterStep>(&next.step)) {
+        SetSize(jitter->resize, jitter->Of(shape, key, 0), &framing);
       } else {
-        resize_ = std::get<ResizeStep>(next.step).Of(shape);
-        framing.Resize(resize_.height, resize_.width);
+        const Resize resize = std::get<ResizeStep>(next.step).Of(shape);
+        SetSize(resize, {resize.height, resize.width}, &framing);
       }
     }
     finish_.mirrored = framing.mirrored();
     finish_.upside_down = framing.upside_down();
     return framing;
+  }
+
+  void SetSize(const Resize& resize, const ImageSize& size, Framing* framing) {
+    resize_ = resize;
+    resize_.height = size.height;
+    resize_.width = size.width;
+    framing->Resize(size.height, size.width);
   }
 
   // Returns which pixels of the image at this scale are needed.
@@ -231,6 +265,7 @@ class FusedImages final : public FusedOperators {
 
   const RunState* const state_;
   Variable* const source_;
+  Variable* const decoded_;
   Variable* const result_;
   const DecodeStep decode_;
   std::vector<FramingStep> framing_;
@@ -256,6 +291,7 @@ std::optional<OperatorRun> FuseImages(const Program& program, int block, int op,
   fused.source = run->source;
   fused.result = run->result();
   fused.only_sink = run->only_sink;
+  fused.outlined = run->outlined;
   fused.prepare = [images = *std::move(run)](Scope* scope, const RunState* state) {
     return std::make_unique<FusedImages>(images, scope, state);
   };

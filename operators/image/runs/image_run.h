@@ -14,9 +14,11 @@ namespace millhopper {
 
 class Program;
 
-// decode_image, then any of: crops (crop, center_crop, random_crop), one resize or
-// random_resized_crop, crops and flips, normalize, and transpose to [N, C, H, W], in this order.
-// Each takes the result of the one before it, which no other operator uses.
+// decode_image, then any of: crops (crop, center_crop, random_crop), one operator that resizes
+// (resize, random_resized_crop, random_shortest_size, scale_jitter), crops and flips, normalize,
+// and transpose to [N, C, H, W], in this order. Each takes the result of the one before it, whose
+// values no other operator uses; masks, boxes and points may move with the image, and operators may
+// ask for the size of what a step makes (object_masks, sanitize_boxes).
 struct ImageRun {
   struct Step {
     size_t op;  // its number in the block
@@ -27,6 +29,7 @@ struct ImageRun {
   std::vector<Step> steps;
   std::string source;      // the variable with the encoded image
   bool only_sink = false;  // whether the result is one sink, and nothing else uses it
+  size_t outlined = 0;     // of how many of the first steps others need the size
 
   const std::string& result() const { return steps.back().out; }
 };

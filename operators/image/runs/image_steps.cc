@@ -176,6 +176,38 @@ Resize ResizeStep::Of(const ImageShape& shape) const {
   return result;
 }
 
+ScaleJitterStep::ScaleJitterStep(const AttributeMap& attributes)
+    : target(ImageSizeOf(attributes)), resize(ResizeOf(attributes)) {
+  const auto& scale = attributes.Get<Floats>("scale");
+  Require(scale.size() == 2, "attribute 'scale' is the lowest and the highest factor");
+  low = scale[0], high = scale[1];
+  Require(low > 0 && low <= high && high <= 1000, "attribute 'scale' asks for the range from ", low,
+          " to ", high, "; it must lie above 0 and within 1000, the lowest first");
+}
+
+ImageSize ScaleJitterStep::Of(const ImageShape& shape, const RandomKey& key, uint64_t i) const {
+  const auto height = static_cast<double>(shape.height), width = static_cast<double>(shape.width);
+  const double fits = std::min(static_cast<double>(target.height) / height,
+                               static_cast<double>(target.width) / width);
+  return ScaledSize(shape, fits * (low + (high - low) * ToUnitDouble(key.Bits(i, 0))));
+}
+
+RandomShortestSizeStep::RandomShortestSizeStep(const AttributeMap& attributes)
+    : lengths(attributes.Get<Ints>("min_size")),
+      most(attributes.Get<int32_t>("max_size")),
+      resize(ResizeOf(attributes)) {
+  Require(!lengths.empty(), "attribute 'min_size' has no length");
+}
+
+ImageSize RandomShortestSizeStep::Of(const ImageShape& shape, const RandomKey& key,
+                                     uint64_t i) const {
+  const double length = lengths[key.Below(lengths.size(), i, 0)];
+  const auto [shorter, longer] = std::minmax({shape.height, shape.width});
+  double factor = length / static_cast<double>(shorter);
+  if (most > 0) factor = std::min(factor, most / static_cast<double>(longer));
+  return ScaledSize(shape, factor);
+}
+
 RandomResizedCropStep::RandomResizedCropStep(const AttributeMap& attributes)
     : resize(ResizeOf(attributes)) {
   const ImageSize size = ImageSizeOf(attributes);

@@ -75,6 +75,26 @@ struct ResizeStep {
   Resize resize;  // its size is not used
 };
 
+// scale_jitter: a size that is drawn, in proportion to a target.
+struct ScaleJitterStep {
+  explicit ScaleJitterStep(const AttributeMap& attributes);
+  ImageSize Of(const ImageShape& shape, const RandomKey& key, uint64_t i) const;
+
+  ImageSize target;
+  Resize resize;  // its size is not used
+  double low, high;
+};
+
+// random_shortest_size: one of several lengths of the shorter side.
+struct RandomShortestSizeStep {
+  explicit RandomShortestSizeStep(const AttributeMap& attributes);
+  ImageSize Of(const ImageShape& shape, const RandomKey& key, uint64_t i) const;
+
+  std::vector<int32_t> lengths;
+  double most;    // of the longer side; 0: any
+  Resize resize;  // its size is not used
+};
+
 // random_resized_crop: a part of random size and place, resized.
 struct RandomResizedCropStep {
   explicit RandomResizedCropStep(const AttributeMap& attributes);

@@ -234,8 +234,7 @@ class ElementBlock::Private {
     for (const Recipe::Fused& fused : recipe.fused) {
       fused_.push_back(
           std::make_unique<Fused>(Fused{fused.run.prepare(&block_.scope(), &run_), fused.sink}));
-      block_.Replace(fused.run.ops,
-                     [one = fused_.back().get()] { return one->done = one->operators->Run(); });
+      block_.Replace(fused.run, fused_.back()->operators.get(), &fused_.back()->done);
     }
   }
 

@@ -254,10 +254,10 @@ def coco_detection(
             f"coco_detection: policy is {policy!r}; it is one of {', '.join(map(repr, policies))}"
         )
     chain: list[Transform] = [DecodeImage(), *policies[policy]]
+    if size is not None and policy != "lsj":
+        chain.append(Resize((size, size)))  # before the flip, so that less is decoded
     if policy != "none":
         chain.append(RandomHorizontalFlip(flip))
-    if size is not None and policy != "lsj":
-        chain.append(Resize((size, size)))
     sanitize = SanitizeBoxes() if labels is None else SanitizeBoxes(labels)
     chain += [sanitize, Normalize(), ToCHW()]
     return Compose(chain, slots={image: "image", boxes: notation})

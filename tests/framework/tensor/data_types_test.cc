@@ -71,5 +71,18 @@ TEST(DataTypes, AreTheSameAsBytesAndBack) {
   }
 }
 
+TEST(DataTypes, AnOutlineHasDimsAndNoValues) {
+  LoDTensor tensor;
+  tensor.Allocate<uint8_t>({2, 3});
+  tensor.set_lod({{0, 2}});
+  tensor.Outline(DataType::kFp32, {4, 5});
+  EXPECT_EQ(tensor.dtype(), DataType::kFp32);
+  EXPECT_EQ(tensor.dims(), (Dims{4, 5}));
+  EXPECT_EQ(tensor.numel(), 20);
+  EXPECT_TRUE(tensor.lod().empty());
+  EXPECT_FALSE(tensor.initialized());
+  EXPECT_THROW(tensor.data<float>(), Error);
+}
+
 }  // namespace
 }  // namespace millhopper

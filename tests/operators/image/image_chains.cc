@@ -49,7 +49,8 @@ class Encoded final : public ReaderBase {
 
 }  // namespace
 
-std::string ImageProgram(const std::vector<ImageOp>& ops, const std::string& sinks) {
+std::string ImageProgram(const std::vector<ImageOp>& ops, const std::string& sinks,
+                         const MoreOps& more) {
   std::string variables = R"(vars { name: "encoded" type { type: LOD_TENSOR } })";
   std::string operators, in = "encoded";
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -73,7 +74,7 @@ blocks { idx: 0 parent_idx: -1
 }
 blocks { idx: 1 parent_idx: 0
 )",
-                variables, operators, "}\n");
+                variables, more.before, operators, more.after, "}\n");
 }
 
 std::vector<ElementValue> RunImageProgram(const std::vector<std::string>& images,

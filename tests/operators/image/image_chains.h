@@ -16,10 +16,16 @@ struct ImageOp {
   std::string attributes;
 };
 
+// Variables and operators of the block as text, before the chain and after it.
+struct MoreOps {
+  std::string before, after;
+};
+
 // A startup program that makes a reader "mapped" of "source", whose elements are encoded images.
 // Block 1 has the operators, a chain on the variable "encoded"; the result of operator i is "v<i>".
 // `sinks` are names in quotes, with commas between them.
-std::string ImageProgram(const std::vector<ImageOp>& ops, const std::string& sinks);
+std::string ImageProgram(const std::vector<ImageOp>& ops, const std::string& sinks,
+                         const MoreOps& more = {});
 
 // The elements of "mapped" for these encoded images. Throws what they throw.
 std::vector<ElementValue> RunImageProgram(const std::vector<std::string>& images,

@@ -163,21 +163,33 @@ TEST(CreateCustomReaderOp, RunsBlocksWithinItsBlock) {
   EXPECT_EQ(NumbersOf(runner.ReadAllOf("out")), (std::vector<int64_t>{0, 1, 100, 100}));
 }
 
-// Adds 1. Two of it in a row are run as one, which adds 100, so that it shows.
+// Adds 1. Two of it in a row are run as one, which adds 100, so that it shows; but not of 5. In a
+// block of more than three, others ask for the dims of what the first one makes, which are not
+// known of 6.
 class TwoBumps final : public FusedOperators {
  public:
-  TwoBumps(Variable* source, Variable* result) : source_(source), result_(result) {}
+  TwoBumps(Variable* source, Variable* between, Variable* result)
+      : source_(source), between_(between), result_(result) {}
 
   void AppendTo(Rows*, size_t) override {}
+  bool Outline() override {
+    if (Number() == 6) return false;
+    between_->GetMutable<LoDTensor>()->Outline(DataType::kInt64, {1, 1});
+    return true;
+  }
   bool Run() override {
-    const int64_t number = source_->Get<LoDTensor>().scalar<int64_t>();
+    const int64_t number = Number();
+    if (number == 5) return false;
     *result_->GetMutable<LoDTensor>()->Allocate<int64_t>({1, 1}) = number + 100;
     return true;
   }
   void Clear() override {}
 
  private:
+  int64_t Number() const { return source_->Get<LoDTensor>().scalar<int64_t>(); }
+
   Variable* const source_;
+  Variable* const between_;
   Variable* const result_;
 };
 
@@ -189,8 +201,11 @@ std::optional<OperatorRun> FuseBumps(const Program& program, int block, int op,
   run.ops = {static_cast<size_t>(op), static_cast<size_t>(op) + 1};
   run.source = ops[op].inputs(0).arguments(0);
   run.result = ops[op + 1].outputs(0).arguments(0);
-  run.prepare = [source = run.source, result = run.result](Scope* scope, const RunState*) {
-    return std::make_unique<TwoBumps>(scope->Find(source), scope->Find(result));
+  run.outlined = ops.size() > 3 ? 1 : 0;
+  run.prepare = [source = run.source, between = ops[op].outputs(0).arguments(0),
+                 result = run.result](Scope* scope, const RunState*) {
+    return std::make_unique<TwoBumps>(scope->Find(source), scope->Find(between),
+                                      scope->Find(result));
   };
   return run;
 }
@@ -226,6 +241,31 @@ TEST(CreateCustomReaderOp, RunsOperatorsAsOneWhereTheirSchemaHasAWay) {
   EXPECT_EQ(FindOperator("create_custom_reader")->schema.explain(*program, 0, 0),
             (std::vector<std::string>{"block 1: custom_test_bump, custom_test_bump are run as one, "
                                       "from 'n' to 'b'"}));
+}
+
+// What cannot be run as one is run one after another, before or after others have seen its dims.
+TEST(CreateCustomReaderOp, RunsOperatorsOneByOneWhereTheyCannotBeRunAsOne) {
+  const auto bump = [](const std::string& in, const std::string& out) {
+    return OpText("custom_test_bump", {{"X", {in}}}, {{"Out", {out}}});
+  };
+  std::vector<std::string> texts;
+  for (const char* const name : {"n", "a", "b", "c", "y"}) {
+    texts.push_back(TensorText(name, "INT64", {1, 1}));
+  }
+  for (const std::string& op : {bump("n", "a"), bump("a", "b"), bump("b", "y")})
+    texts.push_back(op);
+  ProgramRunner runner;
+  runner.Reader("source").Reset(Numbers(7));
+  runner.Startup(Custom(texts));
+  EXPECT_EQ(NumbersOf(runner.ReadAllOf("out")),
+            (std::vector<int64_t>{101, 102, 103, 104, 105, 8, 107}));
+  // Two pairs: the second one takes what the first one makes, which is neither 5 nor 6.
+  texts.back() = bump("b", "c");
+  texts.push_back(bump("c", "y"));
+  runner.Reader("source").Reset(Numbers(7));
+  runner.Startup(Custom(texts));
+  EXPECT_EQ(NumbersOf(runner.ReadAllOf("out")),
+            (std::vector<int64_t>{200, 201, 202, 203, 204, 107, 108}));
 }
 
 TEST(CreateCustomReaderOp, LetsAnErrorTakeThePlaceOfItsElement) {

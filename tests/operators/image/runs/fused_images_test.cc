@@ -22,12 +22,18 @@ namespace {
 
 using Op = ImageOp;
 
-size_t RunsOf(const std::vector<Op>& ops, const std::vector<std::string>& sinks) {
-  std::string names;
-  for (const std::string& sink : sinks)
-    names += StrCat(names.empty() ? "" : ", ", "\"", sink, "\"");
-  const auto program = Program::FromString(ImageProgram(ops, names), "startup.pbtxt");
-  const std::optional<OperatorRun> run = FuseImages(*program, 1, 0, sinks);
+std::string Quoted(const std::vector<std::string>& names) {
+  std::string quoted;
+  for (const std::string& name : names)
+    quoted += StrCat(quoted.empty() ? "\"" : ", \"", name, "\"");
+  return quoted;
+}
+
+// How many operators of the chain, which begins with operator `first` of the block, are one run.
+size_t RunsOf(const std::vector<Op>& ops, const std::vector<std::string>& sinks,
+              const MoreOps& more = {}, int first = 0) {
+  const auto program = Program::FromString(ImageProgram(ops, Quoted(sinks), more), "startup.pbtxt");
+  const std::optional<OperatorRun> run = FuseImages(*program, 1, first, sinks);
   return run ? run->ops.size() : 0;
 }
 
@@ -63,13 +69,9 @@ std::vector<std::string> Images() {
 // The last result, once of operators that are run as one, once of operators that cannot be, since
 // all of their results are asked for.
 void ExpectSame(const std::vector<std::string>& images, const std::vector<Op>& ops, size_t fused) {
-  std::string all;
   std::vector<std::string> names;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    all += StrCat(i == 0 ? "" : ", ", "\"v", i, "\"");
-    names.push_back(StrCat("v", i));
-  }
-  const std::string last = StrCat("\"v", ops.size() - 1, "\"");
+  for (size_t i = 0; i < ops.size(); ++i) names.push_back(StrCat("v", i));
+  const std::string all = Quoted(names), last = Quoted({names.back()});
   ASSERT_EQ(RunsOf(ops, {names.back()}), fused);
   ASSERT_EQ(RunsOf(ops, names), 0u);
   const std::vector<ElementValue> one = RunImageProgram(images, ImageProgram(ops, last));
@@ -191,6 +193,170 @@ TEST(FusedImages, LeaveErrorsToTheOperators) {
       ImageProgram({kDecode, Sized("crop", "[200, 20]"), kNormalize}, "\"v2\"");
   ExpectError(ErrorCode::kInvalidArgument, "while running operator 'crop'",
               [&] { RunImageProgram(Images(), crop); });
+}
+
+std::string OpOf(const std::string& type, const std::string& in, const std::string& out,
+                 const std::string& attributes) {
+  return StrCat("vars { name: \"", out, "\" type { type: LOD_TENSOR } } ops { type: \"", type,
+                "\" ", in, " outputs { parameter: \"Out\" arguments: \"", out, "\" } ", attributes,
+                " }\n");
+}
+
+// An operator of the chain, number `i`, that moves masks, boxes and points of that number on to
+// those of the next one.
+Op Moving(const Op& op, int i) {
+  std::string text = op.attributes;
+  for (const char* const kind : {"Masks", "Boxes", "Points"}) {
+    text +=
+        StrCat(" inputs { parameter: \"", kind, "\" arguments: \"", kind, i,
+               "\" } outputs { parameter: \"Out", kind, "\" arguments: \"", kind, i + 1, "\" }");
+  }
+  return {op.type, text};
+}
+
+// Numbers from 0 to 60 that are drawn.
+std::string DrawnOp(const std::string& name, const std::string& shape) {
+  return OpOf("uniform_random", "", name,
+              StrCat(R"(attrs { name: "shape" ints: )", shape,
+                     R"( } attrs { name: "min" f: 0 } attrs { name: "max" f: 60 })"));
+}
+
+// A mask, boxes and points of each image, and variables for what these become.
+MoreOps MovedAlong(int steps) {
+  MoreOps more;
+  more.before = OpOf("decode_image", R"(inputs { parameter: "X" arguments: "encoded" })", "Masks0",
+                     R"(attrs { name: "channels" i: 1 })") +
+                DrawnOp("Boxes0", "[5, 4]") + DrawnOp("Points0", "[7, 2]");
+  for (int i = 1; i <= steps; ++i) {
+    for (const char* const kind : {"Masks", "Boxes", "Points"}) {
+      more.before += StrCat("vars { name: \"", kind, i, "\" type { type: LOD_TENSOR } }");
+    }
+  }
+  return more;
+}
+
+// The last image, its mask, boxes, points and what is left of its boxes, once of operators that are
+// run as one as far as they concern the image, once of operators that are run one after another.
+void ExpectSameTogether(const std::vector<Op>& chain, size_t moving, size_t fused) {
+  std::vector<Op> ops = chain;
+  const int steps = static_cast<int>(moving);
+  for (int i = 0; i < steps; ++i)
+    ops[static_cast<size_t>(i) + 1] = Moving(ops[static_cast<size_t>(i) + 1], i);
+  MoreOps more = MovedAlong(steps);
+  // Only the size of an image in the middle of the run is asked for.
+  more.after =
+      StrCat("vars { name: \"left\" type { type: LOD_TENSOR } } ops { type: \"sanitize_boxes\" ",
+             "inputs { parameter: \"X\" arguments: \"v", steps, "\" } ",
+             "inputs { parameter: \"Boxes\" arguments: \"Boxes", steps, "\" } ",
+             "outputs { parameter: \"OutBoxes\" arguments: \"left\" } }\n");
+  std::vector<std::string> sinks = {StrCat("Masks", steps), StrCat("Boxes", steps),
+                                    StrCat("Points", steps), "left"};
+  std::vector<std::string> all = sinks;
+  for (size_t i = 0; i < ops.size(); ++i) all.push_back(StrCat("v", i));
+  sinks.push_back(all.back());
+  ASSERT_EQ(RunsOf(ops, sinks, more, 3), fused);
+  ASSERT_EQ(RunsOf(ops, all, more, 3), 0u);
+  const std::vector<ElementValue> plain =
+      RunImageProgram(Images(), ImageProgram(ops, Quoted(all), more));
+  for (const int workers : {0, 3}) {
+    const PoolSize pool(workers);
+    const std::vector<ElementValue> one =
+        RunImageProgram(Images(), ImageProgram(ops, Quoted(sinks), more));
+    ASSERT_EQ(one.size(), plain.size());
+    for (size_t i = 0; i < one.size(); ++i) {
+      for (size_t slot = 0; slot < 4; ++slot)
+        ASSERT_EQ(one[i][slot], plain[i][slot]) << i << ", " << slot;
+      ASSERT_EQ(one[i][4], plain[i].back()) << "image " << i;
+    }
+  }
+}
+
+TEST(FusedImages, MoveWhatBelongsToTheImage) {
+  const Op shortest = {"random_shortest_size", R"(attrs { name: "min_size" ints: [20, 31, 80] })"};
+  const Op jitter = {"scale_jitter", R"(attrs { name: "size" ints: [60, 60] })"};
+  ExpectSameTogether({kDecode, kRandomResizedCrop, kFlip, kNormalize, kPlanes}, 2, 5);
+  ExpectSameTogether({kDecode, shortest, kFlipDown, Sized("random_crop", "[16, 18]"), kPlanes}, 3,
+                     5);
+  ExpectSameTogether({kDecode, jitter, kFlip, kNormalize}, 2, 4);
+  ExpectSameTogether({kDecode, Sized("center_crop", "[50, 35]"), Sized("resize", "[30]"), kFlip}, 3,
+                     4);
+  // The crop does not move what belongs to the image, nor is anything asked of it.
+  ExpectSameTogether({kDecode, kFlip, Sized("random_crop", "[16, 18]"), kPlanes}, 1, 4);
+  ExpectSame({kDecode, shortest, kFlip, kNormalize}, 4);
+  ExpectSame({kDecode, jitter, kPlanes}, 3);
+  // What is asked for the size of a normalised image ends the run before.
+  const std::string asks = R"(vars { name: "left" type { type: LOD_TENSOR } } ops {
+      type: "sanitize_boxes" inputs { parameter: "X" arguments: "v2" }
+      inputs { parameter: "Boxes" arguments: "Boxes0" }
+      outputs { parameter: "OutBoxes" arguments: "left" } })";
+  EXPECT_EQ(RunsOf({kDecode, kFlip, kNormalize, kPlanes}, {"v3"}, {MovedAlong(0).before, asks}, 3),
+            3u);
+  // Boxes that are written twice, or in place, are others if they are moved again.
+  const Op in_place = {"flip", R"(inputs { parameter: "Boxes" arguments: "Boxes0" }
+                                  outputs { parameter: "OutBoxes" arguments: "Boxes0" })"};
+  EXPECT_EQ(RunsOf({kDecode, kFlip, in_place, kPlanes}, {"v3"}, MovedAlong(0), 3), 2u);
+}
+
+// Blocks within the block count for what they use.
+TEST(FusedImages, RunBesideConditions) {
+  const std::string condition = R"(
+      vars { name: "yes" type { type: LOD_TENSOR } }
+      ops { type: "fill_constant" outputs { parameter: "Out" arguments: "yes" }
+            attrs { name: "shape" ints: 1 } attrs { name: "dtype" i: 0 }
+            attrs { name: "value" f: 1 } }
+      vars { name: "kept" type { type: LOD_TENSOR lod_tensor {
+               tensor { data_type: UINT8 dims: [1, -1, -1, 3] } } } }
+      ops { type: "conditional_block" inputs { parameter: "X" arguments: "yes" }
+            attrs { name: "sub_block" block_idx: 2 }
+            attrs { name: "is_scalar_condition" b: true } } }
+      blocks { idx: 2 parent_idx: 1
+        ops { type: "assign" inputs { parameter: "X" arguments: "%" }
+              outputs { parameter: "Out" arguments: "kept" } }
+      )";
+  const auto reading = [&](const std::string& name) {
+    std::string text = condition;
+    return MoreOps{"", text.replace(text.find('%'), 1, name)};
+  };
+  const std::vector<Op> ops = {kDecode, kRandomResizedCrop, kFlip};
+  EXPECT_EQ(RunsOf(ops, {"v2"}, reading("encoded")), 3u);
+  EXPECT_EQ(RunsOf(ops, {"v2"}, reading("v2")), 3u);
+  EXPECT_EQ(RunsOf(ops, {"v2"}, reading("v1")), 2u);
+  EXPECT_EQ(RunsOf(ops, {"v2"}, reading("v0")), 0u);
+  const std::vector<ElementValue> plain =
+      RunImageProgram(Images(), ImageProgram(ops, R"("v0", "v1", "v2")"));
+  for (const char* const name : {"v2", "v1", "v0"}) {
+    const std::vector<ElementValue> made =
+        RunImageProgram(Images(), ImageProgram(ops, R"("kept", "v2")", reading(name)));
+    for (size_t i = 0; i < made.size(); ++i) {
+      ASSERT_EQ(made[i][0], plain[i][static_cast<size_t>(name[1] - '0')]) << name;
+      ASSERT_EQ(made[i][1], plain[i][2]) << name;
+    }
+  }
+}
+
+TEST(FusedImages, LeaveErrorsOfWhatMovesToTheOperators) {
+  const Op crop = {"random_resized_crop", kRandomResizedCrop.attributes +
+                                              R"(inputs { parameter: "Boxes" arguments: "Boxes0" }
+                          outputs { parameter: "OutBoxes" arguments: "Boxes1" })"};
+  const MoreOps boxes = {
+      DrawnOp("Boxes0", "[5, 4]") + R"(vars { name: "Boxes1" type { type: LOD_TENSOR } })", ""};
+  const std::vector<Op> ops = {kDecode, crop, kNormalize};
+  ASSERT_EQ(RunsOf(ops, {"v2", "Boxes1"}, boxes, 1), 3u);
+  std::vector<std::string> images = Images();
+  images[3].resize(images[3].size() / 2);  // its header is whole
+  ExpectError(ErrorCode::kDataLoss, "while running operator 'decode_image'",
+              [&] { RunImageProgram(images, ImageProgram(ops, R"("v2", "Boxes1")", boxes)); });
+  images[3] = "this is no image";
+  ExpectError(ErrorCode::kDataLoss, "while running operator 'decode_image'",
+              [&] { RunImageProgram(images, ImageProgram(ops, R"("v2", "Boxes1")", boxes)); });
+  MoreOps other = MovedAlong(1);
+  other.before += OpOf("crop", R"(inputs { parameter: "X" arguments: "Masks0" })", "part",
+                       R"(attrs { name: "size" ints: [9, 9] })");
+  Op moving = Moving(kRandomResizedCrop, 0);
+  moving.attributes.replace(moving.attributes.find("Masks0"), 6, "part");
+  ExpectError(ErrorCode::kInvalidArgument, "what moves together has the same number and size", [&] {
+    RunImageProgram(Images(), ImageProgram({kDecode, moving}, R"("v1", "Masks1")", other));
+  });
 }
 
 // Without `exact`, a much smaller image is made of an image that is decoded smaller.
