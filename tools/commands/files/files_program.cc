@@ -95,14 +95,14 @@ std::string FormatText(const FormatChoice& choice, const FormatSchema& format) {
 
 // Says how a file is read whose fields, which fit it as plain JSON, are those of COCO's
 // annotations.
-void PrintHintOfCoco(const std::string& file, const Strings& fields, std::ostream* out) {
+std::string HintOfCoco(const std::string& file, const Strings& fields) {
   const Strings names = NamesOf(fields);
   for (const char* name : {"images", "annotations", "categories"}) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) return;
+    if (std::find(names.begin(), names.end(), name) == names.end()) return "";
   }
-  *out << "these are COCO's annotations: coco:" << Escaped(file)
-       << " is their images with boxes, labels and\n"
-          "outlines, --attribute=images=FOLDER says where the images lie; dataset.coco in Python\n";
+  return StrCat("these are COCO's annotations: coco:", Escaped(file),
+                " is their images with boxes, labels and\noutlines, --attribute=images=FOLDER says "
+                "where the images lie; dataset.coco in Python\n");
 }
 
 }  // namespace
@@ -130,6 +130,7 @@ FilesProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
           " takes no fields");
   AttributeMap attributes = AttributesOfFlags(format, given_attributes);
   Strings fields = given_fields;
+  std::string hint;
   if (given_slots.slots.empty() && format.guess_fields != nullptr && AreChosenByName(fields)) {
     FormatArguments arguments;
     arguments.attributes = attributes;
@@ -146,8 +147,7 @@ FilesProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
     if (attributes.Has("infer")) attributes.Set("infer", std::string("sample"));
     if (given_fields.empty()) {
       PrintFields("fields that fit the first records", fitting, hints);
-      const std::string& first = arguments.files.front().path;
-      if (format.tag == "json") PrintHintOfCoco(first, fitting.entries, hints);
+      if (format.tag == "json") hint = HintOfCoco(arguments.files.front().path, fitting.entries);
     }
     fields = fitting.entries;
     for (const auto& [name, value] : fitting.attributes.values()) attributes.Set(name, value);
@@ -204,7 +204,7 @@ FilesProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
     attribute->set_s("bytes");
   }
   return {Program::FromString(program.SerializeAsString(), command), std::move(slot_names),
-          format.tag, FormatText(choice, format)};
+          format.tag, FormatText(choice, format), std::move(hint)};
 }
 
 }  // namespace millhopper

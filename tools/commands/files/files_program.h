@@ -20,14 +20,15 @@ struct FilesProgram {
   std::vector<std::string> slot_names;  // empty if nothing tells them
   std::string format;                   // the tag
   std::string first_file;  // what the first one is: "rows.csv.gz: csv, compressed by gzip"
+  std::string hint;        // lines that say how JSON that is COCO's is read as such; else ""
 };
 
 // A program that reads the files by open_files, as the reader "files". Where neither fields nor
 // slots are given and their format takes fields, it has those that fit the first records; of
 // recordio it has the slots that are stored beside the files, or else those of the first records.
-// They are written to `hints`, ready to be pasted, and of JSON that is COCO's how it is read as
-// such. `attributes` are those of --attribute. Files that can be read once only are opened in
-// `once`. Errors call the program as the command is called.
+// They are written to `hints`, ready to be pasted. `attributes` are those of --attribute. Files
+// that can be read once only are opened in `once`. Errors call the program as the command is
+// called.
 FilesProgram ProgramForFiles(const std::vector<std::string>& names,
                              const std::vector<std::string>& given_fields,
                              const NamedSlots& given_slots,

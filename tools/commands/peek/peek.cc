@@ -129,7 +129,8 @@ CommandHelp Help() {
       "  polygons, runs        shades of these, as the format coco has them\n"
       "  mask, masks           shades of integers or bool [.., H, W] or [.., H, W, 1]: of each\n"
       "                        object, or one of classes\n"
-      "Objects with the same number in labels, or label, have the same one of 8 colours.\n";
+      "Objects with the same number in labels, or label, have the same one of 8 colours. Encoded\n"
+      "images with such slots are drawn as they are stored; others are turned as EXIF asks.\n";
   help.groups = {
       {"What to look at",
        {"field", "attribute", "slots", "startup", "reader", "state", "count", "set", "plugin",
@@ -386,7 +387,9 @@ int RunPeek(const Arguments& arguments) {
                 Program::FromFile(ProgramName(FLAGS_startup), ParseSettings(arguments.all("set"))),
                 {},
                 "",
+                "",
                 ""};
+  hints << peeked.hint;
   const std::shared_ptr<const Program>& program = peeked.program;
   RunState run;
   run.seed = FLAGS_seed;

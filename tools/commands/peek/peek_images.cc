@@ -9,6 +9,7 @@
 
 #include "framework/base/error.h"
 #include "operators/image/codecs/image_decoder.h"
+#include "operators/image/pixels/orientation.h"
 
 namespace millhopper {
 namespace {
@@ -47,8 +48,19 @@ struct DecodedImage {
   int64_t by;  // one pixel is by by by of those stored
 };
 
-// The image, as it is stored: what EXIF says of its orientation is left to programs.
-std::optional<DecodedImage> Decoded(const uint8_t* bytes, size_t size) {
+LoDTensor Turned(const LoDTensor& image, int orientation) {
+  const Dims& dims = image.dims();
+  const ImageShape stored{dims[1], dims[2], dims[3]};
+  const ImageShape upright = Upright(stored, orientation);
+  LoDTensor turned;
+  uint8_t* const values =
+      turned.Allocate<uint8_t>({1, upright.height, upright.width, upright.channels});
+  Orient(Contiguous(image.data<uint8_t>(), stored), orientation, Contiguous(values, upright));
+  return turned;
+}
+
+// The image, as it is stored, or turned as its EXIF data asks.
+std::optional<DecodedImage> Decoded(const uint8_t* bytes, size_t size, bool is_turned) {
   const Ref<ImageDecoder> decoder = ImageDecoder::Take();
   try {
     const ImageHeader& header = decoder->Open(bytes, size, std::numeric_limits<int64_t>::max());
@@ -65,8 +77,9 @@ std::optional<DecodedImage> Decoded(const uint8_t* bytes, size_t size) {
     uint8_t* const values = image.Allocate<uint8_t>({1, shape.height, shape.width, 3});
     decoder->Decode(part, false, Contiguous(values, shape));
     const int64_t by = ReductionOf(shape);
-    return DecodedImage{by == 1 ? std::move(image) : Reduced(values, shape, by), header.stored,
-                        part.scale * by};
+    if (by > 1) image = Reduced(values, shape, by);
+    if (is_turned && header.orientation > 1) image = Turned(image, header.orientation);
+    return DecodedImage{std::move(image), header.stored, part.scale * by};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kDataLoss) throw;
     return std::nullopt;
@@ -105,7 +118,9 @@ void AddEncodedImages(const std::vector<LoDTensor>& element, const MarkSlots& ma
     const auto& offsets = tensor.lod().back();
     for (size_t i = 0; i + 1 < offsets.size() && sheet->image_count(slot) < most; ++i) {
       const size_t size = offsets[i + 1] - offsets[i];
-      std::optional<DecodedImage> image = Decoded(tensor.data<uint8_t>() + offsets[i], size);
+      // What is said of an image is said of its pixels as stored, as by COCO and VOC.
+      std::optional<DecodedImage> image =
+          Decoded(tensor.data<uint8_t>() + offsets[i], size, marks.empty());
       if (!image) continue;
       const size_t place = sheet->image_count(slot);
       std::vector<LoDTensor> alone(element.size());

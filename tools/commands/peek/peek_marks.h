@@ -48,6 +48,11 @@ class MarkSlots {
   // `names` are those of all slots; there may be none.
   MarkSlots(const std::vector<std::string>& names, const BoxNotation& notation);
 
+  // Whether no slot says anything of images.
+  bool empty() const {
+    return boxes_.empty() && points_.empty() && polygons_.empty() && runs_.empty() &&
+           masks_.empty();
+  }
   // Whether a slot is of masks, over which nothing is drawn.
   bool IsMask(size_t slot) const;
   // What is in an image of an element, in pixels that are shown: 1,000 marks of each kind at most.

@@ -147,6 +147,7 @@ class Chains {
                                &hints_, "recordio convert")),
         desc_(given_.program->desc()),
         first_input_(inputs.front()) {
+    if (!FLAGS_quiet) std::cerr << given_.hint;
     // One file after the other.
     proto::OpDesc* const open = desc_.mutable_blocks(0)->mutable_ops(0);
     AddAttr(open, "cycle_length", proto::INT)->set_i(1);

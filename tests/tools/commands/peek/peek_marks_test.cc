@@ -59,8 +59,9 @@ class Sheet {
   PngImage picture_;
 };
 
-std::string BlackPng(int64_t height, int64_t width) {
+std::string BlackPng(int64_t height, int64_t width, const std::string& exif = "") {
   PngImage image;
+  image.exif = exif;
   image.height = height;
   image.width = width;
   image.rows.resize(static_cast<size_t>(height * width * 3));
@@ -130,6 +131,24 @@ TEST(PeekMarks, AreTheObjectsOfCoco) {
   EXPECT_EQ(sheet.colors(),
             (std::set<std::string>{"000000", "404040", "009e73", "d55e00", "6a2f00", "663c53"}));
   EXPECT_EQ(Sheet({file, "--attribute=box_format=xywh"}).rows(), sheet.rows());
+  // What is said is said of the image as it is stored.
+  WriteFile(folder + "/small.png", BlackPng(48, 64, ExifWith(6)));
+  EXPECT_EQ(Sheet({file}).rows(), sheet.rows());
+}
+
+TEST(PeekMarks, LeaveImagesTurnedOverWhichThereAreNone) {
+  PngImage stored, upright;
+  stored.height = upright.width = 4;
+  stored.width = upright.height = 5;
+  stored.exif = ExifWith(6);  // the first row is seen on the right
+  for (int y = 0; y < 4; ++y) {
+    for (int x = 0; x < 5; ++x) stored.rows += std::string(3, static_cast<char>(10 * y + x));
+  }
+  for (int y = 0; y < 5; ++y) {
+    for (int x = 0; x < 4; ++x) upright.rows += std::string(3, static_cast<char>(10 * (3 - x) + y));
+  }
+  const TempFile turned("stored.png", EncodePng(stored)), plain("upright.png", EncodePng(upright));
+  EXPECT_EQ(Sheet({turned.path()}).rows(), Sheet({plain.path()}).rows());
 }
 
 // The file says nothing of its form; who opens it as JSON gets one record of three texts.

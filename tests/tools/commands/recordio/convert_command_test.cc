@@ -86,6 +86,18 @@ TEST(ConvertCommand, QuietSaysNothingOnStandardError) {
   ExpectFailure({"verify", "--quiet", rows.path()}, 2, "verify: --quiet is a flag of convert");
 }
 
+TEST(ConvertCommand, SaysHowAnnotationsOfCocoAreReadAsImages) {
+  const TempFile set("set.json", R"({"images": [{"id": 1}], "annotations": [], "categories": []})");
+  const Words convert = {"convert", "--output=jsonl:-", set.path()};
+  const ChildResult result = RunRecordIO(convert);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.errors,
+              HasSubstr("these are COCO's annotations: coco:" + set.path() + " is their images"));
+  Words quiet = convert;
+  quiet.push_back("--quiet");
+  EXPECT_EQ(RunRecordIO(quiet).errors.find("COCO"), std::string::npos);
+}
+
 TEST(ConvertCommand, DividesRecordsIntoFilesAndParts) {
   std::string text = "x\n";
   for (int i = 0; i < 100; ++i) text += std::to_string(i) + "\n";
