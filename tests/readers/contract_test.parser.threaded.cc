@@ -717,6 +717,54 @@ std::string ImageFolderAt(Fault fault, Where where) {
   return list.substr(0, list.rfind('/'));
 }
 
+// The images and masks of a set of VOC's form.
+std::vector<std::string> VocPathsIn(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (int64_t i = 0; i < kImages; ++i) {
+    paths.push_back(StrCat(folder, "/JPEGImages/", i, ".jpg"));
+    paths.push_back(StrCat(folder, "/SegmentationClass/", i, ".png"));
+  }
+  return paths;
+}
+
+// Such a set, which is removed at the end. A mask of the faulty one is empty.
+class VocSet {
+ public:
+  explicit VocSet(Fault fault) : folder_(TempName("voc")) {
+    for (const char* const name :
+         {"/JPEGImages", "/SegmentationClass", "/Annotations", "/ImageSets/Main"}) {
+      std::filesystem::create_directories(folder_ + name);
+    }
+    const std::vector<std::string> paths = VocPathsIn(folder_);
+    std::string list;
+    for (size_t i = 0; i < paths.size() / 2; ++i) {
+      const bool faulty = fault == Fault::kPlan && i == kFaultyImage;
+      WriteFile(paths[2 * i], ImageContent(static_cast<int64_t>(i)));
+      WriteFile(paths[2 * i + 1], faulty ? "" : StrCat("mask ", i));
+      WriteFile(annotations(i),
+                StrCat("<annotation><object><name>dog</name><bndbox><xmin>1</xmin><ymin>1</ymin>",
+                       "<xmax>9</xmax><ymax>", i + 1, "</ymax></bndbox></object></annotation>"));
+      list += StrCat(i, "\n");
+    }
+    WriteFile(this->list(), list);
+  }
+  ~VocSet() { std::filesystem::remove_all(folder_); }
+  VocSet(const VocSet&) = delete;
+  VocSet& operator=(const VocSet&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  std::string list() const { return folder_ + "/ImageSets/Main/all.txt"; }
+  std::string annotations(size_t i) const { return StrCat(folder_, "/Annotations/", i, ".xml"); }
+
+ private:
+  const std::string folder_;
+};
+
+const VocSet& VocSetOf(Fault fault) {
+  static const VocSet good(Fault::kNone), bad(Fault::kPlan);
+  return fault == Fault::kNone ? good : bad;
+}
+
 // A file with the fields of field_files.h, which is removed at the end with what belongs to it.
 class FieldFile {
  public:
@@ -925,6 +973,19 @@ ReaderPtr Coco(Fault fault, Where where) {
   return std::make_unique<FileReader>(
       FindFileFormat("coco")->Make(arguments),
       FileEntry{ImageFolderAt(fault, where) + "/coco", "", BufferType::kMemory});
+}
+
+// The set, whose files are also in memory if they must be.
+ReaderPtr Voc(Fault fault, Where where) {
+  const VocSet& set = VocSetOf(fault);
+  for (const std::string& path : VocPathsIn(set.folder())) At(where, path);
+  for (size_t i = 0; i < kImages; ++i) At(where, set.annotations(i));
+  FormatArguments arguments;
+  arguments.attributes.Set(
+      "fields", std::vector<std::string>{"image bytes", "image_id int64[]", "boxes float32[-1, 4]",
+                                         "mask bytes"});
+  return std::make_unique<FileReader>(FindFileFormat("voc")->Make(arguments),
+                                      FileEntry{At(where, set.list()), "", BufferType::kMemory});
 }
 
 // Files that say the number of their record, in an archive whose faulty record is no number, or
@@ -1399,6 +1460,7 @@ std::vector<ContractCase> FieldsInAnyOrder(Where where, bool of_plugins_only = f
 }
 
 std::vector<std::string> ImagesOnly() { return ImagePaths(ImageFolderPath(Fault::kNone)); }
+std::vector<std::string> VocPaths() { return VocPathsIn(VocSetOf(Fault::kNone).folder()); }
 std::vector<std::string> ImagesAndList() {
   std::vector<std::string> paths = ImagesOnly();
   paths.push_back(ImageFolderPath(Fault::kNone) + "/list");
@@ -1447,6 +1509,7 @@ std::vector<ContractCase> Files(Where where) {
             {}, {33}),
       Reads("image_list_batch", ImageList, where, ImagesAndList, {Batch(4)}, {}, {16}),
       Reads("coco_shuffle_batch", Coco, where, ImagesOnly, {Shuffle(3), Batch(2)}, {}, {33}),
+      Reads("voc_shuffle_batch", Voc, where, VocPaths, {Shuffle(3), Batch(2)}, {}, {33}),
       Reads("jpgs", Jpegs, where, ImagesOnly, {}, {}, {kFaultyImage}),
       Reads("tar_batch", Tar, where, TarPaths, {Batch(8)}, numbers, {2, 2}),
       Reads("tar_shuffle", Tar, where, TarPaths, {Shuffle(7)}, numbers, {20}),

@@ -28,7 +28,12 @@ def voc(
     uint8, for ``Reader.decode_image``; ``image_id`` (its place in the list, from 0), ``height``,
     ``width``, int64 ``[1]``; ``file_name``, text; and with one level of offsets ``boxes``, float32
     ``[n, 4]``, in pixels; ``labels``, int64 ``[n]``; ``area``, float32 ``[n]``, of the box;
-    ``difficult`` and ``truncated``, bool ``[n]``.
+    ``difficult`` and ``truncated``, bool ``[n]``. Of images with masks (those of
+    ``"Segmentation/train"``, not all of ``"train"``) ``mask`` and ``object_mask`` are the bytes of
+    their PNG files, whose palettes number the classes and the objects::
+
+        pairs = dataset.voc("VOCdevkit/VOC2012", "Segmentation/train", fields=["image", "mask"])
+        pairs = vision.segmentation()(pairs)
 
     Files of VOC count pixels from 1 and name the last one within a box. Boxes here go from edge to
     edge, the edge of the image being 0: xmin - 1, ymin - 1, xmax, ymax, as detectron2 has them;
@@ -51,7 +56,7 @@ def voc(
 
     Raises:
         Error: a name or a value is none of these; in the first pass: an annotation is missing or
-            is no such XML, by its file and line, or an image is missing.
+            is no such XML, by its file and line, or an image or mask is missing.
 
     Source: the development kit of VOC2012; format ``voc``.
     """

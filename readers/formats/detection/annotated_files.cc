@@ -19,7 +19,8 @@ namespace {
 // of their polygons, these points, runs and key points, and the name of the file. Each of them
 // begins at a multiple of 8 bytes.
 struct Head {
-  uint64_t bytes = 0;  // of all that stands before the image
+  uint64_t bytes = 0;  // of all that stands before the files
+  uint64_t sizes[AnnotatedFiles::kMostFiles] = {};
   uint32_t objects = 0, polygons = 0, points = 0, runs = 0, key_points = 0, name = 0;
   AnnotatedFiles::Image image;
 };
@@ -56,6 +57,13 @@ void AnnotatedFiles::AddImage(std::string_view name, const Image& image) {
   Add(name, 0);
   MakeRoom(1, &images_);
   images_.push_back(image);
+}
+
+void AnnotatedFiles::GetPathOf(size_t i, size_t which, std::string* path) const {
+  if (read_[which].base.empty()) return GetPath(i, path);
+  const std::string_view image = name(i);
+  path->assign(read_[which].base).append(image.substr(0, image.size() - image_end_.size()));
+  path->append(read_[which].end).append(query_);
 }
 
 void AnnotatedFiles::AddPoint(double x, double y) {
@@ -163,8 +171,9 @@ size_t AnnotatedFiles::BytesBefore(size_t i) const {
   return HeadFor(images_[i], objects_of(i), TotalOf(i), name(i)).bytes;
 }
 
-void AnnotatedFiles::WriteBefore(size_t i, char* out) const {
-  const Head head = HeadFor(images_[i], objects_of(i), TotalOf(i), name(i));
+void AnnotatedFiles::WriteBefore(size_t i, const uint64_t* sizes, char* out) const {
+  Head head = HeadFor(images_[i], objects_of(i), TotalOf(i), name(i));
+  std::copy_n(sizes, files_each(), std::begin(head.sizes));
   const size_t begin = first_object(i), end = ends_[i];
   Output place(out);
   place.Write(&head, 1);
@@ -215,7 +224,11 @@ struct AnnotatedFilesFormat::Record {
     runs.Take(&here, head.runs);
     key_points.Take(&here, size_t{3} * head.key_points);
     name = {here, head.name};
-    image = {ticket.bytes + head.bytes, ticket.size - head.bytes};
+    const char* file = ticket.bytes + head.bytes;
+    for (size_t which = 0; which < AnnotatedFiles::kMostFiles; ++which) {
+      files[which] = {file, head.sizes[which]};
+      file += head.sizes[which];
+    }
   }
 
   Head head;
@@ -224,7 +237,7 @@ struct AnnotatedFilesFormat::Record {
   StoredValues<double> points;
   StoredValues<uint32_t> runs;
   StoredValues<double> key_points;
-  std::string_view name, image;
+  std::string_view name, files[AnnotatedFiles::kMostFiles];
 };
 
 AnnotatedFilesFormat::AnnotatedFilesFormat(const FormatArguments& arguments,
@@ -267,14 +280,15 @@ AnnotatedFilesFormat::Part AnnotatedFilesFormat::PartNamed(std::string_view name
   constexpr struct {
     const char* name;
     Part part;
-  } kParts[] = {{"image", Part::kImage},         {"image_id", Part::kImageId},
-                {"file_name", Part::kFileName},  {"height", Part::kHeight},
-                {"width", Part::kWidth},         {"boxes", Part::kBoxes},
-                {"labels", Part::kLabels},       {"area", Part::kArea},
-                {"iscrowd", Part::kCrowd},       {"ids", Part::kIds},
-                {"polygons", Part::kPolygons},   {"runs", Part::kRuns},
-                {"keypoints", Part::kKeyPoints}, {"difficult", Part::kDifficult},
-                {"truncated", Part::kTruncated}};
+  } kParts[] = {{"image", Part::kImage},           {"image_id", Part::kImageId},
+                {"file_name", Part::kFileName},    {"height", Part::kHeight},
+                {"width", Part::kWidth},           {"boxes", Part::kBoxes},
+                {"labels", Part::kLabels},         {"area", Part::kArea},
+                {"iscrowd", Part::kCrowd},         {"ids", Part::kIds},
+                {"polygons", Part::kPolygons},     {"runs", Part::kRuns},
+                {"keypoints", Part::kKeyPoints},   {"difficult", Part::kDifficult},
+                {"truncated", Part::kTruncated},   {"mask", Part::kMask},
+                {"object_mask", Part::kObjectMask}};
   return std::find_if(std::begin(kParts), std::end(kParts),
                       [&](const auto& one) { return one.name == name; })
       ->part;
@@ -298,6 +312,23 @@ std::shared_ptr<LabeledFiles> AnnotatedFilesFormat::FilesOf(const std::string& p
 bool AnnotatedFilesFormat::Wants(std::string_view name) const {
   return std::any_of(fields_.begin(), fields_.end(),
                      [&](const Field& field) { return field.name == name; });
+}
+
+std::vector<AnnotatedFiles::Place> AnnotatedFilesFormat::Read(
+    const AnnotatedFiles::Place& image, const AnnotatedFiles::Place& mask,
+    const AnnotatedFiles::Place& object_mask) const {
+  std::vector<AnnotatedFiles::Place> read;
+  if (Wants("image")) read.push_back(image);
+  if (Wants("mask")) read.push_back(mask);
+  if (Wants("object_mask")) read.push_back(object_mask);
+  return read;
+}
+
+std::string_view AnnotatedFilesFormat::FileOf(const Record& record, Part part) const {
+  size_t which = 0;
+  if (part != Part::kImage && Wants("image")) ++which;
+  if (part == Part::kObjectMask && Wants("mask")) ++which;
+  return record.files[which];
 }
 
 void AnnotatedFilesFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {
@@ -362,7 +393,9 @@ void AnnotatedFilesFormat::LoadSlot(const Record& record, size_t slot, FieldRows
   const std::vector<uint64_t> all{0, head.objects};
   switch (parts_[slot]) {
     case Part::kImage:
-      return rows->AppendBytes(slot, record.image);
+    case Part::kMask:
+    case Part::kObjectMask:
+      return rows->AppendBytes(slot, FileOf(record, parts_[slot]));
     case Part::kFileName:
       return rows->AppendBytes(slot, record.name);
     case Part::kImageId:

@@ -37,9 +37,21 @@ struct AnnotatedObject {
 // Images in order with their objects. There may be millions.
 class AnnotatedFiles final : public LabeledFiles {
  public:
-  // `reads_files`: whether a reader has the images, and not only what is said of them.
-  AnnotatedFiles(LabeledFiles names, bool reads_files)
-      : LabeledFiles(std::move(names)), reads_files_(reads_files) {}
+  // A file that belongs to each image: the image itself, or one in another folder (`base`), which
+  // is called as the image is, but for the end of its name.
+  struct Place {
+    std::string base, end;  // "": the image
+  };
+  // How many of them a record may have.
+  static constexpr size_t kMostFiles = 3;
+  // `read` are the files that a reader has, and not only what is said of the images; the names of
+  // these end with `image_end`, and after paths that are made of other ends stands `query`.
+  AnnotatedFiles(LabeledFiles names, std::vector<Place> read, std::string image_end = "",
+                 std::string query = "")
+      : LabeledFiles(std::move(names)),
+        read_(std::move(read)),
+        image_end_(std::move(image_end)),
+        query_(std::move(query)) {}
 
   struct Image {
     int64_t id = 0;
@@ -64,11 +76,12 @@ class AnnotatedFiles final : public LabeledFiles {
 
   size_t objects_of(size_t image) const;
 
-  bool reads_files() const override { return reads_files_; }
+  size_t files_each() const override { return read_.size(); }
+  void GetPathOf(size_t i, size_t which, std::string* path) const override;
   void SetNeeded() override;
   std::string NamedBy(size_t i) const override;
   size_t BytesBefore(size_t i) const override;
-  void WriteBefore(size_t i, char* out) const override;
+  void WriteBefore(size_t i, const uint64_t* sizes, char* out) const override;
   uint64_t Fingerprint() const override { return fingerprint_; }
 
  private:
@@ -77,7 +90,8 @@ class AnnotatedFiles final : public LabeledFiles {
   // How much the parts of an image's objects are.
   AnnotatedObject TotalOf(size_t image) const;
 
-  const bool reads_files_;
+  const std::vector<Place> read_;
+  const std::string image_end_, query_;
   PooledVector<Image> images_;
   PooledVector<AnnotatedObject> objects_;  // as they were added
   PooledVector<uint32_t> order_;           // of objects: by their images
@@ -107,6 +121,11 @@ class AnnotatedFilesFormat : public LabeledFilesFormat {
  protected:
   // Whether a field of this name is read.
   bool Wants(std::string_view name) const;
+  // The files that fields are, in the order in which AnnotatedFiles reads them: those of the fields
+  // image, mask and object_mask that are read, of the places that these three have.
+  std::vector<AnnotatedFiles::Place> Read(const AnnotatedFiles::Place& image,
+                                          const AnnotatedFiles::Place& mask,
+                                          const AnnotatedFiles::Place& object_mask) const;
 
  private:
   // A file that is the same as before is not read again: that takes seconds.
@@ -134,12 +153,16 @@ class AnnotatedFilesFormat : public LabeledFilesFormat {
     kKeyPoints,
     kDifficult,
     kTruncated,
+    kMask,
+    kObjectMask,
   };
   struct Record;
 
   AnnotatedFilesFormat(const FormatArguments& arguments, const std::vector<std::string>& known,
                        Boxes stored, std::vector<Field> fields);
   static Part PartNamed(std::string_view name);
+  // The bytes of the file of a field, which is the image or a mask.
+  std::string_view FileOf(const Record& record, Part part) const;
   void LoadSlot(const Record& record, size_t slot, FieldRows* rows) const;
   void LoadBoxes(const Record& record, size_t slot, FieldRows* rows) const;
 

@@ -61,8 +61,9 @@ struct CocoRules {
   std::string root;
   bool indices = false;  // labels are places among the sorted categories
   bool skips_empty = false, skips_crowds = false;
-  bool image = false, boxes = false, labels = false, area = false, ids = false, polygons = false,
-       runs = false, key_points = false;
+  std::vector<AnnotatedFiles::Place> files;  // that are read of each image
+  bool boxes = false, labels = false, area = false, ids = false, polygons = false, runs = false,
+       key_points = false;
 };
 
 class CocoParser {
@@ -271,7 +272,7 @@ class CocoParser {
   AnnotatedFiles& files() {
     if (files_ == nullptr) {
       files_ =
-          std::make_shared<AnnotatedFiles>(LabeledFiles::NamedIn(path_, rules_.root), rules_.image);
+          std::make_shared<AnnotatedFiles>(LabeledFiles::NamedIn(path_, rules_.root), rules_.files);
     }
     return *files_;
   }
@@ -453,7 +454,7 @@ class CocoFormat final : public AnnotatedFilesFormat {
     rules_.indices = attributes.Get<std::string>("labels") == "index";
     rules_.skips_empty = attributes.Get<bool>("skip_empty");
     rules_.skips_crowds = attributes.Get<bool>("skip_crowds");
-    rules_.image = Wants("image");
+    rules_.files = Read({}, {}, {});
     rules_.boxes = Wants("boxes");
     rules_.labels = Wants("labels");
     rules_.area = Wants("area");

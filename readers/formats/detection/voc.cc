@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The format `voc`: a set of images of Pascal VOC's form. The file is the list of an image set,
 // ImageSets/Main/train.txt, with the name of an image in each line; beside the folder ImageSets
-// lie JPEGImages/NAME.jpg and Annotations/NAME.xml,
+// lie JPEGImages/NAME.jpg, for images of ImageSets/Segmentation the masks
+// SegmentationClass/NAME.png and SegmentationObject/NAME.png, and Annotations/NAME.xml,
 //
 //   <annotation>
 //     <size> <width>500</width> <height>375</height> </size>
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,7 +38,9 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/base/stop.h"
+#include "framework/base/thread_pool.h"
 #include "framework/base/url.h"
+#include "framework/io/file_system.h"
 #include "framework/io/listed_files.h"
 #include "framework/io/xml/xml.h"
 #include "framework/reader/file_format.h"
@@ -48,6 +52,7 @@ namespace millhopper {
 namespace {
 
 constexpr uint64_t kMostXmlBytes = uint64_t{16} << 20;
+constexpr size_t kReadAtOnce = 16;  // annotations
 constexpr size_t kSides = 4;
 constexpr const char* kSideNames[kSides] = {"xmin", "ymin", "xmax", "ymax"};
 
@@ -55,7 +60,7 @@ const std::vector<std::string>& KnownFields() {
   static const auto* const fields = new std::vector<std::string>{
       "image bytes",        "image_id int64[]",     "file_name str",    "height int64[]",
       "width int64[]",      "boxes float32[-1, 4]", "labels int64[-1]", "area float32[-1]",
-      "difficult bool[-1]", "truncated bool[-1]",
+      "difficult bool[-1]", "truncated bool[-1]",   "mask bytes",       "object_mask bytes",
   };
   return *fields;
 }
@@ -72,7 +77,8 @@ const std::vector<std::string>& ClassesOfVoc() {
 struct VocRules {
   std::string root, suffix;
   std::map<std::string, int64_t, std::less<>> labels;  // of classes
-  bool image = false, sides = false, is_labeled = false, skips_difficult = false;
+  std::vector<AnnotatedFiles::Place> files;            // that are read of each image
+  bool sides = false, is_labeled = false, skips_difficult = false;
 };
 
 std::string_view Trimmed(std::string_view text) {
@@ -191,6 +197,15 @@ class Annotation {
   std::optional<double> sides_[kSides];
 };
 
+// The same files, of which those that are no images lie in the folder.
+std::vector<AnnotatedFiles::Place> FilesWithin(const std::string& root,
+                                               std::vector<AnnotatedFiles::Place> files) {
+  for (AnnotatedFiles::Place& file : files) {
+    if (!file.base.empty()) file.base = StrCat(root, "/", file.base);
+  }
+  return files;
+}
+
 // The folder that ImageSets lies in.
 std::string RootOf(const std::string& list, const std::string& root) {
   if (!root.empty()) return std::string(WithoutQuery(root));
@@ -213,7 +228,8 @@ class VocParser {
                    .substr(WithoutQuery(rules.root.empty() ? path : rules.root).size())),
         listed_(path, rules.root),
         files_(std::make_shared<AnnotatedFiles>(LabeledFiles(path, root_ + "/JPEGImages/", query_),
-                                                rules.image)) {}
+                                                FilesWithin(root_, rules.files), rules.suffix,
+                                                query_)) {}
 
   std::shared_ptr<AnnotatedFiles> Parse() {
     const Text text = ReadTextFile(path_, "list", kMaxRecordBytes);
@@ -221,16 +237,13 @@ class VocParser {
     const char* const end = text.data() + text.size();
     LineEnds ends(here, end, LoneCr::kEndsLine);
     hash_ = XXH3_64bits(text.data(), text.size());
-    for (uint64_t line = 1; here < end; ++line) {
+    std::vector<Line> lines;
+    for (uint64_t number = 1; here < end; ++number) {
       const LineEnds::Line found = ends.From(here, true);
-      try {
-        Add(Trimmed({here, static_cast<size_t>(found.end - here)}));
-      } catch (const Error& error) {
-        if (!error.file().empty() || error.interrupts()) throw;
-        throw error.WithMessage(StrCat("line ", line, ": ", error.message()))
-            .InFile(path_, here - text.data());
-      }
+      const std::string_view name = Trimmed({here, static_cast<size_t>(found.end - here)});
+      if (!name.empty()) lines.push_back({number, here - text.data(), std::string(name)});
       here = found.next;
+      if (lines.size() == kReadAtOnce || here >= end) AddAll(&lines);
     }
     std::vector<uint32_t> numbers(files_->size());
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<uint32_t>(i);
@@ -239,28 +252,69 @@ class VocParser {
   }
 
  private:
-  void Add(std::string_view name) {
-    if (name.empty()) return;
+  // A line of the list, and the annotation that it names.
+  struct Line {
+    uint64_t number;
+    int64_t offset;  // in the list
+    std::string name, path = {};
+    PooledVector<char> xml = {};
+    std::exception_ptr error = nullptr;  // that there is instead
+  };
+
+  // Adds lines whose annotations are read at once: each costs a way to the disk or the server.
+  void AddAll(std::vector<Line>* lines) {
     CheckStop();
-    if (name.find_first_of(std::string_view("\0 \t", 3)) != std::string_view::npos) {
-      Refuse("it is '", Shown(name),
-             "', but a line is the name of an image alone; lists of one class, such as "
-             "dog_train.txt, are not read");
+    ParallelFor(lines->size(), [&](size_t i) { Read(&(*lines)[i]); });
+    for (const Line& line : *lines) {
+      try {
+        Add(line);
+      } catch (const Error& error) {
+        if (!error.file().empty() || error.interrupts()) throw;
+        throw error.WithMessage(StrCat("line ", line.number, ": ", error.message()))
+            .InFile(path_, line.offset);
+      }
     }
+    lines->clear();
+  }
+
+  void Read(Line* line) const {
+    try {
+      const std::string& name = line->name;
+      if (name.find_first_of(std::string_view("\0 \t", 3)) != std::string_view::npos) {
+        Refuse("it is '", Shown(name),
+               "', but a line is the name of an image alone; lists of one class, such as "
+               "dog_train.txt, are not read");
+      }
+      line->path = StrCat(root_, "/Annotations/", name, ".xml", query_);
+      if (!listed_.Allows(name, line->path)) {
+        Throw(ErrorCode::kInvalidArgument, "it names '", Shown(name),
+              "', which is no file on a server: ", ListedFiles::Advice());
+      }
+      const FileSystem& files = FileSystemOf(line->path);
+      const uint64_t size = files.Stat(line->path).size;
+      if (size > kMostXmlBytes) {
+        throw Error(ErrorCode::kResourceLimit,
+                    StrCat("the annotation is larger than ", kMostXmlBytes, " bytes"))
+            .InFile(line->path, 0);
+      }
+      line->xml.resize(size);
+      files.ReadWhole(line->path, size, line->xml.data());
+    } catch (...) {
+      line->error = std::current_exception();
+    }
+  }
+
+  void Add(const Line& line) {
+    if (line.error != nullptr) std::rethrow_exception(line.error);
     const auto image = static_cast<uint32_t>(files_->size());
-    const std::string path = StrCat(root_, "/Annotations/", name, ".xml", query_);
-    if (!listed_.Allows(name, path)) {
-      Throw(ErrorCode::kInvalidArgument, "it names '", Shown(name),
-            "', which is no file on a server: ", ListedFiles::Advice());
-    }
-    const Text xml = ReadTextFile(path, "annotation", kMostXmlBytes);
+    const std::string_view xml(line.xml.data(), line.xml.size());
     hash_ = XXH3_64bits_withSeed(xml.data(), xml.size(), hash_);
     try {
       const auto [height, width] = Annotation(rules_, image, files_.get()).Read(xml);
-      files_->AddImage(StrCat(name, rules_.suffix), {image, height, width});
+      files_->AddImage(StrCat(line.name, rules_.suffix), {image, height, width});
     } catch (const Error& error) {
       if (!error.file().empty() || error.interrupts()) throw;
-      throw error.InFile(path, -1);
+      throw error.InFile(line.path, -1);
     }
   }
 
@@ -280,7 +334,7 @@ class VocFormat final : public AnnotatedFilesFormat {
     rules_.root = attributes.Get<std::string>("root");
     rules_.suffix = attributes.Get<std::string>("suffix");
     rules_.skips_difficult = attributes.Get<bool>("skip_difficult");
-    rules_.image = Wants("image");
+    rules_.files = Read({}, {"SegmentationClass/", ".png"}, {"SegmentationObject/", ".png"});
     rules_.sides = Wants("height") || Wants("width");
     rules_.is_labeled = Wants("labels");
     int64_t label = attributes.Get<std::string>("labels") == "index" ? 0 : 1;
@@ -309,8 +363,9 @@ FormatSchema Schema() {
       schema
           .Attr(FieldsAttribute(
               "image (the bytes of its file), image_id (its place in the list, from 0), file_name, "
-              "height, width, and of its objects boxes, labels, area (of the box), difficult and "
-              "truncated"))
+              "height, width, of its objects boxes, labels, area (of the box), difficult and "
+              "truncated, and of its masks the bytes of their PNG files: mask (of classes) and "
+              "object_mask"))
           .Attr({"root", "",
                  "the folder that JPEGImages and Annotations lie in; without it, the one that "
                  "ImageSets lies in"})

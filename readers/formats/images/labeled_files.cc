@@ -23,7 +23,8 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kLabelBytes = sizeof(int64_t);
-constexpr size_t kMostFiles = 64;  // in a chunk, so that several threads share files of a few bytes
+constexpr size_t kMostRecords =
+    64;  // in a chunk, so that several threads share files of a few bytes
 
 // Where the bytes of a file lie in its chunk, after what stands before it: aligned as they are in
 // the file (Chunk::lead).
@@ -46,20 +47,22 @@ class LabeledFilesSource final : public FileSource {
     if (next_ == files_.size()) return false;
     Ref<ClaimedList<uint64_t>> claimed = ClaimedList<uint64_t>::Take();
     PooledVector<uint64_t>& sizes = claimed->values;
-    uint64_t length = 0;
+    uint64_t length = 0, records = 0;
     do {
-      files_.GetPath(next_ + sizes.size(), &path_);
-      const uint64_t size = files_.reads_files() ? SizeOf(path_) : 0;
-      const size_t before = files_.BytesBefore(next_ + sizes.size());
-      sizes.push_back(size);
+      const size_t record = next_ + records++;
+      for (size_t which = 0; which < files_.files_each(); ++which) {
+        files_.GetPathOf(record, which, &path_);
+        sizes.push_back(SizeOf(path_));
+      }
+      const uint64_t size = SizeOfRecord(sizes, records - 1);
+      const size_t before = files_.BytesBefore(record);
       // Memory is taken only for files that will be read.
       if (IsRecord(before, size)) length = BeginBehind(length + before) + size;
-    } while (next_ + sizes.size() < files_.size() && sizes.size() < kMostFiles &&
-             length < kReadBlockBytes);
+    } while (next_ + records < files_.size() && records < kMostRecords && length < kReadBlockBytes);
     chunk->offset = next_;
     chunk->length = length;
-    chunk->records = sizes.size();
-    next_ += sizes.size();
+    chunk->records = records;
+    next_ += records;
     chunk->claimed = std::move(claimed);
     return true;
   }
@@ -77,22 +80,34 @@ class LabeledFilesSource final : public FileSource {
     chunk->bytes = BufferPool::At(Place()).Take(chunk->length);
     char* const bytes = chunk->bytes->data();
     uint64_t end = 0;
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      const size_t file = chunk->offset + i;
-      const size_t before = files_.BytesBefore(file);
+    for (uint64_t i = 0; i < *chunk->records; ++i) {
+      const size_t record = chunk->offset + i;
+      const size_t before = files_.BytesBefore(record);
       const uint64_t begin = BeginBehind(end + before);
+      const uint64_t size = SizeOfRecord(sizes, i);
+      const uint64_t* const own = sizes.data() + i * files_.files_each();
       try {
-        files_.GetPath(file, &path);
-        if (files_.reads_files()) ReadFile(path, before, sizes[i], bytes + begin);
+        if (!IsRecord(before, size)) {
+          files_.GetPath(record, &path);
+          throw Error(
+              ErrorCode::kResourceLimit,
+              StrCat("the file has ", size, " bytes; the limit of a record is ", kMaxRecordBytes))
+              .InFile(path, 0);
+        }
+        char* file = bytes + begin;
+        for (size_t which = 0; which < files_.files_each(); file += own[which++]) {
+          files_.GetPathOf(record, which, &path);
+          ReadFile(path, own[which], file);
+        }
       } catch (const Error& error) {
-        const std::string named_by = error.interrupts() ? "" : files_.NamedBy(file);
+        const std::string named_by = error.interrupts() ? "" : files_.NamedBy(record);
         if (named_by.empty()) throw;
         throw error.WithContext(StrCat("named in ", named_by));
       }
-      files_.WriteBefore(file, bytes + begin - before);
+      files_.WriteBefore(record, own, bytes + begin - before);
       chunk->pieces.push_back(
-          {static_cast<uint32_t>(begin - before), static_cast<uint32_t>(before + sizes[i])});
-      end = begin + sizes[i];
+          {static_cast<uint32_t>(begin - before), static_cast<uint32_t>(before + size)});
+      end = begin + size;
     }
   }
 
@@ -105,14 +120,18 @@ class LabeledFilesSource final : public FileSource {
     return status.size;
   }
 
-  // Reads a file that had `size` bytes when it was claimed, in a record that has some before it.
-  static void ReadFile(const std::string& path, size_t before, uint64_t size, char* out) {
-    if (!IsRecord(before, size)) {
-      throw Error(
-          ErrorCode::kResourceLimit,
-          StrCat("the file has ", size, " bytes; the limit of a record is ", kMaxRecordBytes))
-          .InFile(path, 0);
+  // How many bytes the files of a record of the chunk have together; where one of them is too
+  // large, some number that is too large.
+  uint64_t SizeOfRecord(const PooledVector<uint64_t>& sizes, uint64_t record) const {
+    uint64_t size = 0;
+    for (size_t which = 0; which < files_.files_each(); ++which) {
+      size += std::min<uint64_t>(sizes[record * files_.files_each() + which], kMaxRecordBytes + 1);
     }
+    return size;
+  }
+
+  // Reads a file that had `size` bytes when it was claimed.
+  static void ReadFile(const std::string& path, uint64_t size, char* out) {
     FileSystemOf(path).ReadWhole(path, size, out);
     if (size == 0) throw Error(ErrorCode::kDataLoss, "the file is empty").InFile(path, 0);
   }
@@ -160,7 +179,7 @@ std::string LabeledFiles::NamedBy(size_t i) const {
 
 size_t LabeledFiles::BytesBefore(size_t) const { return kLabelBytes; }
 
-void LabeledFiles::WriteBefore(size_t i, char* out) const {
+void LabeledFiles::WriteBefore(size_t i, const uint64_t*, char* out) const {
   std::memcpy(out, &entries_[i].label, kLabelBytes);
 }
 
@@ -193,6 +212,8 @@ void LabeledFiles::GetPath(size_t i, std::string* path) const {
   path->assign(whole ? std::string_view() : base_).append(name);
   if (!whole) path->append(query_);
 }
+
+void LabeledFiles::GetPathOf(size_t i, size_t, std::string* path) const { GetPath(i, path); }
 
 LabeledFiles LabeledFiles::NamedIn(const std::string& list, const std::string& root) {
   const std::string& place = root.empty() ? list : root;

@@ -2,7 +2,7 @@
 // Many small files with a label each, such as images by class. A record is a whole file and its
 // label: its bytes as they are, uint8 [-1] with one level of detail, and an int64 [1], or [1, 1] if
 // the program declares it so. Formats whose files have more than a label (detection) say what that
-// is.
+// is; a record of theirs may be several files, or none.
 #ifndef MILLHOPPER_READERS_FORMATS_IMAGES_LABELED_FILES_H_
 #define MILLHOPPER_READERS_FORMATS_IMAGES_LABELED_FILES_H_
 
@@ -52,11 +52,14 @@ class LabeledFiles {
   virtual void SetNeeded();
   // What names a file, for errors: "line 17 of list.txt"; "" if a folder does.
   virtual std::string NamedBy(size_t i) const;
-  // Whether the bytes of the files are read; if not, tickets end after what belongs to a file.
-  virtual bool reads_files() const { return true; }
-  // What belongs to a file stands before its bytes in a ticket: its label. A multiple of 8 bytes.
+  // How many files are read for a record, whose bytes lie end to end in its ticket.
+  virtual size_t files_each() const { return 1; }
+  // Sets *path to that of file `which` of a record.
+  virtual void GetPathOf(size_t i, size_t which, std::string* path) const;
+  // What belongs to a record stands before its files in a ticket: its label. A multiple of 8 bytes.
+  // sizes[k] is how many bytes file k has.
   virtual size_t BytesBefore(size_t i) const;
-  virtual void WriteBefore(size_t i, char* out) const;
+  virtual void WriteBefore(size_t i, const uint64_t* sizes, char* out) const;
   // A number that changes with names and labels.
   virtual uint64_t Fingerprint() const;
 

@@ -124,6 +124,33 @@ TEST_F(Voc, ReadsNoImageThatIsNotWanted) {
   ExpectError(ErrorCode::kIo, "JPEGImages/gone.jpg", [&] { Read(With({"image"})); });
 }
 
+// Masks are files beside the image, of which those are read that are asked for.
+TEST_F(Voc, HasMasksOfClassesAndObjects) {
+  for (const char* const name : {"a", "b"}) {
+    Write(StrCat("SegmentationClass/", name, ".png"), StrCat("classes of ", name));
+    Write(StrCat("SegmentationObject/", name, ".png"), StrCat("objects of ", name));
+  }
+  Write("ImageSets/Segmentation/val.txt", "b\na");
+  const auto read = [](const Strings& fields) {
+    const auto reader =
+        OpenFiles({"voc:memory://VOC2012/ImageSets/Segmentation/val.txt"}, {}, With(fields), {});
+    return ReadAll(reader.get());
+  };
+  EXPECT_EQ(read({"object_mask", "image", "mask", "image_id"}),
+            (std::vector<ElementValue>{{Bytes("objects of b"), Bytes("b"), Bytes("classes of b"),
+                                        SlotOf<int64_t>({1}, {0})},
+                                       {Bytes("objects of a"), Bytes("image a"),
+                                        Bytes("classes of a"), SlotOf<int64_t>({1}, {1})}}));
+  Write("ImageSets/Segmentation/val.txt", "a\nc");
+  Write("Annotations/c.xml", Annotation(""));
+  Write("SegmentationObject/c.png", "objects of c");
+  EXPECT_EQ(read({"object_mask"}),
+            (std::vector<ElementValue>{{Bytes("objects of a")}, {Bytes("objects of c")}}));
+  ExpectError(ErrorCode::kIo, "SegmentationClass/c.png", [&] { read({"object_mask", "mask"}); });
+  ExpectError(ErrorCode::kIo, "named in image 1 of memory://VOC2012/ImageSets/Segmentation/val.txt",
+              [&] { read({"mask"}); });
+}
+
 TEST_F(Voc, MayHaveItsListElsewhereAndOtherImages) {
   Write("JPEGImages/a.png", "png");
   MemoryFiles::Get().Write("memory://lists/one.gz", Gzipped("a"));
