@@ -189,8 +189,11 @@ class DealtChunk {
   uint64_t pass() const { return pass_; }
   // How many records the chunk has, if the file tells that before they are read,
   std::optional<uint64_t> records() const { return chunk_->records; }
-  // or if it had to be read to be found, as in a compressed file.
-  bool was_read_to_find() const { return chunk_->claimed_pieces_ > 0; }
+  // or once it is fetched; nothing if it has an error, which comes after them.
+  std::optional<uint64_t> fetched_records() const {
+    if (queue_ || chunk_->error_ != nullptr) return std::nullopt;
+    return chunk_->pieces.size();
+  }
 
  private:
   Ref<ChunkQueue> queue_;  // until the chunk is fetched

@@ -132,7 +132,7 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     if (equal_) {
       total = Total();
     } else if (may_be_few && error == nullptr && found_.size() < lanes()) {
-      total = RecordsFound();
+      total = CountFound();
     }
     try {
       for (; !found_.empty(); found_.pop_front(), ++dealt_) {
@@ -153,15 +153,10 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
 
   // Whether there may be fewer chunks than lanes, so that they are cut. Each file has one at least,
   // unless it is empty: so many files are not opened before the first of their chunks is dealt.
-  bool MayBeFew() const { return files_.files_in_pass() < lanes() && files_.tells_all_processes(); }
-  // Whether so many chunks are found, with all of their parts; none is sought any more if it is not
-  // known without reading one how many records it has.
+  bool MayBeFew() const { return files_.files_in_pass() < lanes(); }
+  // Whether so many chunks are found, with all of their parts.
   bool HasFound(size_t chunks) const REQUIRES(mutex_) {
-    if (found_.empty() || !IsWhole(found_.back())) return false;
-    return found_.size() >= chunks || !RecordsUnread(found_.back());
-  }
-  static std::optional<uint64_t> RecordsUnread(const Parts& chunk) {
-    return chunk.back().was_read_to_find() ? std::nullopt : chunk.back().records();
+    return found_.size() >= chunks && IsWhole(found_.back());
   }
   // Finds the next chunk, or a part of it; false at the end of the pass.
   bool Find() REQUIRES(mutex_) {
@@ -178,12 +173,20 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     found_.push_back(std::move(chunk));
     return true;
   }
-  // How many records the chunks that were found have, if that is known without reading them.
-  std::optional<uint64_t> RecordsFound() const REQUIRES(mutex_) {
-    if (!files_.tells_all_processes()) return std::nullopt;  // the first file decided the format
+  // How many records a chunk has: as the file tells, if it does so in every process that reads it,
+  // or else as fetching it has shown.
+  std::optional<uint64_t> RecordsIn(const Parts& chunk) const REQUIRES(mutex_) {
+    const bool tells = chunk.back().records() && (equal_ || files_.tells_all_processes());
+    return tells ? chunk.back().records() : chunk.back().fetched_records();
+  }
+  // The records of all chunks that were found, which are few: those that do not tell are fetched.
+  // Nothing if one of these has an error, which the lane of the whole chunk is to meet, or has
+  // parts.
+  std::optional<uint64_t> CountFound() REQUIRES(mutex_) {
     uint64_t total = 0;
-    for (const Parts& chunk : found_) {
-      const std::optional<uint64_t> records = RecordsUnread(chunk);
+    for (Parts& chunk : found_) {
+      if (!RecordsIn(chunk) && chunk.size() == 1) chunk.back().Fetch(account());
+      const std::optional<uint64_t> records = RecordsIn(chunk);
       if (!records) return std::nullopt;
       total += *records;
     }
@@ -196,7 +199,7 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
   // Of a chunk for which its lane has no room left, the lanes after it get the rest.
   void DealEqually(uint64_t total) REQUIRES(mutex_) {
     Parts& parts = found_.front();
-    const std::optional<uint64_t> records = parts.back().records();
+    const std::optional<uint64_t> records = RecordsIn(parts);
     if (!records) Throw(ErrorCode::kInternal, "a chunk does not tell how many records it has");
     const uint64_t before = std::accumulate(given_.begin(), given_.end(), uint64_t{0});
     if (*records > total - std::min(before, total)) ThrowMore(parts.back().place(), total);

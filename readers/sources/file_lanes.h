@@ -12,9 +12,9 @@ namespace millhopper {
 
 // Makes lanes of a reader of files, which gives them its chunks: chunk c, counted over all files in
 // the order of MultiFileReader::Deal, goes to lane c modulo their number. Record k of lane v of V
-// is sample k * V + v. Fewer chunks than lanes are cut, where they tell how many records they have
-// before they are read, so that lanes are equal to within one record; files that are not fewer than
-// lanes count as so many chunks.
+// is sample k * V + v. Fewer chunks than lanes are cut, so that lanes are equal to within one
+// record: those that do not tell how many records they have, in every process, are fetched for that
+// before any is dealt. Files that are not fewer than lanes count as so many chunks.
 //
 // Chunks are found once, for all lanes, under a lock that a lane takes once a chunk; the lane
 // itself, or the first of those that share the chunk, fetches it and lists its records, and each

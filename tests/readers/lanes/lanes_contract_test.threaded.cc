@@ -918,6 +918,38 @@ TEST(FewChunks, GoOnOnAnotherNumberOfRanks) {
   for (uint32_t seed = 0; seed < 20; ++seed) ExpectSameOnAnyRanks(few, 1, seed, seed % 2 == 0);
 }
 
+// Lanes of a table of 1,000 rows, of which nothing tells how many there are.
+LaneSet TableLanes() {
+  static const auto* const path = [] {
+    std::string table = "x\n";
+    for (int i = 0; i < 1000; ++i) table += StrCat(i, "\n");
+    auto* const name = new std::string(TempName("table.csv"));
+    WriteFile(*name, table);
+    return name;
+  }();
+  FormatArguments arguments;
+  arguments.attributes.Set("fields", std::vector<std::string>{"x int64[1]"});
+  return MakeFileLanes(
+      std::make_unique<MultiFileReader>(FindFileFormat("csv")->Make(arguments),
+                                        std::vector<FileEntry>{{*path, "", BufferType::kMemory}},
+                                        MultiFileOptions()),
+      12);
+}
+
+TEST(FewChunks, ThatDoNotTellAreCountedFirst) {
+  std::vector<int64_t> all;
+  for (const std::vector<int64_t>& lane : NumbersOfLanes(TableLanes())) {
+    EXPECT_GE(lane.size(), 83u);
+    EXPECT_LE(lane.size(), 84u);
+    all.insert(all.end(), lane.begin(), lane.end());
+  }
+  ASSERT_EQ(all.size(), 1000u);
+  for (int64_t i = 0; i < 1000; ++i) EXPECT_EQ(all[static_cast<size_t>(i)], i);
+  for (uint32_t seed = 0; seed < 5; ++seed) {
+    ExpectSameOnAnyRanks([] { return Each(TableLanes(), Shuffled); }, 40, seed, seed % 2 == 0);
+  }
+}
+
 // All lanes have records of one chunk, which is read once.
 TEST(FewChunks, AreReadOnce) {
   const int64_t numbers[1000] = {};
