@@ -209,6 +209,11 @@ OpSchema& OpSchema::LaneWise(std::function<bool(const AttributeMap&, bool)> f) {
   return *this;
 }
 
+OpSchema& OpSchema::ByElement() {
+  by_element = true;
+  return LaneWise();
+}
+
 OpSchema& OpSchema::AddsSlots(std::function<std::vector<std::string>(const AttributeMap&)> f) {
   adds_slots = std::move(f);
   return *this;

@@ -160,6 +160,8 @@ struct OpSchema {
   // On readers with equal lanes, the created reader has them, too: it is made once for each, if
   // `f` says so or is null. `shared` is whether create_shard_reader has shared the lanes.
   OpSchema& LaneWise(std::function<bool(const AttributeMap& attributes, bool shared)> f = nullptr);
+  // It always has them, and what it makes of an element depends on nothing but this element.
+  OpSchema& ByElement();
   // `f` names the slots that the created reader has after those of the reader below, for Python,
   // where slots have names. In a name, `*` stands for the name of a slot with one level of detail:
   // "*_length" is one slot for each of them.
@@ -187,6 +189,7 @@ struct OpSchema {
   std::function<std::string(const AttributeMap&)> depends_on;
   Composition composition = Composition::kOther;
   std::function<bool(const AttributeMap&, bool)> lane_wise;  // null: never
+  bool by_element = false;
   std::function<std::vector<std::string>(const AttributeMap&)> adds_slots;
   std::function<PassOrder(const AttributeMap&)> order;
   std::function<std::string(const Program&, int, int)> warn;

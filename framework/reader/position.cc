@@ -488,6 +488,22 @@ void Position::CheckSameChain(const Position& now) const {
     differ("", StrCat("it was saved together with those of others that read '",
                       Escaped(with_others->name_), "', too, and can only be restored with them"));
   }
+  const auto lanes = [](const std::vector<ReaderState>& readers) {
+    for (const ReaderState& reader : readers) {
+      const auto found = reader.settings_.find("lanes");
+      if (found != reader.settings_.end()) return found->second;
+    }
+    return std::string("1");
+  };
+  const std::string saved_lanes = lanes(readers_);
+  const std::string own_lanes = lanes(now.readers_);
+  if (saved_lanes != own_lanes) {
+    differ("",
+           StrCat("it was saved ", saved_lanes == "1" ? "without" : Escaped(saved_lanes),
+                  " lanes, here ", own_lanes == "1" ? "are none" : StrCat("are ", own_lanes),
+                  "; lanes: ", Escaped(saved_lanes), " restores it, an attribute of open_files (",
+                  "in Python open_files(..., lanes=", Escaped(saved_lanes), "))"));
+  }
   const ReaderState& saved_rank = OfRank();
   const ReaderState& own_rank = now.OfRank();
   if (saved_rank.rank_ != own_rank.rank_ || saved_rank.ranks_ != own_rank.ranks_) {

@@ -9,6 +9,7 @@
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
+#include "operators/readers/support/default_lanes.h"
 #include "operators/readers/support/slot_declaration.h"
 #include "proto/framework.pb.h"
 #include "readers/fields/fields.h"
@@ -140,6 +141,7 @@ std::pair<std::shared_ptr<const Program>, std::string> Reader::Node::MakeProgram
   AddBlock(-1, &program);
   std::set<std::string> taken;
   const std::string top = AppendTo(&program, &taken);
+  StateLanes({taken.begin(), taken.end()}, kDefaultLanes, false, &program);
   return {Program::FromString(program.SerializeAsString(), "startup program"), top};
 }
 

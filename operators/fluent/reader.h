@@ -14,7 +14,9 @@
 // empty list, too, is the default). `executor --list_ops TYPE` describes an operator. Names are
 // given as in Python, so that a chain draws the same random numbers there.
 //
-// A Reader is the startup program that ToText shows, and Open runs it.
+// A Reader is the startup program that ToText shows, and Open runs it. Where nobody says how many
+// lanes files have, it states 16 below a shuffle, as in Python, if that changes nothing but an
+// order that is random anyway (operators/readers/support/default_lanes.h).
 #ifndef MILLHOPPER_OPERATORS_FLUENT_READER_H_
 #define MILLHOPPER_OPERATORS_FLUENT_READER_H_
 

@@ -19,7 +19,7 @@ OpSchema CustomReaderSchema() {
                  "Runs a block on every element of a reader, in parallel and in order."),
              "variables of the block that become the slots of the yielded element; their dims and "
              "types need be declared only where they cannot be inferred from the block")
-      .LaneWise()
+      .ByElement()
       .Infer(Infer);
 }
 

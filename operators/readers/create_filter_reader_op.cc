@@ -34,7 +34,7 @@ OpSchema FilterSchema() {
                            " names; a filter has one sink");
                  }),
              "one variable of the block, bool [1]: whether the element is yielded")
-      .LaneWise()
+      .ByElement()
       .Infer(Infer)
       .Composes(Composition::kSameSlots);
 }

@@ -40,7 +40,7 @@ OpSchema SplitSchema() {
       .Attr(AttributeSchema("key", int64_t{0}, "the slot whose value tells the part, from 0")
                 .Optional()
                 .NumbersSlots())
-      .LaneWise()
+      .ByElement()
       .Infer(InferSameSlots)
       .Composes(Composition::kSameSlots);
 }

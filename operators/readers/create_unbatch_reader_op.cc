@@ -36,7 +36,7 @@ OpSchema UnbatchSchema() {
                             "length of its sequence; \"stack\": the leading axis, which a batch of "
                             "this mode has made, is removed")
                 .OneOf({"concat", "stack"}))
-      .LaneWise()
+      .ByElement()
       .Infer(Infer)
       .Composes(Composition::kSameSlots);
 }

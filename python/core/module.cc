@@ -16,8 +16,10 @@
 #include "framework/io/listed_files.h"
 #include "framework/memory/place.h"
 #include "framework/plugin.h"
+#include "framework/program/program.h"
 #include "framework/reader/first_pass_indexes.h"
 #include "framework/reader/position.h"
+#include "operators/readers/support/default_lanes.h"
 #include "python/core/executor.h"
 #include "python/core/functions/arrow.h"
 #include "python/core/functions/collected.h"
@@ -135,6 +137,16 @@ void Define(py::module_ module) {
         return Program::FromString(program, name, settings)->ToText();
       },
       py::arg("program"), py::arg("name"), py::arg("settings"));
+  module.def(
+      "state_lanes",
+      [](const std::string& program, const std::vector<std::string>& sources, size_t lanes,
+         bool shares_batches) {
+        proto::ProgramDesc stated = Program::FromString(program, "startup program")->desc();
+        const bool any = StateLanes(sources, lanes, shares_batches, &stated);
+        return py::bytes(any ? stated.SerializeAsString() : program);
+      },
+      py::arg("program"), py::arg("sources"), py::arg("lanes"), py::arg("shares_batches"));
+  module.attr("default_lanes") = kDefaultLanes;
   module.def(
       "merge_positions",
       [](const std::vector<std::string>& positions) {

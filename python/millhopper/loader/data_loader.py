@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -47,11 +48,22 @@ _ITERATED = {
 }
 _MULTIPLIED_WORK = (
     "each of the {0} ranks reads all files, makes whatever readers that look at elements make of "
-    "them (filter, pack, ...), and throws away what is for the others: the reader has no lanes, "
-    "which ranks could share. millhopper.Reader.open_files(..., lanes=16) has, and keeps them "
-    "under shuffle, map, filter, unbatch, pack, bucket, window, dedupe and partners, and under zip "
-    "and mix of equally many lanes"
+    "them (filter, pack, ...), and throws away what is for the others: {1}"
 )
+_NO_LANES = (
+    "the reader has no lanes, which ranks could share. millhopper.Reader.open_files(..., lanes=16) "
+    "has, and keeps them under shuffle, apply, filter, unbatch, pack, bucket, window, dedupe and "
+    "partners, and under zip and mix of equally many lanes"
+)
+_NOT_EVEN = (
+    'lanes, which ranks could share, cannot be made even (even="{0}"), because it is not known '
+    'before reading how many elements each has, or they have few. even="none" needs no even '
+    "lanes; for some formats `millhopper-recordio index` makes indexes, which tell how many there "
+    "are"
+)
+# Of a lane that is made even by the loader's own choice: the elements that are repeated, or left
+# out, are one for each lane at most.
+_FEWEST_IN_LANE = 16
 _EVEN = (None, "pad", "drop", "none")
 
 
@@ -79,8 +91,8 @@ class DataLoader(StateInJson, NoArray):
     a loop begins, in torch.distributed, in jax.distributed, or in what torchrun, Slurm, Open MPI or
     JAX set in the environment; ``repr`` tells what it has found. A reader that has been sharded
     already, and the order of a ``sampler``, are left as they are. Ranks share the lanes of a reader
-    (``open_files(..., lanes=16)``), and each then reads its part only; files without lanes are read
-    by all ranks, of which a warning tells.
+    (``open_files(..., lanes=16)``, or files below a ``shuffle``), and each then reads its part
+    only; files without lanes are read by all ranks, of which a warning tells.
 
     ``state_dict`` and ``load_state_dict`` are those of torchdata's StatefulDataLoader, so that
     whatever saves one (``torch.save``, Lightning, Accelerate) saves this one, too. A resumed loop
@@ -147,7 +159,10 @@ class DataLoader(StateInJson, NoArray):
                 batches already.
             shuffle: draw elements at random: of a data set and of ``Reader.from_arrays`` and
                 ``from_dataset`` from all, in no memory, otherwise from a window of
-                ``shuffle_buffer`` elements.
+                ``shuffle_buffer`` elements. Files then have lanes, as ``Reader.open_files`` says
+                (``lanes``): 16, or as many that the number of processes divides them, too. They
+                have none where ``even`` needs to know how many elements there are, and that is not
+                known before reading, or they are fewer than 16 in a lane.
             sampler: the numbers of the samples of a data set, in the order of each pass. It shards,
                 if anything does. Of a reader whose elements have numbers, as ``Reader.sampled``
                 takes it. With ``batch_size=None``
@@ -178,7 +193,8 @@ class DataLoader(StateInJson, NoArray):
                 reads everything.
             index: which part is this process's, from 0; given with ``num_shards``.
             even: how parts become equally long, as in ``Reader.shard``; by default ``"pad"`` where
-                several processes train together. A state of a reader with lanes is for loaders of
+                several processes train together, where lanes of files are made so: up to one
+                element of each is repeated. A state of a reader with lanes is for loaders of
                 the same ``even``: give it to one process, too, if others are to resume from that.
             global_batch: elements in a batch of all processes together, in place of ``batch_size``:
                 each gets its share. Give it where the number of processes may change.
@@ -322,10 +338,14 @@ class DataLoader(StateInJson, NoArray):
         self.collate_fn = collate_fn
         if not is_reader and collate_fn is None:
             self.collate_fn = data.default_collate if self._in_batches else data.default_convert
-        self._made: tuple[Ranks | None, Reader] | None = None
+        self._loaded_lanes: int | None = None  # of the state that was loaded last
+        self._made: tuple[Ranks | None, Reader, int] | None = None  # with the number of lanes
         if self._iterated is None and sampler is None and batch_sampler is None:
             with suppress(NotKnownYet):
-                self._order()  # refuses what is wrong
+                ranks = self._ranks()
+                order, lanes = self._make(ranks, opens=False)  # refuses what is wrong
+                if lanes == 1:
+                    self._made = (ranks, order, lanes)
 
     @property
     def batch_size(self) -> int | None:
@@ -358,12 +378,17 @@ class DataLoader(StateInJson, NoArray):
 
     def _order(self) -> Reader:
         """What the next pass reads: batches, elements, or numbers of a data set's samples."""
+        return self._order_and_lanes()[0]
+
+    def _order_and_lanes(self) -> tuple[Reader, int]:
+        """The same, and how many lanes the samples are dealt to; 1 if they are one stream."""
         ranks = self._ranks()
         if self._made is None or self._made[0] != ranks:
-            self._made = (ranks, self._make(ranks))
-        return self._made[1]
+            self._made = (ranks, *self._make(ranks, opens=True))
+        return self._made[1:]
 
-    def _make(self, ranks: Ranks | None) -> Reader:
+    def _make(self, ranks: Ranks | None, opens: bool) -> tuple[Reader, int]:
+        """What ``_order_and_lanes`` returns; without ``opens`` the files are not looked at."""
         several = ranks is not None and ranks.size > 1
         seed = self._order_seed(ranks)
         dataset = self.dataset
@@ -378,14 +403,16 @@ class DataLoader(StateInJson, NoArray):
             assert isinstance(dataset, Dataset)
             reader = indices(Reader, len(dataset), shuffle=self._shuffle, seed=seed)
         size, rank = (ranks.size, ranks.rank) if several and ranks is not None else (1, 0)
+        lanes = 1
+        if isinstance(dataset, Reader):
+            if not self._is_sharded:
+                reader = reader._with_lanes(self._loaded_lanes or math.lcm(reader._lanes, size))
+            lanes = reader.num_lanes
         # With lanes the chain is the same for one rank, too, so that a state is that of any number.
-        lanes = reader.num_lanes if isinstance(dataset, Reader) else 1
-        if several and lanes == 1 and isinstance(dataset, Reader) and _reads_files(reader.stats()):
-            warn_caller(_MULTIPLIED_WORK.format(size))
         if several or lanes > 1:
-            reader = reader.shard(size, rank, even=self._even_of(several))
+            reader, lanes = self._part_of(reader, lanes, size, rank, opens)
         if not isinstance(dataset, Reader):
-            return reader
+            return reader, lanes
         if self.batch_size is not None and self.collate_fn is None:
             # Ranks that share lanes share each batch, too.
             in_all = self.batch_size * (size if lanes > 1 else 1)
@@ -393,7 +420,26 @@ class DataLoader(StateInJson, NoArray):
         depth = 2 if self.prefetch_factor is None else self.prefetch_factor
         if self.batch_size is not None and self.collate_fn is not None:
             depth *= self.batch_size
-        return reader.double_buffer(depth)
+        return reader.double_buffer(depth), lanes
+
+    def _part_of(
+        self, reader: Reader, lanes: int, size: int, rank: int, opens: bool
+    ) -> tuple[Reader, int]:
+        """The part of one rank, and the number of lanes that all ranks have.
+
+        Where lanes are the loader's choice, and cannot be made even, there are none.
+        """
+        even = self._even_of(size > 1)
+        part = reader.shard(size, rank, even=even)
+        why = _NO_LANES
+        chosen = lanes > 1 and reader._chose_lanes and self._loaded_lanes is None
+        if chosen and opens and even != "none" and not _is_even(part, lanes // size):
+            reader, lanes, why = reader._with_lanes(1), 1, _NOT_EVEN.format(even)
+            part = reader if size == 1 else reader.shard(size, rank, even=even)
+        is_multiplied = size > 1 and lanes == 1 and isinstance(self.dataset, Reader)
+        if is_multiplied and _reads_files(part.stats()):
+            warn_caller(_MULTIPLIED_WORK.format(size, why))
+        return part, lanes
 
     def _even_of(self, several: bool) -> str:
         return self._even or ("pad" if several else "none")
@@ -461,9 +507,9 @@ class DataLoader(StateInJson, NoArray):
 
         For a reader it is what ``Reader.state_dict`` returns, for a data set the number of batches.
         A resumed data set is not asked for earlier samples; a sampler must give the same numbers
-        again. The state has the seed of the order, so that it need not be set again, and which part
-        of how many this process has; for a data set also how many samples there are, and what makes
-        batches of them.
+        again. The state has the seed of the order and the number of lanes, so that they need not be
+        set again, and which part of how many this process has; for a data set also how many samples
+        there are, and what makes batches of them.
 
         A data set that can only be iterated over is skipped through, unless it, or its iterator,
         has ``state_dict`` and ``load_state_dict`` itself: then its state is in this one, as JSON,
@@ -480,9 +526,10 @@ class DataLoader(StateInJson, NoArray):
         fields: dict[str, Any] = {"seed": self._order_seed(self._ranks())}
         fields["rank"], fields["world_size"] = self._part()
         if isinstance(self.dataset, Reader):
-            if self.dataset.num_lanes > 1:
+            order, fields["lanes"] = self._order_and_lanes()
+            if fields["lanes"] > 1:
                 fields["even"] = self._even_of(fields["world_size"] > 1)
-            return new_state("DataLoader", reader=self._order().state_dict(), **fields)
+            return new_state("DataLoader", reader=order.state_dict(), **fields)
         epoch, taken = self._taken or (self._epoch, self._skipped)
         if self._iterated is not None:
             fields |= self._iterated.state()
@@ -504,8 +551,8 @@ class DataLoader(StateInJson, NoArray):
         part, parts = self._part()
         saved = (number_in(state, "rank"), number_in(state, "world_size"))
         # What one rank has saved, or all of them together, is for any number of ranks.
-        has_lanes = isinstance(self.dataset, Reader) and self.dataset.num_lanes > 1
-        of_all = has_lanes and "reader" in state and saved[1] == 1
+        lanes = self._lanes_in(state)
+        of_all = lanes > 1 and "reader" in state and saved[1] == 1
         if saved != (part, parts) and not of_all:
             raise Error(
                 f"the state is that of rank {saved[0]} of {saved[1]}; this is rank {part} of "
@@ -543,10 +590,21 @@ class DataLoader(StateInJson, NoArray):
             epoch, skipped = number_in(state, "epoch"), number_in(state, "taken")
             if self._iterated is not None:
                 self._iterated.load(state)
-        self._loaded_seed, self._made = seed, None
+        self._loaded_seed, self._loaded_lanes, self._made = seed, lanes, None
         self._epoch, self._skipped, self._taken = epoch, skipped, None
         if reader is not None:
             self._order().load_state_dict(reader)
+
+    def _lanes_in(self, state: Mapping[str, Any]) -> int:
+        """How many lanes the reader has when it goes on from a state.
+
+        Where nobody says it, they are those of the state; older ones know of none.
+        """
+        if not isinstance(self.dataset, Reader):
+            return 1
+        if self.dataset.num_lanes > 1 and not self.dataset._chose_lanes:
+            return self.dataset.num_lanes
+        return number_in(state, "lanes") if "lanes" in state else 1
 
     def __len__(self) -> int:
         """How many batches a pass has.
@@ -669,6 +727,16 @@ def _is_sharded(reader: ReaderStats) -> bool:
 def _reads_files(reader: ReaderStats) -> bool:
     own = reader.kind == "open_files" or reader.kind.endswith("_file_reader")
     return own or any(map(_reads_files, reader.below))
+
+
+def _is_even(part: Reader, lanes: int) -> bool:
+    """Whether a rank's lanes can be made even, and a repeated element of each is few of them."""
+    try:
+        return len(part) >= lanes * _FEWEST_IN_LANE
+    except TypeError:
+        return False
+    except Error:
+        return True  # which the loop raises
 
 
 def _refuse(name: str, given: object, instead: str) -> None:

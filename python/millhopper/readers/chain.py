@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from millhopper import _core
 from millhopper.base.integers import UINT64_MAX, integer_within
@@ -28,11 +28,25 @@ Names: TypeAlias = "Iterable[str] | _core.Function | None"
 AnyReader = TypeVar("AnyReader", bound="Chain")
 
 
+class Made(NamedTuple):
+    """What runs."""
+
+    program: bytes  # to which methods append
+    stated: bytes  # the same, with the number of lanes where nobody says it
+    core: _core.Reader  # of `stated`
+
+
 class Chain:
     """A startup program that creates a reader on top of others, and what belongs to it in Python.
 
     The classes of methods that ``Reader`` is made of stand on it. It is not made by itself.
     """
+
+    # The sources of which nobody says how many lanes they have: `_lanes`, if that suits the chain
+    # (StateLanes in default_lanes.h), or none.
+    _undecided: frozenset[str] = frozenset()
+    _lanes = _core.default_lanes
+    _shares_batches = False
 
     def __init__(
         self,
@@ -85,31 +99,75 @@ class Chain:
                 raise
             hint = f"{program!r} is no program; Reader.open_files(...) reads files"
             raise Error(f"{error.message}\n{hint}", error.code, context=error.context) from None
-        core.functions = self._functions  # loops need them, even after this object is deleted
-        self._made: tuple[bytes, _core.Reader] | None = (content, core)
-        if self._names is not None:
-            self._core.set_names(self._names)
-        self._variable = self._core.variable
+        self._give_to(core)
+        self._made: Made | None = Made(content, content, core)
+        self._variable = core.variable
         if isinstance(program, str):  # that a user has written; readers on readers are bytes
             self._warn(self._core.warnings())
         self._epoch = 0
         self._names_from: _core.Function | None = None
 
-    def _make(self) -> tuple[bytes, _core.Reader]:
-        """The program and the core's reader of one that has been only noted (OperatorMethods)."""
+    def _give_to(self, core: _core.Reader) -> None:
+        core.functions = self._functions  # loops need them, even after this object is deleted
+        if self._names is not None:
+            core.set_names(self._names)
+
+    def _make(self) -> Made:
+        """What runs of a reader that has been only noted (OperatorMethods)."""
         raise NotImplementedError
+
+    def _now_made(self) -> Made:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
     @property
     def _program(self) -> bytes:
-        if self._made is None:
-            self._made = self._make()
-        return self._made[0]
+        return self._now_made().program
+
+    @property
+    def _stated(self) -> bytes:
+        return self._now_made().stated
 
     @property
     def _core(self) -> _core.Reader:
-        if self._made is None:
-            self._made = self._make()
-        return self._made[1]
+        return self._now_made().core
+
+    def _state_lanes(self, undecided: frozenset[str], lanes: int, shares_batches: bool) -> None:
+        """Says how many lanes these sources have, of which nobody has said it."""
+        self._undecided, self._lanes, self._shares_batches = undecided, lanes, shares_batches
+        if not undecided:
+            return
+        program = self._program
+        stated = _core.state_lanes(program, sorted(undecided), lanes, shares_batches)
+        if stated != program:
+            core = _core.Reader(stated, self._name, self._variable, self._seed, {})
+            self._give_to(core)
+            self._made = Made(program, stated, core)
+
+    @property
+    def _chose_lanes(self) -> bool:
+        """Whether files of the chain have lanes of which nobody has said how many."""
+        return self._stated != self._program
+
+    def _with_lanes(self, lanes: int) -> Self:
+        """This reader with so many lanes, if they suit, where nobody has said how many.
+
+        For whoever knows that ranks share them, and makes the batches of all ranks.
+        """
+        if not self._undecided:
+            return self
+        made = type(self)(
+            self._program,
+            variable=self._variable,
+            names=self._names,
+            seed=self._seed,
+            name=self._name,
+            functions=self._functions,
+        )
+        made._names_from = self._names_from
+        made._state_lanes(self._undecided, lanes, True)
+        return made
 
     @classmethod
     def create(
@@ -147,7 +205,10 @@ class Chain:
         checked_text("name", name)
         title = "startup program"
         program = _with_reader(Program(), title, operator, name, attributes, slots)
-        return cls(program, variable=name, names=names, seed=seed, functions=functions)
+        made = cls(program, variable=name, names=names, seed=seed, functions=functions)
+        if operator == "open_files" and attributes.get("lanes") is None:
+            made._undecided = frozenset([name])
+        return made
 
     def decorate(self, operator: str, *, name: str = "", **attributes: object) -> Self:
         """Decorates this reader by a creation operator, which may be that of a plugin.
@@ -222,8 +283,13 @@ class Chain:
         attributes: Mapping[str, object],
         names: Names,
         functions: Iterable[Held],
+        undecided: frozenset[str] | None = None,
     ) -> Self:
-        """The reader that an operator creates at the end of a program, with this reader's seed."""
+        """The reader that an operator creates at the end of a program, with this reader's seed.
+
+        ``undecided`` are the sources of which nobody says how many lanes they have, by default
+        those of this reader.
+        """
         variable = checked_text("name", variable)
         text = _with_reader(program, self._name, operator, variable, attributes, slots, inputs)
         made = type(self)(
@@ -235,6 +301,9 @@ class Chain:
             functions=functions,
         )
         made._names_from = names if isinstance(names, _core.Function) else None
+        if undecided is None:
+            undecided = self._undecided
+        made._state_lanes(undecided, self._lanes, self._shares_batches)
         made._warn(warning for warning in made._core.warnings() if warning[0] == variable)
         return made
 

@@ -190,6 +190,7 @@ def _combined(
     short = operator.removeprefix("create_").removesuffix("_reader")
     program = Program.parse_from_string(first._program, first._settings)
     variables = [first._variable]
+    undecided = set(first._undecided)
     for reader in readers[1:]:
         if reader._seed != first._seed:
             raise ValueError(
@@ -197,7 +198,9 @@ def _combined(
                 " one, so give the same seed where they are made"
             )
         theirs = Program.parse_from_string(reader._program, reader._settings)
-        variables.append(program.append_program(theirs)[reader._variable])
+        called = program.append_program(theirs)
+        variables.append(called[reader._variable])
+        undecided.update(called[source] for source in reader._undecided)
     return first._created(
         program,
         {"UnderlyingReaders": variables},
@@ -207,6 +210,7 @@ def _combined(
         attributes,
         names,
         [held for reader in readers for held in reader._functions],
+        frozenset(undecided),
     )
 
 

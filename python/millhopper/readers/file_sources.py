@@ -146,7 +146,16 @@ class FileSources(Chain):
                 for plain files on local disks only, and let no program write to them meanwhile. A
                 change that the reader notices is an error with file and byte; it cannot notice
                 every change (``readers/README.md``). The limit on memory does not count these
-                pages.
+                pages. ``lanes`` deals the chunks of the files to so many lanes, which threads and
+                ranks share; the order of elements depends on their number. Without it there is one,
+                or 16 below a ``shuffle`` and a ``batch`` if the order is another one in each pass,
+                the window has 64 elements or more, the files are not seen to have fewer (those that
+                do not tell how many must have 4 KiB), and all steps from the files to the batch
+                look at one element at a time (``apply``, ``filter`` by text, ``unbatch``,
+                ``split``, ``shuffle``; not ``take``, ``pack``, functions of Python, or ``shard``,
+                above which a batch would be that of all ranks). ``print(reader)`` and ``to_text``
+                tell the number. ``lanes=1``
+                keeps the order that there was before, and its states.
 
         Raises:
             TypeError, ValueError: ``slots`` is no dict, a slot in it is no (dtype, dims), or

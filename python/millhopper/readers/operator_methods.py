@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from millhopper import _core
 from millhopper.base.texts import checked_text
 from millhopper.errors import Error
 from millhopper.programs.program import Program
 from millhopper.programs.var_type import convert_dtype
-from millhopper.readers.chain import Chain
+from millhopper.readers.chain import Chain, Made
 from millhopper.readers.steps import (
     Choice,
     Slots,
@@ -54,18 +53,17 @@ class OperatorMethods(Chain):
         """
         if not self._notes:
             return self
-        return self._copy(vars(self), _notes=False, _made=(self._program, self._core))
+        return self._copy(vars(self), _notes=False, _made=self._now_made())
 
     def _copy(self, attributes: Mapping[str, object], **others: object) -> Self:
         copy: Self = object.__new__(type(self))
         vars(copy).update(attributes, **others)
         return copy
 
-    def _make(self) -> tuple[bytes, _core.Reader]:
+    def _make(self) -> Made:
         assert self._applied is not None  # or it would have been made
         below, steps = self._applied
-        made = self._with_steps(below, steps, self._variable)
-        return made._program, made._core
+        return self._with_steps(below, steps, self._variable)._now_made()
 
     def apply(
         self,
@@ -135,6 +133,7 @@ class OperatorMethods(Chain):
         names += [slot for slots in step.outputs.values() for slot in slots if slot not in names]
         # What a new reader begins with; not the place of a loop, for instance.
         kept = ("_settings", "_name", "_seed", "_functions", "_notes")
+        kept += ("_undecided", "_lanes", "_shares_batches")
         return self._copy(
             {attribute: getattr(self, attribute) for attribute in kept},
             _made=None,

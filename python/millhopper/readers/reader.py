@@ -98,8 +98,9 @@ class Reader(
         """Into how many lanes the data is dealt here, those of all ranks; 1 if it is one stream.
 
         ``open_files(..., lanes=16)`` and ``lanes(16)`` deal them. Steps that need nothing but their
-        own lane keep them (shuffle, map, filter, unbatch, pack, bucket, window, dedupe, shard);
-        others make one stream of them.
+        own lane keep them (shuffle, apply, filter, unbatch, pack, bucket, window, dedupe, shard);
+        others make one stream of them. Of files that have lanes because a ``shuffle`` and a
+        ``batch`` stand on them, the batch makes a stream.
         """
         return self._core.lanes()
 
@@ -165,7 +166,8 @@ class Reader(
             )
         fields = (self._program, self._variable, self._names, self._seed, self._settings)
         state = (self._epoch, self._position, self._loaded)
-        return _remake, (type(self), *fields, self._name, *state)
+        lanes = (self._undecided, self._lanes, self._shares_batches)
+        return _remake, (type(self), *fields, self._name, *state, lanes)
 
     def to_text(self) -> str:
         """The startup program as protobuf text.
@@ -173,7 +175,7 @@ class Reader(
         ``python -m millhopper`` can run it, and so can the commands ``executor`` and ``peek`` of a
         build of the sources.
         """
-        return _core.program_text(self._program, self._name, self._settings)
+        return _core.program_text(self._stated, self._name, self._settings)
 
     def stats(self) -> ReaderStats:
         """Statistics of this reader and each one below it, over all loops so far.
@@ -189,9 +191,13 @@ class Reader(
 
     def __str__(self) -> str:
         table = self._core.table().rstrip("\n")
-        program = Program.parse_from_string(self._program, self._settings)
+        program = Program.parse_from_string(self._stated, self._settings)
         lines = [table]
         for op in program.global_block().ops:
+            if op.has_attr("lanes"):
+                source = op.output_arg_names[0]
+                why = ", which a shuffle stands on" if source in self._undecided else ""
+                lines.append(f"lanes of {source}: {op.attr('lanes')}{why}")
             if not op.has_attr("fields"):
                 continue
             files = op.output_arg_names[0]
@@ -230,8 +236,10 @@ def _remake(
     epoch: int,
     position: bytes | None,
     loaded: bool,
+    lanes: tuple[frozenset[str], int, bool],
 ) -> Reader:
     """Makes a pickled reader again; its next loop is the one that the other's would be."""
     reader = cls(program, variable=variable, names=names, seed=seed, settings=settings, name=name)
     reader._epoch, reader._position, reader._loaded = epoch, position, loaded
+    reader._state_lanes(*lanes)
     return reader

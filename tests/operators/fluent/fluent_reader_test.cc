@@ -94,6 +94,26 @@ TEST(FluentReader, YieldsWhatTheProgramOfItsOperatorsYields) {
   EXPECT_EQ(PassesOf(ShuffledBatches().ToText(), "reader.shuffle.batch", 7, 3), passes);
 }
 
+TEST(FluentReader, StatesTheLanesOfFilesBelowAShuffle) {
+  const std::string path = TempName("lines.txt");
+  std::string lines;
+  for (int i = 0; i < 20000; ++i) lines += "line\n";
+  WriteFile(path, lines);
+  const auto states_lanes = [](const Reader& reader) {
+    return reader.ToText().find("\"lanes\"") != std::string::npos;
+  };
+  const Reader files = Reader::OpenFiles({"text:" + path});
+  EXPECT_TRUE(states_lanes(files.Shuffle(512).Batch(32)));
+  EXPECT_TRUE(states_lanes(files.Concat({files.Shuffle(512).Batch(1)})));
+  EXPECT_FALSE(states_lanes(files.Batch(32)));
+  EXPECT_FALSE(states_lanes(files.Shuffle(512).Shard()));
+  size_t read = 0;
+  for (const std::vector<LoDTensor>& batch : files.Shuffle(512).Batch(32).Open()) {
+    read += static_cast<size_t>(batch[0].lod()[0].size()) - 1;
+  }
+  EXPECT_EQ(read, 20000u);
+}
+
 TEST(FluentReader, APassThatIsLeftIsFollowedByTheNext) {
   const auto passes = PassesOf(kShuffledBatches, "reader.shuffle.batch", 0, 2);
   ReaderLoop loop = ShuffledBatches().Open();

@@ -292,7 +292,7 @@ def test_slots_without_names_are_numbered(numbers: Path) -> None:
 
 
 def test_a_program_is_read_as_it_is(numbers: Path) -> None:
-    program = open_numbers(numbers).shuffle(64, seed=3).batch(10)
+    program = open_numbers(numbers, lanes=1).shuffle(64, seed=3).batch(10)
     text = program.to_text().replace(str(numbers), "${data}")
     again = millhopper.Reader(
         text, names=["row"], settings={"data": str(numbers)}, name="startup.pbtxt"
