@@ -359,30 +359,50 @@ def loop_history(folder: Path, draw: random.Random, options: argparse.Namespace)
     (folder / "state.pt").unlink(missing_ok=True)
     ledger = Ledger(expected)
     numbers: list[int] = []
+    kills: list[str] = []
     over = False
-    most = max(expected)
     while not over:
         ranks = draw.choice(numbers_of_ranks(lanes, options.most_ranks))
-        begin = place_of(folder, plan["every"], len(numbers))
-        # Rather soon than late; beyond the end nothing is killed.
-        step = begin + int((most * 1.1 - begin) * draw.random() ** 2)
-        phase = draw.choice(["read", "written", "merged", "saved"])
         numbers.append(ranks)
-        kill = [draw.randrange(ranks), step, phase]
-        over, read = run(ranks, len(numbers), kill if len(numbers) < 8 else None)
+        kill = drawn_kill(draw, ranks, begin_of(folder), max(expected), plan["every"])
+        if len(numbers) >= 8:
+            kill = None
+        over, read = run(ranks, len(numbers), kill)
+        if over and kill is not None:
+            raise Difference(f"ranks {numbers}, killed at {kills}: {kill} does not come")
         ledger.add(read, [over] * ranks)
+        if kill is not None:
+            kills.append(f"{kill[1]} {kill[2]}")
     ledger.check_end()
     return (
         f"{plan['source']}, {lanes} lanes, batches of {plan['batch']}, window {plan['window']}, "
-        f"even {plan['even']}, saved every {plan['every']}: ranks {numbers}"
+        f"even {plan['even']}, saved every {plan['every']}: ranks {numbers}, "
+        f"killed at {', '.join(kills) or 'no step'}"
     )
 
 
-def place_of(folder: Path, every: int, episode: int) -> int:
-    """About where the ranks after an episode begin: so that they are killed beyond."""
-    last = folder / f"read-{episode}-0.txt"
-    lines = last.read_text().splitlines() if last.exists() else []
-    return int(lines[-1].split(":")[0]) // every * every if lines else 0
+def begin_of(folder: Path) -> int:
+    """The step with which the next ranks begin."""
+    import torch
+
+    saved = folder / "state.pt"
+    return int(torch.load(saved)["step"]) if saved.exists() else 0
+
+
+def drawn_kill(
+    draw: random.Random, ranks: int, begin: int, last: int, every: int
+) -> list[Any] | None:
+    """Which rank is killed, and where, at a step that ranks come to; None for one time in six."""
+    phase = draw.choice(["read", "written", "merged", "saved"])
+    if draw.randrange(6) == 0:
+        return None
+    steps = range(begin, last + 1)
+    if phase in ("merged", "saved"):
+        steps = range(begin + (-begin - 1) % every, last + 1, every)  # after which they save
+    if not steps:
+        return None
+    # Rather soon than late.
+    return [draw.randrange(ranks), steps[int(len(steps) * draw.random() ** 2)], phase]
 
 
 def numbers_of_ranks(lanes: int, most: int) -> list[int]:
