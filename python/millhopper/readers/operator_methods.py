@@ -132,8 +132,8 @@ class OperatorMethods(Chain):
         names = list(self._slot_names())
         names += [slot for slots in step.outputs.values() for slot in slots if slot not in names]
         # What a new reader begins with; not the place of a loop, for instance.
-        kept = ("_settings", "_name", "_seed", "_functions", "_notes")
-        kept += ("_undecided", "_lanes", "_shares_batches")
+        kept = ["_settings", "_name", "_seed", "_functions", "_notes"]
+        kept += ["_undecided", "_lanes", "_shares_batches"]
         return self._copy(
             {attribute: getattr(self, attribute) for attribute in kept},
             _made=None,
