@@ -227,8 +227,7 @@ TEST(ConvertCommand, SaysHowTheNameOfAnArrayIsGivenBack) {
   const std::string folder = NewFolder();
   EXPECT_THAT(Converted({"--output=" + folder + "/x.npy", rows.path()}),
               HasSubstr("slots that read the same records:\n  --slots='id int64[1]'\n"));
-  EXPECT_EQ(Converted({"--output=csv:-", "--slots=id int64[1]", folder + "/x.npy"}),
-            "id\n1\n2\n");
+  EXPECT_EQ(Converted({"--output=csv:-", "--slots=id int64[1]", folder + "/x.npy"}), "id\n1\n2\n");
 }
 
 // What it writes says which slots are text, and the reader shows them as such.
