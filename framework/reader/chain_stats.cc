@@ -37,21 +37,42 @@ void AddRows(const ChainStats& reader, size_t depth, std::vector<Row>* rows) {
 
 void AddLanes(const ChainStats& reader, std::string* text) {
   const std::vector<LaneStats>& lanes = reader.lanes;
-  if (!lanes.empty()) {
-    const auto [least, most] = std::minmax_element(
-        lanes.begin(), lanes.end(),
-        [](const LaneStats& a, const LaneStats& b) { return a.elements < b.elements; });
-    const auto slowest = std::max_element(
-        lanes.begin(), lanes.end(),
-        [](const LaneStats& a, const LaneStats& b) { return a.seconds < b.seconds; });
-    double seconds = 0;
-    for (const LaneStats& lane : lanes) seconds += lane.seconds;
-    *text +=
-        StrCat(Called(reader), ": ", lanes.size(), " lanes, which have planned ", least->elements,
-               " to ", most->elements, " elements; lane ", slowest - lanes.begin(), " took ",
-               ShortSeconds(slowest->seconds), " of ", ShortSeconds(seconds), " s\n");
-  }
-  for (const ChainStats& below : reader.below) AddLanes(below, text);
+  if (lanes.empty()) return;
+  const auto [least, most] = std::minmax_element(
+      lanes.begin(), lanes.end(),
+      [](const LaneStats& a, const LaneStats& b) { return a.elements < b.elements; });
+  const auto slowest = std::max_element(
+      lanes.begin(), lanes.end(),
+      [](const LaneStats& a, const LaneStats& b) { return a.seconds < b.seconds; });
+  double seconds = 0;
+  for (const LaneStats& lane : lanes) seconds += lane.seconds;
+  *text +=
+      StrCat(Called(reader), ": ", lanes.size(), " lanes, which have planned ", least->elements,
+             " to ", most->elements, " elements; lane ", slowest - lanes.begin(), " took ",
+             ShortSeconds(slowest->seconds), " of ", ShortSeconds(seconds), " s\n");
+}
+
+bool ReadsFiles(const ChainStats& reader) {
+  return reader.bytes_read > 0 || std::any_of(reader.below.begin(), reader.below.end(), ReadsFiles);
+}
+
+// A shard of a stream has the elements of all processes planned, of which half or more are those of
+// others. What it has of lanes, or of chunks, is its own.
+void AddThrownAway(const ChainStats& reader, std::string* text) {
+  if (reader.kind != "create_shard_reader" || !ReadsFiles(reader)) return;
+  const uint64_t planned = reader.below.front().planned;
+  if (planned <= reader.planned + reader.planned / 2) return;
+  *text +=
+      StrCat(Called(reader), ": of ", planned, " elements, which the readers below it plan, ",
+             "and make if they look at elements (filter, pack, ...), ", planned - reader.planned,
+             " are those of other processes; lanes, which these can ",
+             "share (open_files with lanes: 16), leave those to them\n");
+}
+
+void AddNotes(const ChainStats& reader, std::string* text) {
+  AddLanes(reader, text);
+  AddThrownAway(reader, text);
+  for (const ChainStats& below : reader.below) AddNotes(below, text);
 }
 
 }  // namespace
@@ -103,7 +124,7 @@ std::string ToTable(const std::vector<ChainStats>& chains) {
                             "in store", "memory"}};
   for (const ChainStats& chain : chains) AddRows(chain, 0, &rows);
   std::string text = TextTable(rows);
-  for (const ChainStats& chain : chains) AddLanes(chain, &text);
+  for (const ChainStats& chain : chains) AddNotes(chain, &text);
   return text;
 }
 

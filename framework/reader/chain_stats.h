@@ -54,7 +54,8 @@ struct ChainStats {
 
 // A table with one line for each reader, indented by two spaces more than the reader that stands on
 // it. A reader that several others stand on is shown under each of them. Below it one line for each
-// reader that runs lanes: how far they are, and which has taken the most time. Lines end in "\n".
+// reader that runs lanes: how far they are, and which has taken the most time; and one for each
+// shard of files that throws away what is for other processes. Lines end in "\n".
 std::string ToTable(const std::vector<ChainStats>& chains);
 
 // "0", "1.5kB", "64MB".

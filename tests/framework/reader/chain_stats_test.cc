@@ -88,6 +88,23 @@ TEST(ToTable, TellsHowFarLanesAreAndWhichIsSlow) {
   EXPECT_EQ(batches.lanes[2].elements, 1000u);
 }
 
+TEST(ToTable, TellsWhatAShardThrowsAway) {
+  ChainStats shard = Batches();
+  shard.kind = "create_shard_reader";
+  shard.planned = 300;
+  EXPECT_NE(
+      ToTable({shard}).find("\nbatches (create_shard_reader): of 1100 elements, which the "
+                            "readers below it plan, and make if they look at elements (filter,"
+                            " pack, ...), 800 are those of other processes; lanes"),
+      std::string::npos)
+      << ToTable({shard});
+  shard.planned = 1000;  // of lanes, which are a little ahead
+  EXPECT_EQ(ToTable({shard}).find("other processes"), std::string::npos);
+  shard.planned = 300;
+  shard.below[0].bytes_read = 0;  // what is in memory costs nothing
+  EXPECT_EQ(ToTable({shard}).find("other processes"), std::string::npos);
+}
+
 TEST(ChainStats, AddsWhatWasCountedBefore) {
   ChainStats before = Batches();
   before.ClearPresent();
