@@ -59,8 +59,9 @@ std::unique_ptr<ReaderBase> OfOneRank(const OpContext& context,
   const size_t ranks = reader->lane_shape().ranks;
   Require(ranks == 1, reader->origin(), " has the lanes of one of ", ranks, " ranks, but ",
           context.type(),
-          " needs the stream of all lanes; put it below create_shard_reader, which then divides "
-          "its elements by number, or on top of batches");
+          " needs the stream of all lanes; put it on top of the batches (create_batch_reader), of "
+          "which each rank has its share, or below create_shard_reader, which then divides its "
+          "elements by number");
   return reader;
 }
 

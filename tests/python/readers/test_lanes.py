@@ -113,6 +113,28 @@ def test_what_needs_the_stream_of_all_lanes_is_below_shard(files: str, make: Any
     epoch(make(source(files).shard(1, 0), other))
 
 
+def test_ranks_repeat_and_keep_the_batches_that_they_share(files: str) -> None:
+    def parts(ranks: int) -> list[millhopper.Reader]:
+        batches = [source(files).shard(ranks, rank).shuffle(64).batch(16) for rank in range(ranks)]
+        return [part.repeat(2) for part in batches]
+
+    both = sorted([*range(RECORDS), *range(RECORDS)])
+    for ranks in 1, 2, 4:
+        assert sorted(sum((sum(epoch(part), []) for part in parts(ranks)), [])) == both
+    (whole,) = map(epoch, parts(1))
+    first = parts(2)
+    for part in first:
+        iterator = iter(part)
+        for _ in range(5):
+            next(iterator)
+    (alone,) = parts(1)
+    alone.load_state_dict(millhopper.merge_states([part.state_dict() for part in first]))
+    assert [sorted(batch) for batch in epoch(alone)] == [sorted(batch) for batch in whole[5:]]
+    kept = [source(files).shard(2, rank).batch(16).cache(memory_bytes=1 << 20) for rank in range(2)]
+    for _ in range(2):
+        assert sorted(sum((sum(epoch(part), []) for part in kept), [])) == list(range(RECORDS))
+
+
 def test_ranks_take_and_leave_out_their_part_of_the_first(files: str) -> None:
     def numbers_of(make: Callable[[millhopper.Reader], millhopper.Reader], ranks: int) -> list[int]:
         parts = [make(source(files).shard(ranks, rank)) for rank in range(ranks)]
