@@ -171,13 +171,13 @@ def check(table: Any, path: Path, **options: Any) -> None:
             continue
         slots = list(rows[0])[: len(entries)]  # masks stand after them
         assert len(slots) == len(columns) == len(entries), (slots, table.schema)
-        for slot, entry, (kind, wanted, depth) in zip_strict(slots, entries, columns):
+        for slot, entry, (kind, wanted, _) in zip_strict(slots, entries, columns):
             if "decode=json" in entry:
                 compare_json(rows, slot, kind, wanted)
                 continue
             if unit := re.findall(r" decode=timestamp unit=(\w+)", entry):
                 wanted = in_unit(wanted, stored_unit(kind), unit[0])
-            compare(rows, slot, kind, wanted, depth)
+            compare(rows, slot, kind, wanted, " missing=mask" in entry)
 
 
 TICKS = {"d": 1, **{unit: 86400 * 1000**i for i, unit in enumerate(("s", "ms", "us", "ns"))}}
@@ -201,17 +201,15 @@ def in_unit(value: Any, stored: str, wanted: str) -> Any:
 
 
 def compare(
-    rows: list[dict[str, Any]], slot: str, kind: Any, wanted: list[Any], depth: int
+    rows: list[dict[str, Any]], slot: str, kind: Any, wanted: list[Any], masked: bool
 ) -> None:
     text = is_text(kind) or (pa.types.is_decimal(kind) and kind.precision > 15)
     for number, (row, value) in enumerate(zip_strict(rows, wanted)):
         where = (slot, kind, number, row[slot], value)
-        if f"{slot}.valid" in row:
+        if masked:
             assert row[f"{slot}.valid"] == (value is not None), where
-        if value is not None:
+        if value is not None or not masked:
             assert same(as_lists(row[slot], text), value, kind), where
-        elif f"{slot}.valid" not in row:
-            assert same(as_lists(row[slot], text), None, kind), where
 
 
 def compare_json(rows: list[dict[str, Any]], slot: str, kind: Any, wanted: list[Any]) -> None:
