@@ -6,7 +6,7 @@ from __future__ import annotations
 import html
 import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from millhopper import _core
 from millhopper.errors import Error
@@ -92,6 +92,15 @@ class Reader(
             if self._learn(name):
                 return object.__getattribute__(self, name)
             raise no_attribute(self, name)
+
+        def __getitem__(self, key: object) -> NoReturn:
+            hint = (
+                f"select({key!r}) keeps a slot, and a batch is a dict of them"
+                if isinstance(key, str)
+                else "take(n), skip(n) and sampled(numbers) choose elements, next(iter(reader)) is "
+                "the first; millhopper.DataLoader takes a reader, torch's takes reader.torch()"
+            )
+            raise TypeError(f"a {type(self).__name__} is read by a loop, not by {key!r}: {hint}")
 
     @property
     def num_lanes(self) -> int:

@@ -159,6 +159,19 @@ def test_an_argument_that_is_missing_is_explained() -> None:
         READER.shuffle(seed=42)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("x", r"not by 'x': select\('x'\) keeps a slot"),
+        (0, r"not by 0: take\(n\), skip\(n\) .*; .* torch's takes reader\.torch\(\)"),
+        (slice(3), r"take\(n\)"),
+    ],
+)
+def test_a_reader_has_no_elements_by_number(key: Any, hint: str) -> None:
+    with pytest.raises(TypeError, match=f"^a Reader is read by a loop, .*{hint}"):
+        READER[key]  # type: ignore[index]
+
+
 def test_slots_are_selected_by_a_list_of_names() -> None:
     pairs = millhopper.Reader.from_arrays({"x": np.arange(2), "y": np.arange(2)})
     assert list(next(iter(pairs.select(["y", "x"])))) == ["y", "x"]

@@ -138,10 +138,12 @@ def test_torch_makes_batches_of_elements(lines: str) -> None:
 
 
 def test_ragged_slots_travel_between_processes(lines: str) -> None:
-    items = [{"t": b"a" * i} for i in range(20)]
+    items = [{"t": b"a" * i, "s": "b" * i} for i in range(20)]
     for batches in (loader(millhopper.Reader.from_iterable(items).batch(4), n) for n in (0, 2)):
-        lengths = [torch.diff(batch["t"].offsets[0]).tolist() for batch in batches]
+        found = list(batches)
+        lengths = [torch.diff(batch["t"].offsets[0]).tolist() for batch in found]
         assert sum(lengths, []) == list(range(20))
+        assert sum((batch["s"] for batch in found), []) == [item["s"] for item in items]
 
 
 @pytest.mark.parametrize("stripe", [1, 8])
