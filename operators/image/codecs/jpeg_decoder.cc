@@ -2,23 +2,15 @@
 #include "operators/image/codecs/jpeg_decoder.h"
 
 #include <algorithm>
-#include <csetjmp>
-#include <cstdio>
 #include <cstring>
-#include <exception>
-#include <utility>
 #include <vector>
-
-// In this order: jpeglib.h needs stdio.h, and jerror.h needs jpeglib.h.
-#include <jpeglib.h>
-// After it.
-#include <jerror.h>
 
 #include "framework/base/error.h"
 #include "operators/image/codecs/exif.h"
-#include "operators/image/codecs/jpeg_memory.h"
-#include "operators/image/codecs/long_jump.h"
+#include "operators/image/codecs/jpeg_session.h"
 #include "operators/image/pixels/channels.h"
+// After jpeglib.h, which the session includes.
+#include <jerror.h>
 
 namespace millhopper {
 namespace {
@@ -53,11 +45,8 @@ void CmykToColors(uint8_t* pixels, int64_t width) {
 
 }  // namespace
 
-struct JpegDecoder::Session {
+struct JpegDecoder::Session : JpegSession<Session, jpeg_decompress_struct> {
   Session();
-  ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
 
   // Calls function(), which calls libjpeg and owns nothing; throws what libjpeg or its memory
   // reports.
@@ -76,21 +65,17 @@ struct JpegDecoder::Session {
   // Reads rows straight into `out`.
   void ReadWholeRows(const PixelsOf<uint8_t>& out);
 
-  static Session& Of(j_common_ptr cinfo) { return *static_cast<Session*>(cinfo->client_data); }
-  static Session& Of(j_decompress_ptr cinfo) { return *static_cast<Session*>(cinfo->client_data); }
-  static void Fail(j_common_ptr cinfo);
+  // Notes where libjpeg has failed; does not return.
+  void Leave();
+
   static void TakeMessage(j_common_ptr cinfo, int level);
   static void CountScans(j_common_ptr cinfo);
   static boolean GiveEnd(j_decompress_ptr cinfo);
   static void Skip(j_decompress_ptr cinfo, long count);
   static boolean ReadApp1(j_decompress_ptr cinfo);
 
-  jpeg_decompress_struct cinfo = {};
-  jpeg_error_mgr errors = {};
   jpeg_source_mgr source = {};
   jpeg_progress_mgr progress = {};
-  std::jmp_buf failed = {};
-  JpegMemory memory;
 
   const uint8_t* bytes = nullptr;
   size_t size = 0;
@@ -99,18 +84,12 @@ struct JpegDecoder::Session {
   bool is_damaged = false;      // there were such warnings
   bool too_many_scans = false;
   size_t cut_segment = 0;  // where a segment begins whose end is lacking; `size` if there is none
-  char message[JMSG_LENGTH_MAX] = {};
   size_t failed_at = 0;
   std::vector<uint8_t> row;  // one row, where the codec gives more or other values than are wanted
 };
 
 JpegDecoder::Session::Session() {
-  cinfo.err = jpeg_std_error(&errors);
-  errors.error_exit = Fail;
   errors.emit_message = TakeMessage;
-  cinfo.client_data = this;
-  Guarded([this] { jpeg_create_decompress(&cinfo); });
-  memory.Install(reinterpret_cast<j_common_ptr>(&cinfo));
   source.init_source = [](j_decompress_ptr) {};
   source.fill_input_buffer = GiveEnd;
   source.skip_input_data = Skip;
@@ -122,19 +101,12 @@ JpegDecoder::Session::Session() {
   jpeg_set_marker_processor(&cinfo, JPEG_APP0 + 1, ReadApp1);
 }
 
-JpegDecoder::Session::~Session() {
-  memory.Uninstall(reinterpret_cast<j_common_ptr>(&cinfo));
-  jpeg_destroy_decompress(&cinfo);
-}
-
 template <typename Function>
 void JpegDecoder::Session::Guarded(const Function& function) {
-  if (!ComesToItsEnd(&failed, function)) ThrowFailure();
+  if (!ComesToItsEnd(function)) ThrowFailure();
 }
 
 void JpegDecoder::Session::ThrowFailure() {
-  jpeg_abort_decompress(&cinfo);
-  if (const std::exception_ptr error = memory.TakeError()) std::rethrow_exception(error);
   if (too_many_scans) {
     Throw(ErrorCode::kResourceLimit, "JPEG image, byte ", failed_at, " of ", size, ": more than ",
           kMostScans, " scans");
@@ -147,11 +119,9 @@ size_t JpegDecoder::Session::Position() const {
   return inside ? static_cast<size_t>(source.next_input_byte - bytes) : size;
 }
 
-void JpegDecoder::Session::Fail(j_common_ptr cinfo) {
-  Session& session = Of(cinfo);
-  cinfo->err->format_message(cinfo, session.message);
-  session.failed_at = session.Position();
-  std::longjmp(session.failed, 1);
+void JpegDecoder::Session::Leave() {
+  failed_at = Position();
+  JpegSession::Leave();
 }
 
 void JpegDecoder::Session::TakeMessage(j_common_ptr cinfo, int level) {

@@ -2,57 +2,29 @@
 #include "operators/image/codecs/jpeg_encoder.h"
 
 #include <algorithm>
-#include <csetjmp>
-#include <cstdio>
 #include <exception>
 #include <utility>
-#include <vector>
 
-// In this order: jpeglib.h needs stdio.h.
-#include <jpeglib.h>
-
-#include "framework/base/error.h"
-#include "operators/image/codecs/jpeg_memory.h"
-#include "operators/image/codecs/long_jump.h"
+#include "operators/image/codecs/jpeg_session.h"
 
 namespace millhopper {
 
-struct JpegEncoder::Session {
+struct JpegEncoder::Session : JpegSession<Session, jpeg_compress_struct> {
   Session();
-  ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
 
   // Calls function(), which calls libjpeg and owns nothing; throws what libjpeg or its memory
   // reports.
   template <typename Function>
   void Guarded(const Function& function);
-
-  static Session& Of(j_compress_ptr cinfo) { return *static_cast<Session*>(cinfo->client_data); }
   // Has libjpeg write after the first `count` bytes. Does not return if there is no memory.
   void WriteAfter(size_t count);
 
-  jpeg_compress_struct cinfo = {};
-  jpeg_error_mgr errors = {};
   jpeg_destination_mgr destination = {};
-  std::jmp_buf failed = {};
-  JpegMemory memory;
-  char message[JMSG_LENGTH_MAX] = {};
   std::exception_ptr error;  // of `bytes` that did not grow
   std::vector<uint8_t> bytes;
 };
 
 JpegEncoder::Session::Session() {
-  cinfo.err = jpeg_std_error(&errors);
-  errors.error_exit = [](j_common_ptr common) {
-    Session& session = *static_cast<Session*>(common->client_data);
-    common->err->format_message(common, session.message);
-    std::longjmp(session.failed, 1);
-  };
-  errors.emit_message = [](j_common_ptr, int) {};
-  cinfo.client_data = this;
-  Guarded([this] { jpeg_create_compress(&cinfo); });
-  memory.Install(reinterpret_cast<j_common_ptr>(&cinfo));
   destination.init_destination = [](j_compress_ptr compressor) { Of(compressor).WriteAfter(0); };
   destination.empty_output_buffer = [](j_compress_ptr compressor) -> boolean {
     Session& session = Of(compressor);
@@ -66,18 +38,11 @@ JpegEncoder::Session::Session() {
   cinfo.dest = &destination;
 }
 
-JpegEncoder::Session::~Session() {
-  memory.Uninstall(reinterpret_cast<j_common_ptr>(&cinfo));
-  jpeg_destroy_compress(&cinfo);
-}
-
 template <typename Function>
 void JpegEncoder::Session::Guarded(const Function& function) {
-  if (ComesToItsEnd(&failed, function)) return;
-  jpeg_abort_compress(&cinfo);
+  if (ComesToItsEnd(function)) return;
   if (error) std::rethrow_exception(std::exchange(error, nullptr));
-  if (const std::exception_ptr lacking = memory.TakeError()) std::rethrow_exception(lacking);
-  Throw(ErrorCode::kInternal, "libjpeg: ", message);
+  ThrowMessage();
 }
 
 void JpegEncoder::Session::WriteAfter(size_t count) {
@@ -88,7 +53,7 @@ void JpegEncoder::Session::WriteAfter(size_t count) {
     error = std::current_exception();
   }
   // Outside of the handler, because this call does not return.
-  if (error) std::longjmp(failed, 1);
+  if (error) Leave();
   destination.next_output_byte = bytes.data() + count;
   destination.free_in_buffer = bytes.size() - count;
 }

@@ -11,8 +11,8 @@
 
 #include "framework/base/error.h"
 #include "framework/base/random.h"
+#include "operators/image/codecs/jpeg_encoder.h"
 #include "tools/commands/quickstart/quickstart_digits.h"
-#include "tools/commands/quickstart/quickstart_jpeg.h"
 
 namespace millhopper {
 namespace {
@@ -20,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // A digit at four times its size, with values between those of its pixels.
+constexpr size_t kFactor = 4;
+constexpr size_t kSide = kDigitSide * kFactor;
 std::vector<uint8_t> Enlarged(const Digit& digit) {
-  constexpr size_t kFactor = 4;
-  constexpr size_t kSide = kDigitSide * kFactor;
   // Where pixel i lies among those of the digit, in eighths: between `first` and the next one.
   struct Place {
     size_t first, next, eighths;
@@ -58,12 +58,13 @@ void CreateFolder(const fs::path& folder) {
 
 // Writes one of many files. OutputFile would wait for the disk with each of them; the next run
 // writes all of them again.
-void WriteImage(const fs::path& path, const std::string& bytes, const OutputRules& rules) {
+void WriteImage(const fs::path& path, const std::vector<uint8_t>& bytes, const OutputRules& rules) {
   if (!rules.overwrite && fs::exists(path)) {
     Throw(ErrorCode::kIo, path.string(), ": ", rules.refusal);
   }
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << bytes;
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
   file.close();
   if (!file) Throw(ErrorCode::kIo, path.string(), ": cannot be written");
 }
@@ -104,7 +105,9 @@ std::vector<std::string> ImagesBelow(const fs::path& folder) {
 }  // namespace
 
 ImageFiles WriteDigitImages(const fs::path& folder, const OutputRules& rules) {
+  constexpr int kQuality = 95;
   const std::vector<Digit> digits = ReadDigits();
+  const Ref<JpegEncoder> encoder = JpegEncoder::Take();
   ImageFiles files;
   files.classes = 10;
   for (size_t i = 0; i < digits.size(); ++i) {
@@ -113,8 +116,9 @@ ImageFiles WriteDigitImages(const fs::path& folder, const OutputRules& rules) {
     CreateFolder(place);
     char name[32];
     snprintf(name, sizeof(name), "%05zu.jpg", i);
-    WriteImage(place / name, GrayJpeg(Enlarged(digits[i]), 4 * static_cast<int>(kDigitSide)),
-               rules);
+    const std::vector<uint8_t> pixels = Enlarged(digits[i]);
+    const auto image = Contiguous<const uint8_t>(pixels.data(), {kSide, kSide, 1});
+    WriteImage(place / name, encoder->Encode(image, kQuality), rules);
     ++(IsForTest(i) ? files.test_count : files.train_count);
   }
   files.train = "image_folder:" + (folder / "train").string();
