@@ -33,12 +33,17 @@ void Run(OpContext& context) {
   DispatchType(ImageTypes(), context, "X", [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* const values = out->Allocate<T>(x.dims());
-    std::copy_n(x.data<T>(), x.numel(), values);
     for (int64_t i = 0; i < x.dims()[0]; ++i) {
       const auto image = static_cast<uint64_t>(i);
-      if (!(ToUnitFloat(key.Bits(image, 0)) < p)) continue;
-      PermuteChannels(DrawnOrder<kMostChannels>(key, image, 1, static_cast<size_t>(shape.channels)),
-                      Contiguous(values + i * shape.values(), shape));
+      const PixelsOf<const T> from = ImageOf<T>(x, i);
+      const PixelsOf<T> to = Contiguous(values + i * shape.values(), shape);
+      if (ToUnitFloat(key.Bits(image, 0)) < p) {
+        PermuteChannels(
+            DrawnOrder<kMostChannels>(key, image, 1, static_cast<size_t>(shape.channels)), from,
+            to);
+      } else {
+        CopyPixels(from, to);
+      }
     }
   });
 }

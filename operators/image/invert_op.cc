@@ -10,9 +10,7 @@ OpSchema Schema() {
   return SomeByteImagesSchema("Turns each value v into 255 - v, as torchvision's invert does.");
 }
 
-void Run(OpContext& context) {
-  ChangeSomeByteImages(context, [](const PixelsOf<uint8_t>& image) { Solarize(0, image); });
-}
+void Run(OpContext& context) { ChangeSomeByteImages(context, Invert); }
 
 REGISTER_OPERATOR(invert, Schema, Run);
 

@@ -47,7 +47,8 @@ void Run(OpContext& context) {
     change(Factors::kHue);
     if (!contrast_first) change(Factors::kContrast);
     if (image.shape.channels == 3 && ToUnitFloat(key.Bits(i, 9)) < p) {
-      PermuteChannels(DrawnOrder<kMostChannels>(key, i, 10, 3), image);
+      PermuteChannels<uint8_t>(DrawnOrder<kMostChannels>(key, i, 10, 3),
+                               {image.values, image.shape, image.row_stride}, image);
     }
   });
 }

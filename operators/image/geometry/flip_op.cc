@@ -29,11 +29,20 @@ OpSchema Schema() {
       });
 }
 
+template <int64_t kChannels, typename T>
+void FlipPixels(const T* from, int64_t width, T* to) {
+  for (const T* pixel = from + width * kChannels; pixel > from; to += kChannels) {
+    pixel -= kChannels;
+    for (int64_t c = 0; c < kChannels; ++c) to[c] = pixel[c];
+  }
+}
+
 template <typename T>
 void FlipRow(const T* from, int64_t width, int64_t channels, T* to) {
-  for (int64_t x = 0; x < width; ++x) {
-    std::copy_n(from + (width - 1 - x) * channels, channels, to + x * channels);
-  }
+  if (channels == 1) return FlipPixels<1>(from, width, to);
+  if (channels == 2) return FlipPixels<2>(from, width, to);
+  if (channels == 3) return FlipPixels<3>(from, width, to);
+  FlipPixels<4>(from, width, to);
 }
 
 void Run(OpContext& context) {

@@ -31,16 +31,6 @@ inline void ApplyTable(const ByteTable& table, const PixelsOf<uint8_t>& image) {
   }
 }
 
-// Replaces every value of one channel.
-inline void ApplyTable(const ByteTable& table, int64_t channel, const PixelsOf<uint8_t>& image) {
-  const ImageShape& shape = image.shape;
-  for (int64_t y = 0; y < shape.height; ++y) {
-    uint8_t* const row = image.row(y) + channel;
-    for (int64_t x = 0; x < shape.width; ++x)
-      row[x * shape.channels] = table[row[x * shape.channels]];
-  }
-}
-
 }  // namespace millhopper
 
 #endif  // MILLHOPPER_OPERATORS_IMAGE_PIXELS_BYTE_TABLE_H_

@@ -20,18 +20,31 @@ void ConvertChannels(const uint8_t* from, int64_t from_channels, int64_t width, 
 // The most channels of an image.
 constexpr size_t kMostChannels = 4;
 
-// Channel c of the image becomes what channel order[c] was. Only the channels that it has count.
-template <typename T>
-void PermuteChannels(const std::array<size_t, kMostChannels>& order, const PixelsOf<T>& image) {
-  const auto channels = static_cast<size_t>(image.shape.channels);
-  for (int64_t y = 0; y < image.shape.height; ++y) {
-    T* pixel = image.row(y);
-    for (int64_t x = 0; x < image.shape.width; ++x, pixel += channels) {
-      T before[kMostChannels];
-      for (size_t c = 0; c < channels; ++c) before[c] = pixel[c];
-      for (size_t c = 0; c < channels; ++c) pixel[c] = before[order[c]];
+// PermuteChannels for images of kChannels.
+template <size_t kChannels, typename T>
+void PermutePixels(const std::array<size_t, kMostChannels>& order, const PixelsOf<const T>& from,
+                   const PixelsOf<T>& to) {
+  for (int64_t y = 0; y < from.shape.height; ++y) {
+    const T* pixel = from.row(y);
+    T* out = to.row(y);
+    for (int64_t x = 0; x < from.shape.width; ++x, pixel += kChannels, out += kChannels) {
+      T before[kChannels];
+      for (size_t c = 0; c < kChannels; ++c) before[c] = pixel[c];
+      for (size_t c = 0; c < kChannels; ++c) out[c] = before[order[c]];
     }
   }
+}
+
+// Channel c of `to` becomes channel order[c] of `from`, an image of the same shape, which may be
+// the same one. Only the channels that it has count.
+template <typename T>
+void PermuteChannels(const std::array<size_t, kMostChannels>& order, const PixelsOf<const T>& from,
+                     const PixelsOf<T>& to) {
+  const int64_t channels = from.shape.channels;
+  if (channels == 1) return PermutePixels<1>(order, from, to);
+  if (channels == 2) return PermutePixels<2>(order, from, to);
+  if (channels == 3) return PermutePixels<3>(order, from, to);
+  PermutePixels<4>(order, from, to);
 }
 
 }  // namespace millhopper

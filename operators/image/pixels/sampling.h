@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "operators/image/pixels/image.h"
 
@@ -44,10 +46,103 @@ struct FixedPlace {
   int64_t x, y;
 };
 
-// Sets a pixel to what `from` has at a place.
-template <Sampling::Filter kFilter>
-void Sample(const PixelsOf<const uint8_t>& from, FixedPlace place, const uint8_t* fill,
-            uint8_t* to);
+// How a pixel of kChannels, or if that is 0 of any number, is made of those around a place.
+template <int64_t kChannels>
+class Sampler {
+ public:
+  Sampler(const PixelsOf<const uint8_t>& from, const uint8_t* fill) : from_(from), fill_(fill) {}
+
+  // Sets a pixel to what there is at a place.
+  template <Sampling::Filter kFilter>
+  void Take(FixedPlace place, uint8_t* to) const {
+    if constexpr (kFilter == Sampling::kNearest) {
+      const uint8_t* const pixel = PixelAt((place.x + FixedPlace::kOne / 2) >> FixedPlace::kBits,
+                                           (place.y + FixedPlace::kOne / 2) >> FixedPlace::kBits);
+      for (int64_t c = 0; c < channels(); ++c) to[c] = pixel[c];
+    } else if constexpr (kFilter == Sampling::kBilinear) {
+      MixFour(place, to);
+    } else {
+      Mix<kFilter == Sampling::kBicubic ? 4 : 2>(place, to);
+    }
+  }
+
+ private:
+  int64_t channels() const { return kChannels > 0 ? kChannels : from_.shape.channels; }
+  bool IsWithin(int64_t x, int64_t y) const {
+    return x >= 0 && y >= 0 && x < from_.shape.width && y < from_.shape.height;
+  }
+  const uint8_t* PixelAt(int64_t x, int64_t y) const {
+    return IsWithin(x, y) ? from_.row(y) + x * channels() : fill_;
+  }
+
+  void MixFour(FixedPlace place, uint8_t* to) const {
+    constexpr int kWeightBits = 11;
+    constexpr uint32_t kFull = 1u << kWeightBits;
+    const int64_t column = place.x >> FixedPlace::kBits, row = place.y >> FixedPlace::kBits;
+    const auto weight = [](int64_t at) {
+      return static_cast<uint32_t>(at >> (FixedPlace::kBits - kWeightBits)) & (kFull - 1);
+    };
+    const uint32_t right = weight(place.x), low = weight(place.y);
+    const uint8_t* const corners[] = {PixelAt(column, row), PixelAt(column + 1, row),
+                                      PixelAt(column, row + 1), PixelAt(column + 1, row + 1)};
+    for (int64_t c = 0; c < channels(); ++c) {
+      const uint32_t above = corners[0][c] * (kFull - right) + corners[1][c] * right;
+      const uint32_t below = corners[2][c] * (kFull - right) + corners[3][c] * right;
+      to[c] = static_cast<uint8_t>(
+          (above * (kFull - low) + below * low + (1u << (2 * kWeightBits - 1))) >>
+          (2 * kWeightBits));
+    }
+  }
+
+  // What two values in a row become between them.
+  static double Between(const double (&values)[2], double part) {
+    return values[0] + (values[1] - values[0]) * part;
+  }
+  // What four values in a row become between the second and the third.
+  static double Between(const double (&values)[4], double part) {
+    const auto& [a, b, c, d] = values;
+    const double slope = c - a;
+    const double bend = 2 * (a - b) + c - d;
+    return b + part * (slope + part * (bend + part * (b - a - c + d)));
+  }
+
+  // Of kTaps x kTaps pixels, first along the rows.
+  template <size_t kTaps>
+  void Mix(FixedPlace place, uint8_t* to) const {
+    constexpr int64_t kHalf = FixedPlace::kOne / 2;
+    constexpr int64_t kBefore = kTaps / 2 - 1;  // taps before the pixel that a place begins in
+    if (!IsWithin((place.x + kHalf) >> FixedPlace::kBits, (place.y + kHalf) >> FixedPlace::kBits)) {
+      for (int64_t c = 0; c < channels(); ++c) to[c] = fill_[c];
+      return;
+    }
+    const auto part = [](int64_t at) {
+      return static_cast<double>(at & (FixedPlace::kOne - 1)) /
+             static_cast<double>(FixedPlace::kOne);
+    };
+    const double right = part(place.x), low = part(place.y);
+    int64_t columns[kTaps];
+    const uint8_t* rows[kTaps];
+    for (size_t k = 0; k < kTaps; ++k) {
+      const int64_t at = static_cast<int64_t>(k) - kBefore;
+      const int64_t column = (place.x >> FixedPlace::kBits) + at;
+      const int64_t row = (place.y >> FixedPlace::kBits) + at;
+      columns[k] = std::clamp<int64_t>(column, 0, from_.shape.width - 1) * channels();
+      rows[k] = from_.row(std::clamp<int64_t>(row, 0, from_.shape.height - 1));
+    }
+    for (int64_t c = 0; c < channels(); ++c) {
+      double mixed[kTaps];
+      for (size_t k = 0; k < kTaps; ++k) {
+        double values[kTaps];
+        for (size_t j = 0; j < kTaps; ++j) values[j] = static_cast<double>(rows[k][columns[j] + c]);
+        mixed[k] = Between(values, right);
+      }
+      to[c] = static_cast<uint8_t>(std::clamp(Between(mixed, low), 0.0, 255.0));
+    }
+  }
+
+  const PixelsOf<const uint8_t>& from_;
+  const uint8_t* const fill_;
+};
 
 // Writes every pixel of `to`, which is not the memory of `from` and has its channels: row_of(y)
 // returns a function that is called for each pixel of row y, from left to right, and returns the
@@ -55,19 +150,31 @@ void Sample(const PixelsOf<const uint8_t>& from, FixedPlace place, const uint8_t
 template <typename RowOf>
 void SamplePlaces(const PixelsOf<const uint8_t>& from, const Sampling& sampling,
                   const PixelsOf<uint8_t>& to, RowOf row_of) {
-  const auto run = [&](auto sample) {
+  const auto run = [&](auto filter, auto channels) {
+    const Sampler<decltype(channels)::value> sampler(from, sampling.fill.data());
     for (int64_t y = 0; y < to.shape.height; ++y) {
       uint8_t* out = to.row(y);
       auto next = row_of(y);
       for (int64_t x = 0; x < to.shape.width; ++x, out += to.shape.channels) {
-        sample(from, next(), sampling.fill.data(), out);
+        sampler.template Take<decltype(filter)::value>(next(), out);
       }
     }
   };
-  if (sampling.filter == Sampling::kNearest) return run(Sample<Sampling::kNearest>);
-  if (sampling.filter == Sampling::kBilinear) return run(Sample<Sampling::kBilinear>);
-  if (sampling.filter == Sampling::kBicubic) return run(Sample<Sampling::kBicubic>);
-  run(Sample<Sampling::kClampedBilinear>);
+  const auto run_with = [&](auto filter) {
+    if (to.shape.channels == 3) return run(filter, std::integral_constant<int64_t, 3>());
+    run(filter, std::integral_constant<int64_t, 0>());
+  };
+  using Filter = Sampling::Filter;
+  switch (sampling.filter) {
+    case Filter::kNearest:
+      return run_with(std::integral_constant<Filter, Filter::kNearest>());
+    case Filter::kBilinear:
+      return run_with(std::integral_constant<Filter, Filter::kBilinear>());
+    case Filter::kBicubic:
+      return run_with(std::integral_constant<Filter, Filter::kBicubic>());
+    case Filter::kClampedBilinear:
+      return run_with(std::integral_constant<Filter, Filter::kClampedBilinear>());
+  }
 }
 
 }  // namespace millhopper

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "operators/image/pixels/byte_table.h"
 
@@ -11,14 +12,39 @@ namespace {
 
 using Histogram = std::array<int64_t, 256>;  // pixels of each value
 
-Histogram HistogramOf(const PixelsOf<uint8_t>& image, int64_t channel) {
-  Histogram pixels{};
-  const ImageShape& shape = image.shape;
-  for (int64_t y = 0; y < shape.height; ++y) {
-    const uint8_t* const row = image.row(y) + channel;
-    for (int64_t x = 0; x < shape.width; ++x) ++pixels[row[x * shape.channels]];
+// Replaces the values of each channel by the table that `table_of` makes of its histogram. Pixels
+// are gone through twice, whatever the number of channels.
+template <int64_t kChannels, typename TableOfHistogram>
+void ChangeChannels(const PixelsOf<uint8_t>& image, TableOfHistogram table_of) {
+  // Pixels in turn are counted apart: equal ones would wait for each other's counts.
+  Histogram even[kChannels] = {}, odd[kChannels] = {};
+  const int64_t width = image.shape.width;
+  for (int64_t y = 0; y < image.shape.height; ++y) {
+    const uint8_t* const row = image.row(y);
+    for (int64_t x = 0; x < width; ++x) {
+      Histogram* const counts = x % 2 == 0 ? even : odd;
+      for (int64_t c = 0; c < kChannels; ++c) ++counts[c][row[x * kChannels + c]];
+    }
   }
-  return pixels;
+  ByteTable tables[kChannels];
+  for (int64_t c = 0; c < kChannels; ++c) {
+    std::transform(even[c].begin(), even[c].end(), odd[c].begin(), even[c].begin(), std::plus<>());
+    tables[c] = table_of(even[c]);
+  }
+  for (int64_t y = 0; y < image.shape.height; ++y) {
+    uint8_t* const row = image.row(y);
+    for (int64_t x = 0; x < width; ++x) {
+      for (int64_t c = 0; c < kChannels; ++c) {
+        row[x * kChannels + c] = tables[c][row[x * kChannels + c]];
+      }
+    }
+  }
+}
+
+template <typename TableOfHistogram>
+void ChangeGrayOrColors(const PixelsOf<uint8_t>& image, TableOfHistogram table_of) {
+  image.shape.channels == 1 ? ChangeChannels<1>(image, table_of)
+                            : ChangeChannels<3>(image, table_of);
 }
 
 // The highest value that a pixel has; 0 if there are no pixels.
@@ -60,12 +86,21 @@ ByteTable Equalized(const Histogram& pixels) {
 
 }  // namespace
 
+void Invert(const PixelsOf<uint8_t>& image) {
+  const int64_t length = image.shape.width * image.shape.channels;
+  for (int64_t y = 0; y < image.shape.height; ++y) {
+    uint8_t* const row = image.row(y);
+    for (int64_t k = 0; k < length; ++k) row[k] = static_cast<uint8_t>(~row[k]);
+  }
+}
+
 void Posterize(int bits, const PixelsOf<uint8_t>& image) {
   const int kept = 0xff00 >> bits;
   ApplyTable(TableOf([&](uint8_t value) { return static_cast<uint8_t>(value & kept); }), image);
 }
 
 void Solarize(double threshold, const PixelsOf<uint8_t>& image) {
+  if (threshold <= 0) return Invert(image);
   ApplyTable(TableOf([&](uint8_t value) {
                return value >= threshold ? static_cast<uint8_t>(255 - value) : value;
              }),
@@ -79,16 +114,8 @@ void SolarizeAdd(int added, const PixelsOf<uint8_t>& image) {
              image);
 }
 
-void AutoContrast(const PixelsOf<uint8_t>& image) {
-  for (int64_t c = 0; c < image.shape.channels; ++c) {
-    ApplyTable(Spread(HistogramOf(image, c)), c, image);
-  }
-}
+void AutoContrast(const PixelsOf<uint8_t>& image) { ChangeGrayOrColors(image, Spread); }
 
-void Equalize(const PixelsOf<uint8_t>& image) {
-  for (int64_t c = 0; c < image.shape.channels; ++c) {
-    ApplyTable(Equalized(HistogramOf(image, c)), c, image);
-  }
-}
+void Equalize(const PixelsOf<uint8_t>& image) { ChangeGrayOrColors(image, Equalized); }
 
 }  // namespace millhopper

@@ -15,6 +15,8 @@ namespace millhopper {
 
 // Keeps the upper `bits` bits of each value, 0 to 8.
 void Posterize(int bits, const PixelsOf<uint8_t>& image);
+// Turns values into 255 - value.
+void Invert(const PixelsOf<uint8_t>& image);
 // Turns values of `threshold` and above into 255 - value.
 void Solarize(double threshold, const PixelsOf<uint8_t>& image);
 // Adds to values below 128, up to 255 (Source: solarize_add of timm/data/auto_augment.py).
