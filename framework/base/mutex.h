@@ -4,6 +4,11 @@
 #ifndef MILLHOPPER_FRAMEWORK_BASE_MUTEX_H_
 #define MILLHOPPER_FRAMEWORK_BASE_MUTEX_H_
 
+#include <pthread.h>
+#include <time.h>
+
+#include <chrono>
+#include <cstdint>
 #include <mutex>
 
 #include "framework/base/thread_annotations.h"
@@ -14,6 +19,17 @@ class CAPABILITY("mutex") Mutex {
  public:
   void Lock() ACQUIRE() { mutex_.lock(); }
   bool TryLock() TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  // Waits at most so long for the mutex.
+  bool TryLockFor(std::chrono::nanoseconds time) TRY_ACQUIRE(true) {
+    if (mutex_.try_lock()) return true;
+    constexpr int64_t kSecond = 1000000000;
+    timespec until;
+    ::clock_gettime(CLOCK_REALTIME, &until);
+    const int64_t nanoseconds = until.tv_nsec + time.count();
+    until.tv_sec += nanoseconds / kSecond;
+    until.tv_nsec = nanoseconds % kSecond;
+    return ::pthread_mutex_timedlock(mutex_.native_handle(), &until) == 0;
+  }
   void Unlock() RELEASE() { mutex_.unlock(); }
   // Tells clang that the calling thread holds the mutex, where it cannot see that. Does nothing.
   void AssertHeld() const ASSERT_CAPABILITY(this) {}

@@ -65,10 +65,7 @@ void Backoff::Pause() {
 }
 
 LockOrStop::LockOrStop(Mutex* mutex) : mutex_(mutex) {
-  for (Backoff backoff; !mutex_->TryLock();) {
-    CheckWait();
-    backoff.Pause();
-  }
+  while (!mutex_->TryLockFor(std::chrono::milliseconds(4))) CheckWait();
 }
 
 }  // namespace millhopper

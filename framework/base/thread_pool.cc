@@ -59,7 +59,8 @@ void Job::Cancel(Leave leave) {
   if (leave == Leave::kAll) leaving_all_.fetch_add(1);
   epoch_.fetch_add(1);
   if (process_.IsThis()) {
-    for (Backoff backoff; running_.load() > 0;) backoff.Pause();
+    const auto is_over = [this] { return running_.load() == 0; };
+    while (!is_over()) ended_.TryOrSleep(is_over);
   }
   if (leave == Leave::kAll) leaving_all_.fetch_sub(1);
   cancelling_.fetch_sub(1);
@@ -76,6 +77,7 @@ void Job::RunQueued(uint64_t epoch) {
     Work();
   }
   running_.fetch_sub(1);
+  ended_.Wake();
 }
 
 ThreadPool& ThreadPool::Get() {
@@ -111,8 +113,7 @@ bool ThreadPool::Push(Ref<Job> job, uint64_t epoch) {
     if (threads_.empty()) StartWorkers();
     if (threads_.empty()) return false;
     queue_.Push({std::move(job), epoch});
-    queued_.fetch_add(1, std::memory_order_relaxed);
-    wake = sleeping_ > 0 && looking_.load(std::memory_order_relaxed) == 0;
+    wake = sleeping_ > 0;
   }
   if (wake) wake_.notify_one();
   return true;
@@ -132,15 +133,9 @@ void ThreadPool::Loop() {
   is_worker = true;
   const CrashStack stack;
   for (;;) {
-    // A worker looks around for a while before it sleeps, since waking it is expensive.
-    looking_.fetch_add(1);
-    for (int i = 0; i < 500 && queued_.load(std::memory_order_relaxed) == 0; ++i) {
-      __builtin_ia32_pause();
-    }
     Entry entry;
     {
       MutexLock lock(&mutex_);
-      looking_.fetch_sub(1);
       while (queue_.empty() || forking_ > 0) {
         if (stopping_ && queue_.empty()) return;
         ++sleeping_;
@@ -149,13 +144,11 @@ void ThreadPool::Loop() {
       }
       entry = queue_.Pop();
       working_.fetch_add(1);
-      queued_.fetch_sub(1, std::memory_order_relaxed);
-      // Push woke no sleeping worker while this one was looking, so this one wakes it.
-      if (!queue_.empty() && sleeping_ > 0) wake_.notify_one();
     }
     entry.job->RunQueued(entry.epoch);
     entry.job = Ref<Job>();
     working_.fetch_sub(1);
+    ended_.Wake();
   }
 }
 
@@ -166,7 +159,8 @@ void ThreadPool::Pause() {
   }
   if (is_worker || forks_at_once > 0) return;
   // Jobs may take the lock, so it is not held here.
-  for (Backoff backoff; working_.load() > 0;) backoff.Pause();
+  const auto none_works = [this] { return working_.load() == 0; };
+  while (!none_works()) ended_.TryOrSleep(none_works);
 }
 
 void ThreadPool::Resume() {
@@ -194,8 +188,6 @@ void ThreadPool::AfterForkInChild() {
   threads_.clear();
   new (&wake_) std::condition_variable;
   sleeping_ = 0;
-  looking_.store(0);
-  queued_.store(0);
   working_.store(is_worker ? 1 : 0);
   forking_.store(0);
   Ring dropped;  // destroyed after the unlock, because that may dispose of jobs
@@ -266,12 +258,13 @@ void ParallelJob::TakePart() {
       const size_t begun = next_.exchange(n_, std::memory_order_acq_rel);
       if (begun < n_) done_.fetch_add(n_ - begun, std::memory_order_release);
     }
-    done_.fetch_add(1, std::memory_order_release);
+    if (done_.fetch_add(1) + 1 == n_) all_done_.Wake();
   }
 }
 
 void ParallelJob::Finish() {
-  for (Backoff backoff; done_.load(std::memory_order_acquire) < n_;) backoff.Pause();
+  const auto are_done = [this] { return done_.load() >= n_; };
+  while (!are_done()) all_done_.TryOrSleep(are_done);
   if (error_ != nullptr) {
     std::exception_ptr error = std::exchange(error_, nullptr);
     failed_ = SIZE_MAX;

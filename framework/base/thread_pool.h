@@ -15,6 +15,7 @@
 #include "framework/base/forks.h"
 #include "framework/base/mutex.h"
 #include "framework/base/ref_counted.h"
+#include "framework/base/sleepers.h"
 #include "framework/base/stop.h"
 
 namespace millhopper {
@@ -23,8 +24,7 @@ namespace millhopper {
 // job. An owner calls Cancel before it is destroyed; calls that are still queued then do nothing.
 //
 // Two rules prevent deadlocks even with one worker or one core: Work may wait only for work that
-// has begun, and a thread that has to wait works itself instead, at once or (HelpChoice) after a
-// while.
+// has begun, and a thread that has to wait works itself instead, as long as there is work.
 class Job : public RefCounted {
  public:
   Job();
@@ -53,6 +53,7 @@ class Job : public RefCounted {
   std::atomic<int> running_{0};
   std::atomic<int> cancelling_{0};   // calls of Cancel that wait,
   std::atomic<int> leaving_all_{0};  // and those of them with kAll
+  Sleepers ended_;                   // who wait for calls of Work to end
   const OwnProcess process_;
 };
 
@@ -124,9 +125,8 @@ class ThreadPool {
   std::atomic<bool> stopping_{false};
   std::atomic<int> forking_{0};  // threads that are about to fork: no job is begun
   std::vector<std::thread> threads_ GUARDED_BY(mutex_);
-  std::atomic<int> queued_{0};
-  std::atomic<int> looking_{0};  // workers that are about to look into the queue
   std::atomic<int> working_{0};  // workers that have a job
+  Sleepers ended_;               // who wait for jobs to end
   const OwnProcess process_;     // counts forks before AfterForkInChild is called
 };
 
@@ -159,6 +159,7 @@ class ParallelJob final : public Job {
 
   std::atomic<size_t> next_{SIZE_MAX / 2};
   std::atomic<size_t> done_{0};
+  Sleepers all_done_;
   size_t n_ = 0;
   Function function_ = nullptr;
   const void* context_ = nullptr;

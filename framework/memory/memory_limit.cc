@@ -105,14 +105,14 @@ MemoryAccount::~MemoryAccount() {
 
 MemoryScope::MemoryScope(const Ref<MemoryAccount>& account, Need need)
     : previous_(current),
-      account_(account),
+      account_(account.get()),
       ahead_(need == Need::kAhead || (previous_ != nullptr && previous_->ahead_)) {
   current = this;
 }
 
 MemoryScope::MemoryScope(const MemoryScope* other, Need need)
     : previous_(current),
-      account_(other == nullptr ? Ref<MemoryAccount>() : other->account_),
+      account_(other == nullptr ? nullptr : other->account_),
       ahead_(need == Need::kAhead || (other != nullptr && other->ahead_)) {
   current = this;
 }
@@ -174,7 +174,7 @@ MemoryCharge MemoryLimit::Use(size_t bytes) {
     const size_t used = ahead_of_need.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     if (used <= ShareAhead()) {
       if (current->account_) current->account_->AddAhead(bytes);
-      return {current->account_, true};
+      return {Ref<MemoryAccount>(current->account_), true};
     }
     ahead_of_need.fetch_sub(bytes, std::memory_order_relaxed);
     MemoryScope::ThrowRefused();
@@ -192,7 +192,7 @@ MemoryCharge MemoryLimit::Use(size_t bytes) {
   }
   if (current == nullptr || !current->account_) return {};
   current->account_->Add(bytes);
-  return {current->account_, false};
+  return {Ref<MemoryAccount>(current->account_), false};
 }
 
 void MemoryLimit::Unuse(size_t bytes, const MemoryCharge& charge) {
@@ -207,7 +207,7 @@ void MemoryLimit::UseNow(size_t bytes, MemoryCharge* charge) {
   ahead_of_need.fetch_sub(bytes, std::memory_order_relaxed);
   if (charge->account) charge->account->SubtractAhead(bytes);
   charge->ahead = false;
-  charge->account = current == nullptr ? Ref<MemoryAccount>() : current->account_;
+  charge->account = Ref<MemoryAccount>(current == nullptr ? nullptr : current->account_);
   if (charge->account) charge->account->Add(bytes);
 }
 

@@ -54,7 +54,9 @@ class MemoryScope {
     kNow,    // if the share for needed memory is used up, that is an error
     kAhead,  // if the share ahead of need is used up, the work is refused, and is done again later
   };
+  // The account, which may be null, must live as long as the scope.
   explicit MemoryScope(const Ref<MemoryAccount>& account, Need need = Need::kNow);
+  explicit MemoryScope(Ref<MemoryAccount>&& account, Need need = Need::kNow) = delete;
   // For a thread that helps another thread: `other` is the scope of that thread, or null. Work
   // that a single thread would not do yet is ahead of need.
   explicit MemoryScope(const MemoryScope* other, Need need = Need::kNow);
@@ -83,7 +85,7 @@ class MemoryScope {
   friend class MemoryLimit;
 
   const MemoryScope* const previous_;
-  const Ref<MemoryAccount> account_;
+  MemoryAccount* const account_;  // not a reference: many threads begin scopes of one account
   const bool ahead_;
 };
 

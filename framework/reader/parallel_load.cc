@@ -17,10 +17,6 @@ namespace millhopper {
 namespace {
 
 constexpr double kPartMicroseconds = 200;
-// Reading the clock takes as long as loading a small element. A load that should take less than a
-// twentieth of a part is timed only every eighth time, until one takes longer.
-constexpr size_t kShort = 20;
-constexpr uint32_t kTimedOneIn = 8;
 
 bool IsRefusal(const std::exception_ptr& error) {
   if (error == nullptr) return false;
@@ -146,25 +142,9 @@ void ParallelLoad::LoadScratchParts(const ReaderBase& reader, const Ticket* tick
 
 void ParallelLoad::LoadTimed(const ReaderBase& reader, const Ticket* tickets, size_t n,
                              Rows* rows) {
-  if (n * kShort < grain()) {
-    const uint32_t count = short_loads_.load(std::memory_order_relaxed) + 1;
-    short_loads_.store(count, std::memory_order_relaxed);
-    if (count % kTimedOneIn != 0) {
-      reader.Load(tickets, n, rows);
-      return;
-    }
-  }
-  const CounterClock::duration waited = WaitTimer::OfThread();
-  const auto begin = CounterClock::now();
+  LoadTimer timer(reader.counters());
   reader.Load(tickets, n, rows);
-  const CounterClock::duration time = CounterClock::now() - begin;
-  const double microseconds = std::chrono::duration<double, std::micro>(time).count();
-  reader.counters()->AddLoadTime(
-      (n * kShort < grain() && microseconds <= kPartMicroseconds / kShort ? kTimedOneIn : 1) *
-      (time - (WaitTimer::OfThread() - waited)));
-  if (microseconds > kPartMicroseconds / kShort) {
-    short_loads_.store(kTimedOneIn - 1, std::memory_order_relaxed);
-  }
+  const double microseconds = std::chrono::duration<double, std::micro>(timer.Stop()).count();
   const double wanted = kPartMicroseconds * static_cast<double>(n) / std::max(microseconds, 0.01);
   const auto old = static_cast<double>(grain());
   grain_.store(static_cast<size_t>(std::clamp(old * 0.75 + wanted * 0.25, 1.0, 1e6)),

@@ -34,7 +34,6 @@ class ParallelLoad {
   void LoadTimed(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows);
 
   std::atomic<size_t> grain_{16};
-  std::atomic<uint32_t> short_loads_{0};
 };
 
 }  // namespace millhopper

@@ -90,7 +90,8 @@ bool Prefetcher::Ready(ChunkQueue* queue) {
 }
 
 bool Prefetcher::FillSlowly(ChunkQueue* queue) {
-  for (Backoff backoff; !Ready(queue);) {
+  const auto is_there = [queue] { return !queue->IsNextUnderWay(); };
+  while (!Ready(queue)) {
     CheckWait();
     // The waiting thread works itself: on this file if no thread fetches its next chunk, else on
     // any file.
@@ -100,7 +101,7 @@ bool Prefetcher::FillSlowly(ChunkQueue* queue) {
       CheckWait();
       MemoryScope::ThrowRefused();  // the caller is ahead of need
     }
-    if (!HelpUntil([queue] { return !queue->IsNextUnderWay(); })) backoff.Pause();
+    HelpOrSleep(is_there, is_there);
   }
   return queue->available() > 0;
 }
@@ -139,6 +140,12 @@ void Prefetcher::Wake() {
 }
 
 Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) {
+  const Result result = FetchQuietly(queue, need);
+  fetched_.Wake();
+  return result;
+}
+
+Prefetcher::Result Prefetcher::FetchQuietly(ChunkQueue* queue, MemoryScope::Need need) {
   const Clock::time_point begin = Clock::now();
   Ref<Chunk> chunk;
   try {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "framework/base/mutex.h"
+#include "framework/base/sleepers.h"
 #include "framework/base/thread_pool.h"
 #include "framework/reader/chunk_queue.h"
 
@@ -58,12 +59,16 @@ class Prefetcher final : public Job {
   // Fetches a chunk of some file, if one is wanted; false if not. Any thread, but not while Stop is
   // called.
   bool Help() EXCLUDES(mutex_);
-  // The same for a caller that waits for another thread's result: once `is_there()` says that this
-  // has come, it leaves the chunk to others rather than wait for the chunk's bytes.
-  template <typename Function>
-  bool HelpUntil(const Function& is_there) {
-    const HelpScope<Function> scope(is_there);
-    return Help();
+  // The same for a caller that waits for another thread's chunk: once `is_there()` says that this
+  // has come, it leaves its own to others rather than wait for its bytes. If there is none to
+  // fetch, sleeps until another thread has done something and may_go_on().
+  template <typename IsThere, typename MayGoOn>
+  void HelpOrSleep(const IsThere& is_there, const MayGoOn& may_go_on) {
+    {
+      const HelpScope<IsThere> scope(is_there);
+      if (Help()) return;
+    }
+    fetched_.TryOrSleep(may_go_on);
   }
   // Ends the reading of all files; waits for the chunks that are being fetched. The owner calls it
   // before it is destroyed.
@@ -82,6 +87,7 @@ class Prefetcher final : public Job {
   void NoteTime(std::chrono::nanoseconds time);
   // What Fetch did.
   enum class Result { kFetched, kNothing, kLeft };
+  Result FetchQuietly(ChunkQueue* queue, MemoryScope::Need need) EXCLUDES(mutex_);
   // Claims and fetches a chunk of this file. kLeft: there was no memory, which is only so ahead of
   // need, or the thread has left its work (CancelScope).
   Result Fetch(ChunkQueue* queue, MemoryScope::Need need) EXCLUDES(mutex_);
@@ -121,6 +127,7 @@ class Prefetcher final : public Job {
   const Ref<MemoryAccount> account_;
   // Of the quickest of the last few chunks: others may have been interrupted.
   std::atomic<int64_t> nanoseconds_{INT64_MAX / 2};
+  Sleepers fetched_;  // who wait for chunks
   Mutex mutex_;
   std::unordered_map<const ChunkQueue*, Entry> files_ GUARDED_BY(mutex_);
   Claimable claimable_ GUARDED_BY(mutex_);  // files of which a thread may claim a chunk

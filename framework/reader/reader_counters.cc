@@ -69,17 +69,11 @@ CounterClock::duration WaitTimer::Stop() {
   return time;
 }
 
-LoadTimer::LoadTimer(ReaderCounters* counters, int times)
-    : counters_(counters), times_(counters == nullptr ? 0 : times) {
-  if (times_ == 0) return;
-  waited_ = WaitTimer::OfThread();
-  begin_ = CounterClock::now();
-}
-
-LoadTimer::~LoadTimer() {
-  if (times_ == 0) return;
-  const CounterClock::duration waited = WaitTimer::OfThread() - waited_;
-  counters_->AddLoadTime(times_ * (CounterClock::now() - begin_ - waited));
+CounterClock::duration LoadTimer::Stop() {
+  stopped_ = true;
+  const CounterClock::duration time = CounterClock::now() - begin_;
+  if (counters_ != nullptr) counters_->AddLoadTime(time - (WaitTimer::OfThread() - waited_));
+  return time;
 }
 
 }  // namespace millhopper

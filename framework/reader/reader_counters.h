@@ -85,17 +85,23 @@ class WaitTimer {
 // Measures a scope in which the calling thread loads for a reader, without the time that it waits.
 class LoadTimer {
  public:
-  // The time counts `times` times; 0 measures nothing.
-  explicit LoadTimer(ReaderCounters* counters, int times = 1);
-  ~LoadTimer();
+  // Null counts for no reader.
+  explicit LoadTimer(ReaderCounters* counters)
+      : counters_(counters), waited_(WaitTimer::OfThread()), begin_(CounterClock::now()) {}
+  ~LoadTimer() {
+    if (!stopped_) Stop();
+  }
   LoadTimer(const LoadTimer&) = delete;
   LoadTimer& operator=(const LoadTimer&) = delete;
 
+  // Ends the scope and returns its length, waits included.
+  CounterClock::duration Stop();
+
  private:
   ReaderCounters* const counters_;
-  const int times_;
-  CounterClock::duration waited_;
-  CounterClock::time_point begin_;
+  const CounterClock::duration waited_;
+  const CounterClock::time_point begin_;
+  bool stopped_ = false;
 };
 
 }  // namespace millhopper

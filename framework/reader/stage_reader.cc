@@ -12,109 +12,49 @@
 #include "framework/base/stop.h"
 #include "framework/memory/memory.h"
 #include "framework/reader/reader_counters.h"
+#include "framework/reader/stage_group.h"
 
 namespace millhopper {
 namespace {
 
-// Elements are small if more than this many load in 200 us. Handing one from thread to thread costs
-// two to four microseconds, for the cache lines that move between cores.
-constexpr size_t kSmall = 40;
-// To look at the clock takes as long as a small element: so many of them are worked on each time.
-constexpr int kTimedOneIn = 8;
-// For so many turns, about as long as a batch is planned, a consumer only looks whether it is.
-constexpr int kPlanningTurns = 100;
-
-double Seconds(CounterClock::duration time) { return std::chrono::duration<double>(time).count(); }
-double Now() { return Seconds(CounterClock::now().time_since_epoch()); }
+// What it costs to have another thread make a group: to wake it, and to get from its cache what it
+// has made, where the processors share none.
+constexpr int64_t kWakeNanoseconds = 5000;
+constexpr int64_t kBytesANanosecond = 5;
+// A worker that finds more to do goes to the end of the pool's queue after so long.
+constexpr std::chrono::nanoseconds kTurn = std::chrono::microseconds(200);
+// A thread that takes so long to plan waits for something, so that it can be helped.
+constexpr std::chrono::nanoseconds kPlanning = std::chrono::microseconds(200);
 
 }  // namespace
 
-// How far the work on a group is.
-enum class StageReader::State {
-  kWorking,
-  kDeferred,  // no worker does it ahead; the thread that needs the group does it
-  kReady,
-};
-
-// Elements of the reader below that one thread plans and works on together.
-class StageReader::Group final : public RefCounted {
+// A thread's turn to run the chain, which it has alone unless groups take long.
+class StageReader::Turn {
  public:
-  TicketRun run;   // their tickets, until the work is done
-  RecordId first;  // the name of the first element
-  // How the reader below names each of them; empty if this will not be saved.
-  std::vector<ElementNames> names;
-  std::exception_ptr error;  // comes after the elements that were made
-  std::atomic<State> state{State::kWorking};
-
-  // How many elements have results so far.
-  size_t size() const { return size_; }
-  StagedElement& operator[](size_t i) { return elements_[i]; }
-  // How many parts element i has.
-  size_t parts(size_t i) const { return parts_[i]; }
-  // Which of the elements below it was made of.
-  size_t made_of(size_t i) const { return made_of_[i]; }
-
-  // Works on all tickets. `name` is the reader's, for errors. Elements that were made before an
-  // error stay.
-  void WorkOn(const ReaderBase& reader, const Stage& stage, const std::string& name) {
-    for (const Ticket& ticket : run.tickets) {
-      CheckStop();  // the work may take long
-      if (size_ == elements_.size()) {
-        parts_.resize(size_ + 1);
-        made_of_.resize(size_ + 1);
-        elements_.emplace_back();
-      }
-      made_of_[size_] = static_cast<size_t>(&ticket - run.tickets.data());
-      StagedElement& element = elements_[size_];
-      element.id = ticket.id;
-      rows_.Reset(reader.row_slots(), &BufferPool::PinnedFor(stage.place()));
-      reader.LoadInParallel(&ticket, 1, &rows_);
-      rows_.MoveTo(&element.tensors);
-      try {
-        parts_[size_] = stage.Work(&element);
-        if (parts_[size_] > UINT32_MAX) {
-          Throw(ErrorCode::kResourceLimit, "it becomes ", parts_[size_], " elements; the limit is ",
-                UINT32_MAX);
-        }
-      } catch (...) {
-        throw CurrentError().WithContext(
-            StrCat("while processing element ", ticket.id.sample, " in ", name));
-      }
-      if (parts_[size_] > 0) {
-        ++size_;
-      } else {
-        Clear(&element);
-      }
-    }
+  explicit Turn(StageReader* reader)
+      : reader_(reader),
+        alone_(!reader->TakesLong()),
+        is_ours_(!alone_ || !reader->runs_.exchange(true)) {}
+  ~Turn() {
+    if (!is_ours_) return;
+    if (alone_) reader_->runs_.store(false);
+    reader_->sleepers_.Wake();
   }
-  // Returns the group to its state before WorkOn.
-  void ForgetWork() {
-    rows_.Release();
-    for (StagedElement& element : elements_) Clear(&element);
-    size_ = 0;
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  bool is_ours() const { return is_ours_; }
+  // A group is planned: others may take it, and plan the next one.
+  void NotePlanned() const {
+    ++reader_->changes_;
+    if (alone_) return;
+    reader_->sleepers_.Wake();
+    reader_->CallWorker();
   }
 
  private:
-  static void Clear(StagedElement* element) {
-    for (auto& [copy, source] : element->copies) KeepUntilDone(std::move(source), std::move(copy));
-    element->copies.clear();
-    ForgetValues(&element->tensors);
-  }
-
-  void Dispose() override {
-    ForgetWork();
-    run.Clear();
-    names.clear();
-    error = nullptr;
-    state.store(State::kWorking, std::memory_order_relaxed);
-    Pool<Group>::Give(this);
-  }
-
-  Rows rows_;  // where elements are loaded, one after another
-  std::vector<StagedElement> elements_;
-  std::vector<size_t> parts_;  // of each element
-  std::vector<size_t> made_of_;
-  size_t size_ = 0;  // used entries of each; the other entries are kept to reuse their memory
+  StageReader* const reader_;
+  const bool alone_, is_ours_;
 };
 
 class StageReader::Ahead final : public Job {
@@ -130,9 +70,30 @@ class StageReader::Ahead final : public Job {
       return false;
     }
   }
+  // The same for a thread that waits. A worker that came meanwhile may have left because of it.
+  bool Help() {
+    const uint64_t seen = reader_->changes_;
+    const bool did = Step();
+    if (reader_->changes_ != seen) {
+      ++reader_->changes_;
+      if (reader_->HasHalfOfRoom()) reader_->CallWorker();
+    }
+    return did;
+  }
 
  private:
-  void Work() override { Step(); }
+  void Work() override {
+    const CounterClock::time_point until = CounterClock::now() + kTurn;
+    uint64_t seen = 0;
+    const auto may_go_on = [&] { return reader_->changes_ != seen && reader_->IsWorthWaking(); };
+    do {
+      seen = reader_->changes_;
+      Step();
+    } while (may_go_on() && CounterClock::now() < until && !CancelScope::IsWaitOver());
+    if (may_go_on() && Submit()) return;  // it is still counted
+    --reader_->workers_;
+    if (reader_->changes_ != seen) reader_->CallWorker();
+  }
 
   StageReader* const reader_;  // it cancels this job before it is destroyed
 };
@@ -165,8 +126,7 @@ StageReader::StageReader(std::unique_ptr<ReaderBase>&& reader, std::vector<SlotS
       stage_(std::move(stage)),
       depth_(depth),
       ahead_(new Ahead(this)),
-      wanted_(depth_),
-      help_choice_(stage_->keeps_count()) {
+      wanted_(depth_) {
   Require(depth >= 1, "depth is ", depth, "; it must be at least 1");
   const Place below = this->reader().place();
   Require(below.is_cpu(), "elements on ", below.name(),
@@ -194,8 +154,9 @@ std::optional<uint64_t> StageReader::PassLength() const {
 uint64_t StageReader::InStore() const {
   const MutexLock lock(&mutex_);
   uint64_t elements = 0;
-  for (const Ref<Group>& group : planned_) {
-    if (group->state.load(std::memory_order_acquire) == State::kReady) elements += group->size();
+  for (const Ref<StageGroup>& group : planned_) {
+    if (group->state.load(std::memory_order_acquire) == GroupState::kReady)
+      elements += group->size();
   }
   return elements;
 }
@@ -205,36 +166,36 @@ void StageReader::PlanNext(size_t n, TicketRun* run) {
     if (!MemoryLimit::is_set()) ahead_allowed_.store(true);
     CallWorker();
   }
-  Backoff backoff;
   std::optional<WaitTimer> timer;
-  int turns = 0;  // of waiting for a thread that plans
-  const auto is_there = [this] { return end_.load(std::memory_order_acquire) || Planned(); };
+  bool slept = false;  // while another thread plans
+  const auto is_there = [this] { return end_.load() || Planned(); };
   while (n > 0) {
-    if (const Ref<Group> group = Planned()) {
+    if (const Ref<StageGroup> group = Planned()) {
       timer.reset();
+      slept = false;
       n -= HandOut(group.get(), n, run);
-      backoff = Backoff();
-      turns = 0;
-    } else if (end_.load(std::memory_order_acquire)) {
+    } else if (end_.load()) {
       const MutexLock lock(&mutex_);
       if (!planned_.empty()) continue;
       if (error_ != nullptr) std::rethrow_exception(error_);
       return;
     } else {
       if (!timer) timer.emplace(counters());
-      if (Advance(MemoryScope::Need::kNow)) continue;
-      // A thread that takes so long to plan waits for something.
-      if (++turns > kPlanningTurns) {
-        const HelpScope scope(is_there);
-        if (reader().HelpToPlan()) continue;
-      }
-      backoff.Pause();
+      if (Advance(MemoryScope::Need::kNow) || (slept && HelpPlanner())) continue;
       CheckWait();
+      const auto try_it = [&] { return is_there() || Advance(MemoryScope::Need::kNow); };
+      slept = !sleepers_.TryOrSleep(try_it, slept ? Sleepers::kLook : kPlanning) || slept;
     }
   }
 }
 
-size_t StageReader::HandOut(Group* group, size_t n, TicketRun* run) {
+bool StageReader::HelpPlanner() {
+  const auto is_there = [this] { return end_.load() || Planned(); };
+  const HelpScope scope(is_there);
+  return reader().HelpToPlan();
+}
+
+size_t StageReader::HandOut(StageGroup* group, size_t n, TicketRun* run) {
   size_t added = 0;
   if (stage_->keeps_count()) {
     // Under a limit the element is worked on now, so that its tickets do not keep their chunks in
@@ -261,13 +222,14 @@ size_t StageReader::HandOut(Group* group, size_t n, TicketRun* run) {
     planned_.pop_front();
   }
   next_ = 0;
-  wanted_.fetch_add(1);
-  CallWorker();
-  if (!IsForConsumer()) help_choice_.Note(Now(), Seconds(WaitTimer::OfThread()));
+  ++wanted_;
+  ++changes_;
+  // Workers that have found no room are worth waking once half of it is free.
+  if (HasHalfOfRoom()) CallWorker();
   return added;
 }
 
-void StageReader::Add(Group* group, const RecordId& id, TicketRun* run) const {
+void StageReader::Add(StageGroup* group, const RecordId& id, TicketRun* run) const {
   Ticket ticket;
   ticket.id = id;
   ticket.owner = group;
@@ -276,41 +238,38 @@ void StageReader::Add(Group* group, const RecordId& id, TicketRun* run) const {
 }
 
 StagedElement* StageReader::ElementOf(const Ticket& ticket) {
-  return &(*ticket.object<Group>())[ticket.index];
+  return &(*ticket.object<StageGroup>())[ticket.index];
 }
 
 ElementNames StageReader::MadeOf(const Ticket& ticket) {
-  const Group& group = *ticket.object<Group>();
+  const StageGroup& group = *ticket.object<StageGroup>();
   return group.names.empty() ? ElementNames() : group.names[group.made_of(ticket.index)];
 }
 
-Ref<StageReader::Group> StageReader::Planned() {
+Ref<StageGroup> StageReader::Planned() {
   const MutexLock lock(&mutex_);
-  return planned_.empty() ? Ref<Group>() : planned_.front();
+  return planned_.empty() ? Ref<StageGroup>() : planned_.front();
 }
 
 bool StageReader::Advance(MemoryScope::Need need) {
   const bool ahead = need == MemoryScope::Need::kAhead;
   if (ahead && (!ahead_allowed_.load() || !MemoryLimit::HasRoomAhead(1))) return false;
-  Ref<Group> group;
+  const Turn turn(this);
+  if (!turn.is_ours()) return false;
+  Ref<StageGroup> group;
   {
     if (!planning_.TryLockToWork()) return false;
     LockToWork planning(&planning_, std::adopt_lock);
     if (end_.load()) return false;
     if (!ahead && Planned()) return true;  // another thread has just planned what is needed
-    if (wanted_.load() <= 0) {
-      planning.Unlock();
-      // A consumer that raised wanted_ meanwhile may have sent a worker that found the lock taken.
-      if (wanted_.load() > 0) CallWorker();
-      return false;
-    }
+    if (wanted_.load() <= 0) return false;
     const size_t ready = reader().ElementsReady();
     if (ahead && ready == 0) return false;
     // Takes no more elements than one hand-over is worth, and no more than can be planned without
     // waiting.
     const size_t together =
         std::clamp<size_t>(std::min(ready, reader().grain()), 1, stage_->most_together());
-    group = Pool<Group>::Take();
+    group = Pool<StageGroup>::Take();
     const Yields yields(planning_);
     try {
       const MemoryScope scope(account(), need);
@@ -336,23 +295,24 @@ bool StageReader::Advance(MemoryScope::Need need) {
     wanted_.fetch_sub(1);
     ahead_allowed_.store(true);
   }
-  if (wanted_.load() > 0) CallWorker();
+  turn.NotePlanned();
   Work(group.get(), need);
   return true;
 }
 
-void StageReader::Name(const Ticket& below, Group* group) const {
+void StageReader::Name(const Ticket& below, StageGroup* group) const {
   group->names.emplace_back();
   reader().NameElements(&below, 1, &group->names.back());
 }
 
-// A worker that finds the lock taken ends, so one may be missing afterwards.
 void StageReader::UnlockPlanning() {
   planning_.Unlock();
-  if (started_ && wanted_.load() > 0) CallWorker();
+  ++changes_;
+  sleepers_.Wake();
+  if (started_) CallWorker();
 }
 
-void StageReader::CheckNamed(const Group& group) const {
+void StageReader::CheckNamed(const StageGroup& group) const {
   Require(!group.names.empty(), origin().empty() ? "a reader" : origin(),
           " has loaded elements ahead and does not know any more which they are; ExpectSave must "
           "be called before the first element is read");
@@ -362,7 +322,7 @@ void StageReader::SaveState(ReaderState* state) const {
   const MutexLock lock(&mutex_);
   ElementNames ahead;
   std::vector<uint64_t> sizes;
-  for (const Ref<Group>& group : planned_) {
+  for (const Ref<StageGroup>& group : planned_) {
     CheckNamed(*group);
     sizes.push_back(group->names.size());
     for (const ElementNames& one : group->names) ahead.Append(one);
@@ -386,7 +346,7 @@ void StageReader::RestoreState(const ReaderState& state) {
     if (size == 0 || size > left || (size > 1 && stage_->keeps_count())) {
       state.Fail(ahead.tickets.size(), " elements do not make these groups");
     }
-    const Ref<Group> group = Pool<Group>::Take();
+    const Ref<StageGroup> group = Pool<StageGroup>::Take();
     for (uint64_t i = 0; i < size; ++i) AddAgain(*next++, group.get());
     left -= size;
     {
@@ -398,18 +358,18 @@ void StageReader::RestoreState(const ReaderState& state) {
   if (left > 0) state.Fail(ahead.tickets.size(), " elements do not make these groups");
 }
 
-void StageReader::AddAgain(const Ticket& below, Group* group) const {
+void StageReader::AddAgain(const Ticket& below, StageGroup* group) const {
   if (group->run.tickets.empty()) group->first = below.id;
   group->run.Add(below);
   Name(below, group);
-  group->state.store(State::kDeferred, std::memory_order_release);
+  group->state.store(GroupState::kDeferred, std::memory_order_release);
 }
 
 void StageReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
   if (names->below.empty()) names->below.resize(1);
-  std::map<std::pair<Group*, size_t>, size_t> known;
+  std::map<std::pair<StageGroup*, size_t>, size_t> known;
   for (size_t i = 0; i < n; ++i) {
-    auto* const group = tickets[i].object<Group>();
+    auto* const group = tickets[i].object<StageGroup>();
     const size_t below = stage_->keeps_count() ? 0 : group->made_of(tickets[i].index);
     CheckNamed(*group);
     const auto [found, is_new] = known.emplace(std::make_pair(group, below), known.size());
@@ -446,7 +406,7 @@ void StageReader::PlanAgain(const ElementNames& names, const TakeElement& take) 
   }
   check(names.below[0].count == made_of_it.size());
   reader().PlanAgain(names.below[0], [&](size_t place, const Ticket& below) {
-    const Ref<Group> group = Pool<Group>::Take();
+    const Ref<StageGroup> group = Pool<StageGroup>::Take();
     AddAgain(below, group.get());
     if (!stage_->keeps_count()) {
       Work(group.get(), MemoryScope::Need::kNow);
@@ -470,63 +430,78 @@ bool StageReader::BeginElement() {
   return false;
 }
 
-// Small elements for a device still go to a worker, so that their copy begins before the consumer
-// needs it.
-bool StageReader::IsForConsumer() const {
-  return stage_->keeps_count() && stage_->place().is_cpu() && reader().grain() > kSmall;
+bool StageReader::TakesLong() const {
+  const int64_t moving = bytes_.load(std::memory_order_relaxed) / kBytesANanosecond;
+  return nanoseconds_.load(std::memory_order_relaxed) > 2 * (kWakeNanoseconds + moving);
+}
+
+// The copy of an element to a device begins before the consumer needs it.
+bool StageReader::IsWorthWaking() const {
+  return !stage_->place().is_cpu() ||
+         nanoseconds_.load(std::memory_order_relaxed) > kWakeNanoseconds;
+}
+
+void StageReader::NoteWork(int64_t nanoseconds, int64_t bytes) const {
+  const auto note = [](int64_t now, std::atomic<int64_t>* mean) {
+    const int64_t before = mean->load(std::memory_order_relaxed);
+    mean->store(before == kNotMeasured ? now : before + (now - before) / 8,
+                std::memory_order_relaxed);
+  };
+  note(nanoseconds, &nanoseconds_);
+  note(bytes, &bytes_);
 }
 
 void StageReader::CallWorker() {
-  if (!is_in_lane() && !IsForConsumer()) ahead_->Submit();
+  if (is_in_lane() || wanted_.load() <= 0 || end_.load() || !IsWorthWaking()) return;
+  const int most = TakesLong() ? ThreadPool::Get().size() : 1;
+  // A thread that calls nobody leaves no trace: two that look at once must not both see the other.
+  int called = workers_.load();
+  while (called < most && !workers_.compare_exchange_weak(called, called + 1)) {
+  }
+  if (called < most && !ahead_->Submit()) --workers_;
 }
 
-void StageReader::Work(Group* group, MemoryScope::Need need) const {
+void StageReader::Work(StageGroup* group, MemoryScope::Need need) const {
   const MemoryScope scope(account(), need);
-  const bool is_short = group->run.tickets.size() == 1 && reader().grain() > kSmall;
-  const uint32_t short_works = is_short ? short_works_.fetch_add(1, std::memory_order_relaxed) : 0;
-  const LoadTimer timer(counters(), !is_short                        ? 1
-                                    : short_works % kTimedOneIn == 0 ? kTimedOneIn
-                                                                     : 0);
+  LoadTimer timer(counters());
   try {
     group->WorkOn(reader(), *stage_, origin().empty() ? "a reader" : origin());
   } catch (...) {
     // A holder of an element's ticket may still load it.
     if (CancelScope::WasLeft() || (MemoryScope::MayGiveUp() && MemoryScope::WasRefused())) {
       group->ForgetWork();
-      group->state.store(State::kDeferred, std::memory_order_release);
+      group->state.store(GroupState::kDeferred, std::memory_order_release);
       return;
     }
     group->error = std::current_exception();
   }
+  NoteWork(std::chrono::nanoseconds(timer.Stop()).count(), group->bytes());
   group->run.Clear();
-  group->state.store(State::kReady, std::memory_order_release);
+  group->state.store(GroupState::kReady, std::memory_order_release);
 }
 
-StageReader::State StageReader::Wait(const Group& group) const {
-  const State before = group.state.load(std::memory_order_acquire);
-  if (before != State::kWorking) return before;
+GroupState StageReader::Wait(const StageGroup& group) const {
+  const auto is_there = [&] { return group.state.load() != GroupState::kWorking; };
+  if (is_there()) return group.state;
   const WaitTimer timer(counters());
-  const double begin = Now();
   // A thread that helps waits for this group only, and not once the pass is over.
-  const auto is_there = [&] { return group.state.load() != State::kWorking || end_.load(); };
+  const auto is_over = [&] { return is_there() || end_.load(); };
   const auto help = [&] {
-    const HelpScope scope(is_there);
-    return ahead_->Step();
+    const HelpScope scope(is_over);
+    return ahead_->Help();
   };
-  for (Backoff backoff;;) {
-    const State now = group.state.load(std::memory_order_acquire);
-    if (now != State::kWorking) return now;
-    if (help_choice_.Helps(Now() - begin) && help()) continue;
-    backoff.Pause();
-    CheckWait();
+  for (; !is_there(); CheckWait()) {
+    if (!help()) sleepers_.TryOrSleep([&] { return is_there() || help(); });
   }
+  return group.state;
 }
 
-void StageReader::WorkIfDeferred(Group* group) const {
-  if (Wait(*group) != State::kDeferred) return;
+void StageReader::WorkIfDeferred(StageGroup* group) const {
+  if (Wait(*group) != GroupState::kDeferred) return;
   const WaitTimer timer(counters());
   Work(group, MemoryScope::Need::kNow);
-  if (Wait(*group) != State::kDeferred) return;
+  sleepers_.Wake();
+  if (Wait(*group) != GroupState::kDeferred) return;
   // The caller is loading ahead of need. It will call again, or leaves that to others.
   CheckWait();
   MemoryScope::ThrowRefused();
@@ -534,7 +509,7 @@ void StageReader::WorkIfDeferred(Group* group) const {
 
 void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t i = 0; i < n; ++i) {
-    auto* const group = tickets[i].object<Group>();
+    auto* const group = tickets[i].object<StageGroup>();
     if (stage_->keeps_count()) {
       WorkIfDeferred(group);
       if (group->error != nullptr) std::rethrow_exception(group->error);
@@ -557,7 +532,9 @@ void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
 
 void StageReader::Stop() {
   end_.store(true);
+  sleepers_.Wake();
   ahead_->Cancel(TicketsStay::OnThisThread() ? Job::Leave::kWaits : Job::Leave::kAll);
+  workers_.store(0);  // calls that were void have not counted down
 }
 
 void StageReader::Rewind(uint64_t pass) {
@@ -572,7 +549,6 @@ void StageReader::Rewind(uint64_t pass) {
   wanted_.store(depth_);
   started_ = false;
   next_ = next_part_ = 0;
-  help_choice_.Restart();
   ahead_allowed_.store(false);
   DecoratedReader::Rewind(pass);
   end_.store(false);

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "framework/base/mutex.h"
+#include "framework/base/sleepers.h"
 #include "framework/base/thread_pool.h"
 #include "framework/base/yielding_mutex.h"
 #include "framework/memory/memory_limit.h"
 #include "framework/memory/place.h"
-#include "framework/reader/help_choice.h"
 #include "framework/reader/reader.h"
 
 namespace millhopper {
@@ -74,15 +74,34 @@ uint64_t FirstPart(const RecordId& id);
 // loaded elements.
 int64_t DepthForAllWorkers();
 
+class StageGroup;
+enum class GroupState;
+
 // Loads and works on up to `depth` groups of elements of the reader below ahead of the consumer.
-// Planning is serial: the thread that holds the planning lock plans one group, releases the lock so
-// that the next worker can plan, and then works on its own group. A consumer that would have to
-// wait does the same, unless that is slower (HelpChoice) and a worker is making its group. Elements
-// come out in the order of the reader below, whatever the threads do.
+// The chain below is run by whoever is free, one thread at a time: it plans a group of elements and
+// works on it. Where that takes long, the next thread plans while this one works. Workers run it
+// until `depth` groups are ahead, and are woken when half of them are taken. A consumer runs it
+// while what it wants is not made, and sleeps only while another thread makes that. Elements come
+// out in the order of the reader below, whatever the threads do.
 //
-// If a stage keeps the count, elements for the host that load in less than 5 us are loaded by the
-// consumer when it asks for them, because handing them over would cost more. That leaves the
-// workers more time to read files ahead.
+// A worker is woken only for elements that take longer than that.
+//
+// No wake-up is lost. Two things wait:
+// - A thread that sleeps in sleepers_: for a group to be planned (planned_), or worked on (its
+//   state), for the end (end_), or for its turn to run the chain (runs_, planning_). Whoever
+//   changes one of these calls sleepers_.Wake() afterwards: the end of a Turn, NotePlanned,
+//   WorkIfDeferred, UnlockPlanning, Stop. sleepers.h says why none is missed; besides, it looks
+//   every 4 ms.
+// - A worker that has left because it found nothing to do, and has to be called again. What may let
+//   it go on is that an element was taken (wanted_), or that another thread that had the turn or
+//   the lock has planned or let go of it. Whoever changes that then raises changes_, and then calls
+//   a worker if fewer than `most` are counted in workers_. A worker reads changes_, looks, ceases
+//   to be counted, and reads changes_ again: so, all of these being sequentially consistent, either
+//   it sees the change, or who changed it sees that it has left. One that sees a change looks
+//   again, so that a worker does look after the change. If it finds that another thread has the
+//   turn or the lock, then this one has looked before the change, and sees it after it has let go:
+//   a worker, and a thread that helps (Help), do as above; the consumer hands out the group that it
+//   has planned.
 //
 // The consumer plans and works on elements itself, when it asks for them, if the memory limit
 // leaves no room for more ahead, or if planning would wait for a thread outside the pool. Under a
@@ -134,35 +153,41 @@ class StageReader : public DecoratedReader {
   static ElementNames MadeOf(const Ticket& ticket);
 
  private:
-  enum class State;
-  class Group;
   class Ahead;
+  class Turn;
+  static constexpr int64_t kNotMeasured = INT64_MAX / 4;
 
   uint64_t InStore() const override;
   // Adds the name of the next element below of a group.
-  void Name(const Ticket& below, Group* group) const;
+  void Name(const Ticket& below, StageGroup* group) const;
   // Throws if ExpectSave was not called before the group was planned.
-  void CheckNamed(const Group& group) const;
+  void CheckNamed(const StageGroup& group) const;
   // Adds an element of a restored group, which is worked on when it is needed.
-  void AddAgain(const Ticket& below, Group* group) const;
+  void AddAgain(const Ticket& below, StageGroup* group) const;
   // Hands out up to n elements of a group; returns how many.
-  size_t HandOut(Group* group, size_t n, TicketRun* run);
-  void Add(Group* group, const RecordId& id, TicketRun* run) const;
+  size_t HandOut(StageGroup* group, size_t n, TicketRun* run);
+  void Add(StageGroup* group, const RecordId& id, TicketRun* run) const;
   // Plans one more group and works on it. False if there is nothing to plan, or if another thread
   // is planning.
   bool Advance(MemoryScope::Need need) EXCLUDES(planning_, mutex_);
+  // Does a part of what a thread that plans may be waiting for; false if there is none.
+  bool HelpPlanner();
   // The group that is handed out next; null if there is none yet.
-  Ref<Group> Planned() EXCLUDES(mutex_);
-  // Waits until the work on a group is done or deferred; meanwhile works on later groups, if that
-  // is faster.
-  State Wait(const Group& group) const;
+  Ref<StageGroup> Planned() EXCLUDES(mutex_);
+  // Waits until the work on a group is done or deferred; meanwhile works on later groups.
+  GroupState Wait(const StageGroup& group) const;
   // Waits for a group, and works on it if the work was deferred.
-  void WorkIfDeferred(Group* group) const;
-  void Work(Group* group, MemoryScope::Need need) const;
-  // Whether elements are too small to be worth a hand-over.
-  bool IsForConsumer() const;
-  // Asks the pool for a worker, unless the consumer does all work.
+  void WorkIfDeferred(StageGroup* group) const;
+  void Work(StageGroup* group, MemoryScope::Need need) const;
+  // Whether a group takes much longer than to have another thread make it and to get it from there:
+  // then several threads work on groups at once. And whether it is worth waking a thread at all.
+  bool TakesLong() const;
+  bool IsWorthWaking() const;
+  // Notes how long the work on a group took, and how large it is.
+  void NoteWork(int64_t nanoseconds, int64_t bytes) const;
+  // Asks the pool for a worker, if there is work for one more.
   void CallWorker();
+  bool HasHalfOfRoom() const { return 2 * wanted_.load() >= depth_; }
   void Stop();
 
   const std::unique_ptr<const Stage> stage_;
@@ -179,11 +204,15 @@ class StageReader : public DecoratedReader {
   std::atomic<bool> end_{false};
   std::exception_ptr error_;  // of planning; set before end_
 
-  mutable std::atomic<uint32_t> short_works_{0};
-  HelpChoice help_choice_;
+  std::atomic<bool> runs_{false};  // a thread plans a group that does not take long, or works on it
+  std::atomic<uint64_t> changes_{0};  // after which a worker may find something to do
+  std::atomic<int> workers_{0};       // that were called and have not left
+  // Of a group, in the mean.
+  mutable std::atomic<int64_t> nanoseconds_{kNotMeasured}, bytes_{kNotMeasured};
+  mutable Sleepers sleepers_;  // who wait for a group, or to run the chain
 
   mutable Mutex mutex_;
-  std::deque<Ref<Group>> planned_ GUARDED_BY(mutex_);
+  std::deque<Ref<StageGroup>> planned_ GUARDED_BY(mutex_);
 };
 
 }  // namespace millhopper

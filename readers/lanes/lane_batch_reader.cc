@@ -17,8 +17,6 @@ namespace {
 
 // A ticket of a round has this index; those of BatchReader have 0.
 constexpr uint32_t kIsRound = 1;
-// How long a consumer that waits for a worker goes without a look at requests to stop.
-constexpr std::chrono::milliseconds kLook(10);
 // Lanes are so many rounds ahead of the consumer, or more if these have few bytes together: to hand
 // over a round costs the same for any size, and what has many bytes does not stay in a cache.
 constexpr uint64_t kFewRounds = 2;
@@ -126,7 +124,7 @@ class LaneBatchReader::Round final : public RefCounted {
   }
 
  private:
-  struct Part {
+  struct alignas(128) Part {
     RecordId id;
     ElementNames names;
     std::exception_ptr error;
@@ -208,8 +206,9 @@ class LaneBatchReader::Round final : public RefCounted {
   std::atomic<bool> has_room_{false};  // set with the mutex, as is_placed_ before it
   bool is_placed_ = false;
   Rows rows_;  // while there is no room for the batch, and while it is completed, with the mutex
-  std::vector<Part> parts_;      // of each lane
-  std::atomic<size_t> left_{0};  // lanes
+  std::vector<Part> parts_;  // of each lane
+  // Apart from what every lane reads, and seldom changes.
+  alignas(128) std::atomic<size_t> left_{0};  // lanes
   std::atomic<bool> complete_{false};
   std::vector<LoDTensor> tensors_;
 };
@@ -222,10 +221,17 @@ class LaneBatchReader::Ahead final : public Job {
  private:
   void Work() override {
     const MemoryScope none(nullptr);  // leaves the scope of this thread's other work
-    while (!CancelScope::IsWaitOver() &&
-           reader_->RunOne(reader_->taken_ + reader_->ahead_rounds_) != Ran::kNothing) {
-    }
+    uint64_t seen = 0;
+    do {
+      seen = reader_->taken_;
+    } while (!CancelScope::IsWaitOver() &&
+             reader_->RunOne(seen + reader_->ahead_rounds_) != Ran::kNothing);
     --reader_->workers_;
+    // A consumer that has taken a stretch since then may have called nobody, because this worker
+    // was still counted. All of these are sequentially consistent, so one of the two sees the
+    // other.
+    const uint64_t stretch = Stretch(reader_->ahead_rounds_);
+    if (reader_->taken_ / stretch != seen / stretch) reader_->CallWorkers();
   }
 
   LaneBatchReader* const reader_;  // it cancels this job before it is destroyed
@@ -321,6 +327,9 @@ LaneBatchReader::Round* LaneBatchReader::NextRound() {
   const uint64_t wanted = taken_;
   Round* const round = ring_[wanted % depth_].get();
   const auto is_there = [&] { return round->is_complete() || short_ <= wanted; };
+  const auto may_go_on = [&] {
+    return is_there() || round->has_all_parts() || has_failed_ || HasWork(wanted + 1);
+  };
   if (!is_there()) {
     const WaitTimer timer(counters());
     CallWorkers();
@@ -332,7 +341,7 @@ LaneBatchReader::Round* LaneBatchReader::NextRound() {
         break;
       }
       const Ran ran = RunOne(wanted + 1);
-      if (ran == Ran::kNothing) Sleep(wanted, round);
+      if (ran == Ran::kNothing) consumer_.TryOrSleep(may_go_on);
       // The caller is ahead of need itself; it will call again.
       if (ran == Ran::kRefused && MemoryScope::IsAhead()) MemoryScope::ThrowRefused();
     }
@@ -348,17 +357,6 @@ void LaneBatchReader::HandOut(Ref<Round> fresh, uint64_t bytes) {
       std::clamp(kAheadBytes / std::max<uint64_t>(1, bytes), std::min(kFewRounds, depth_), depth_);
   // Workers that have found nothing to do are worth waking once half of the room is free.
   if (taken % Stretch(ahead_rounds_) == 0) CallWorkers();
-}
-
-void LaneBatchReader::Sleep(uint64_t wanted, const Round* round) {
-  MutexLock lock(&mutex_);
-  consumer_waits_ = true;
-  const bool may_run = std::any_of(lanes_.begin(), lanes_.end(),
-                                   [&](const auto& lane) { return HasWork(*lane, wanted + 1); });
-  if (!may_run && !round->has_all_parts() && short_ > wanted && !has_failed_) {
-    wake_.wait_for(lock.native(), kLook);
-  }
-  consumer_waits_ = false;
 }
 
 void LaneBatchReader::CallWorkers() {
@@ -392,6 +390,11 @@ bool LaneBatchReader::HasWork(const Lane& lane, uint64_t horizon) const {
   return next < end && (next <= taken ? next < horizon : next + stretch <= horizon);
 }
 
+bool LaneBatchReader::HasWork(uint64_t horizon) const {
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [&](const auto& lane) { return HasWork(*lane, horizon); });
+}
+
 LaneBatchReader::Ran LaneBatchReader::RunOne(uint64_t horizon) {
   const uint32_t self = ThisThread();
   for (const bool own : {true, false}) {
@@ -419,7 +422,7 @@ LaneBatchReader::Ran LaneBatchReader::RunOne(uint64_t horizon) {
     lane.runs = false;
     // The consumer may wait for what the lane has loaded or planned, or for its end.
     const uint64_t wanted = taken_;
-    if (next <= wanted || planned <= wanted || short_ <= wanted || has_failed_) WakeConsumer();
+    if (next <= wanted || planned <= wanted || short_ <= wanted || has_failed_) consumer_.Wake();
     return done ? Ran::kStep : Ran::kRefused;
   }
   return Ran::kNothing;
@@ -502,12 +505,6 @@ void LaneBatchReader::CheckFailure() {
   if (!has_failed_) return;
   const MutexLock lock(&mutex_);
   std::rethrow_exception(failure_);
-}
-
-void LaneBatchReader::WakeConsumer() {
-  if (!consumer_waits_) return;
-  const MutexLock lock(&mutex_);
-  wake_.notify_one();
 }
 
 void LaneBatchReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {

@@ -4,7 +4,6 @@
 #define MILLHOPPER_READERS_LANES_LANE_BATCH_READER_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "framework/base/mutex.h"
+#include "framework/base/sleepers.h"
 #include "framework/base/thread_pool.h"
 #include "framework/memory/memory_limit.h"
 #include "readers/decorate/batch_reader.h"
@@ -70,8 +70,6 @@ class LaneBatchReader final : public BatchReader {
   void StopWorkers(Job::Leave leave);
   // Asks the pool for all workers that do not run already.
   void CallWorkers();
-  // Waits for lanes that others run, unless the consumer can run one.
-  void Sleep(uint64_t wanted, const Round* round);
   // kRefused: there was no memory for it ahead of need, or the thread has left its work.
   enum class Ran { kNothing, kStep, kRefused };
   // Runs a lane for one step towards the rounds below the horizon, if one needs it and nobody runs
@@ -79,12 +77,12 @@ class LaneBatchReader final : public BatchReader {
   Ran RunOne(uint64_t horizon);
   // Whether the lane can do something for these rounds, and nobody runs it.
   bool HasWork(const Lane& lane, uint64_t horizon) const;
+  bool HasWork(uint64_t horizon) const;
   // The thread that runs the lane: plans, and loads the next stripe. The three return false if
   // there was no memory for something ahead of need, or the thread has left its work.
   bool Step(size_t v, Lane* lane);
   bool PlanAhead(size_t v, Lane* lane, uint64_t taken);
   bool LoadStripe(size_t v, Lane* lane, uint64_t n, uint64_t taken);
-  void WakeConsumer();
   // Keeps the exception that is being handled for the consumer: not of the data, whose errors are
   // in their place, but of this reader, which may find no memory for its own.
   void Fail();
@@ -109,8 +107,7 @@ class LaneBatchReader final : public BatchReader {
   std::atomic<bool> has_failed_{false};
   Mutex mutex_;
   std::exception_ptr failure_ GUARDED_BY(mutex_);
-  std::condition_variable wake_;
-  std::atomic<bool> consumer_waits_{false};
+  Sleepers consumer_;
 };
 
 }  // namespace millhopper

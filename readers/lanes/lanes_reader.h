@@ -104,7 +104,7 @@ class LanesReader final : public ReaderBase {
 
     size_t size() const { return run ? run->tickets.size() : loaded; }
   };
-  struct LaneState {
+  struct alignas(128) LaneState {
     std::vector<Stretch> stretches;  // of which something is not yet handed out
     size_t rounds = 0;               // whole stripes that are not yet handed out
     bool ended = false;              // the lane has nothing beyond these

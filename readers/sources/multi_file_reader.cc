@@ -220,7 +220,17 @@ void MultiFileReader::FindReadyPlace() {
   if (*cursor_ && (*cursor_)->available() > 0) return;
   const WaitTimer timer(counters());
   Places::iterator place = cursor_;
-  for (Backoff backoff;;) {
+  const auto any_is_there = [this] {
+    return std::any_of(places_.begin(), places_.end(),
+                       [](const Ref<ChunkQueue>& one) { return !one || !one->IsNextUnderWay(); });
+  };
+  const auto may_go_on = [this] {
+    return (*cursor_)->backlog().idle ||
+           std::any_of(places_.begin(), places_.end(), [](const Ref<ChunkQueue>& one) {
+             return !one || !(one->IsNextUnderWay() || one->backlog().idle);
+           });
+  };
+  for (;;) {
     const size_t looked_at = std::min(kMostLookedAt, places_.size());
     for (size_t i = 0; i < looked_at; ++i, place = Next(place)) {
       if (!*place || prefetcher().Ready(place->get())) {
@@ -231,11 +241,7 @@ void MultiFileReader::FindReadyPlace() {
     // No thread works on this place's next chunk: stop here, and the caller's Fill fetches it.
     if ((*cursor_)->backlog().idle) return;
     CheckWait();
-    const auto any_is_there = [this] {
-      return std::any_of(places_.begin(), places_.end(),
-                         [](const Ref<ChunkQueue>& one) { return !one || !one->IsNextUnderWay(); });
-    };
-    if (!prefetcher().HelpUntil(any_is_there)) backoff.Pause();
+    prefetcher().HelpOrSleep(any_is_there, may_go_on);
   }
 }
 

@@ -64,7 +64,8 @@ bool IsRefused(size_t bytes) {
 }
 
 TEST_F(MemoryLimitTest, GivesAQuarterToWhatIsAheadOfNeed) {
-  const MemoryScope scope(Account("files"), MemoryScope::Need::kAhead);
+  const Ref<MemoryAccount> scope_account = Account("files");
+  const MemoryScope scope(scope_account, MemoryScope::Need::kAhead);
   const Ref<Buffer> first = Take(kMegabyte);
   EXPECT_FALSE(IsRefused(kMegabyte));
   EXPECT_TRUE(IsRefused(kMegabyte + 64));
@@ -79,14 +80,16 @@ TEST_F(MemoryLimitTest, WhatIsAheadTakesNothingFromWhatIsNeeded) {
 
 TEST_F(MemoryLimitTest, WhatIsNeededTakesNothingFromWhatIsAhead) {
   const Ref<Buffer> needed = Take(6 * kMegabyte);
-  const MemoryScope scope(Account("files"), MemoryScope::Need::kAhead);
+  const Ref<MemoryAccount> scope_account = Account("files");
+  const MemoryScope scope(scope_account, MemoryScope::Need::kAhead);
   EXPECT_EQ(Take(2 * kMegabyte)->capacity(), 2 * kMegabyte);
 }
 
 TEST_F(MemoryLimitTest, WhatWasAheadMayBecomeNeeded) {
   Ref<Buffer> buffer;
   {
-    const MemoryScope scope(Account("files"), MemoryScope::Need::kAhead);
+    const Ref<MemoryAccount> scope_account = Account("files");
+    const MemoryScope scope(scope_account, MemoryScope::Need::kAhead);
     buffer = Take(2 * kMegabyte);
   }
   const Ref<MemoryAccount> account = Account("batches");
@@ -102,15 +105,18 @@ TEST_F(MemoryLimitTest, WhatWasAheadMayBecomeNeeded) {
 }
 
 TEST_F(MemoryLimitTest, WithinWhatIsAheadAllIs) {
-  const MemoryScope outer(Account("outer"), MemoryScope::Need::kAhead);
-  const MemoryScope inner(Account("inner"));
+  const Ref<MemoryAccount> outer_account = Account("outer");
+  const MemoryScope outer(outer_account, MemoryScope::Need::kAhead);
+  const Ref<MemoryAccount> inner_account = Account("inner");
+  const MemoryScope inner(inner_account);
   EXPECT_TRUE(MemoryScope::IsAhead());
   EXPECT_TRUE(IsRefused(5 * kMegabyte));
 }
 
 TEST_F(MemoryLimitTest, IsTheSameForThreadsThatShareTheWork) {
   const PoolSize pool(2);
-  const MemoryScope scope(Account("batches"), MemoryScope::Need::kAhead);
+  const Ref<MemoryAccount> scope_account = Account("batches");
+  const MemoryScope scope(scope_account, MemoryScope::Need::kAhead);
   ParallelFor(8, [outer = MemoryScope::Current()](size_t) {
     const MemoryScope shared(outer);
     EXPECT_TRUE(IsRefused(5 * kMegabyte));

@@ -83,18 +83,6 @@ TEST(LoadTimer, LeavesOutWhatIsWaited) {
   EXPECT_LE(loads.load_seconds() + waits.wait_seconds(), all);
 }
 
-TEST(LoadTimer, CountsForThoseThatAreNotTimed) {
-  ReaderCounters once, never, eight;
-  {
-    const LoadTimer timer(&once), not_timed(&never, 0), for_others(&eight, 8);
-    const LoadTimer of_none(nullptr);
-    HoldUp();
-  }
-  EXPECT_GE(once.load_seconds(), Seconds(kHeld));
-  EXPECT_EQ(never.load_seconds(), 0);
-  EXPECT_GE(eight.load_seconds(), 8 * Seconds(kHeld));
-}
-
 TEST(CountedReads, CountsWhatFilesGiveToThisThread) {
   const TempFile file("counted", std::string(1000, 'x'));
   const std::unique_ptr<const File> opened = File::Open(file.path());

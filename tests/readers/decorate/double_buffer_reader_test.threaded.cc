@@ -77,12 +77,13 @@ TEST(DoubleBufferReader, LoadsAheadAndNoFurther) {
   const auto ledger = std::make_shared<Ledger>(kRecords);
   DoubleBufferReader reader(Slow(Numbers(ledger)), Place(), 3);
   EXPECT_EQ(ReadSome(&reader, 10).size(), 10u);
-  // Ten were read; the workers load three more by themselves, and then stop.
-  for (Backoff backoff; Loaded(*ledger) < 13;) backoff.Pause();
-  EXPECT_EQ(Loaded(*ledger), 13);
-  EXPECT_TRUE(reader.HasNext());
+  // Ten were read. The workers load three more by themselves, and then stop; they begin again once
+  // half of these are taken.
+  for (Backoff backoff; Loaded(*ledger) < 12;) backoff.Pause();
+  EXPECT_LE(Loaded(*ledger), 13);
+  EXPECT_EQ(ReadSome(&reader, 2).size(), 2u);
   for (Backoff backoff; Loaded(*ledger) < 14;) backoff.Pause();
-  EXPECT_EQ(Loaded(*ledger), 14);
+  EXPECT_LE(Loaded(*ledger), 15);
 }
 
 // Even small elements are copied ahead, so that the copy is under way before it is needed.
@@ -91,7 +92,7 @@ TEST(DoubleBufferReader, LoadsAheadForADevice) {
   const auto ledger = std::make_shared<Ledger>(kRecords);
   DoubleBufferReader reader(Numbers(ledger), Place(FakeDevice::Get()), 3);
   EXPECT_EQ(ReadSome(&reader, 50).size(), 50u);
-  for (Backoff backoff; Loaded(*ledger) < 53;) backoff.Pause();
+  for (Backoff backoff; Loaded(*ledger) < 52;) backoff.Pause();
 }
 
 TEST(DoubleBufferReader, WorksOnTheNextElementInsteadOfWaiting) {
@@ -167,7 +168,7 @@ TEST(DoubleBufferReader, WorkersThatWaitHoldUpNobody) {
     open.Open();
     const auto make = [&](Gate* gate) {
       return std::make_unique<DoubleBufferReader>(
-          Slow(std::make_unique<StallsAfter>(Numbers(), 8, &begun, gate)), Place(), 8);
+          Slow(std::make_unique<StallsAfter>(Numbers(), 6, &begun, gate)), Place(), 8);
     };
     const std::unique_ptr<ReaderBase> reader = make(&never);
     reader->ExpectSave();
@@ -265,48 +266,27 @@ TEST_P(LeavingConsumer, MakesItsElementLater) {
 
 INSTANTIATE_TEST_SUITE_P(Workers, LeavingConsumer, ::testing::Values(0, 1, 2));
 
-// A consumer that tries whether it is faster not to work itself (HelpChoice), from element 128 on,
-// and has element 131 made while it asks for it.
-class PatientConsumer : public ::testing::Test {
- protected:
-  void Begin() {
-    ReadSome(&reader_, 131);
-    begun_.Wait();  // by the one worker there is
-  }
-
-  static constexpr std::chrono::milliseconds kUsual{10};
-
-  const PoolSize pool_{1};
-  Gate begun_;
-  std::function<void()> make_131_;
-  std::function<void()> make_132_;
-  DoubleBufferReader reader_{Map(Numbers(nullptr, 200),
-                                 [this](int64_t number) {
-                                   if (number < 131) std::this_thread::sleep_for(kUsual);
-                                   if (number == 131) {
-                                     begun_.Open();
-                                     make_131_();
-                                   }
-                                   if (number == 132) make_132_();
-                                 }),
-                             Place(), 1};
-};
-
-TEST_F(PatientConsumer, WaitsForTheWorkerThatMakesItsElement) {
-  std::thread::id maker;
-  make_131_ = [] { std::this_thread::sleep_for(kUsual / 5); };
-  make_132_ = [&maker] { maker = std::this_thread::get_id(); };
-  Begin();
-  EXPECT_EQ(ReadSome(&reader_, 2).size(), 2u);
-  EXPECT_NE(maker, std::this_thread::get_id());
-}
-
-TEST_F(PatientConsumer, WorksItselfIfTheWorkerTakesFarLongerThanUsual) {
-  Gate next_begun;
-  make_131_ = [&next_begun] { next_begun.Wait(); };
-  make_132_ = [&next_begun] { next_begun.Open(); };
-  Begin();
-  EXPECT_EQ(ReadSome(&reader_, 2).size(), 2u);
+// Whoever makes an element that takes far more time than usual, the worker or the consumer, the
+// other one makes the next element meanwhile. (A consumer may come to element 20 before it has all
+// that it waits for, and leaves it then.)
+TEST(WaitingConsumer, MakesTheNextElementMeanwhile) {
+  const PoolSize pool(1);
+  Gate begun, next_begun;
+  DoubleBufferReader reader(Map(Numbers(nullptr, 40),
+                                [&](int64_t number) {
+                                  if (number < 20) {
+                                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                  } else if (number == 20) {
+                                    begun.Open();
+                                    next_begun.WaitOrLeave();
+                                  } else if (number == 21) {
+                                    next_begun.Open();
+                                  }
+                                }),
+                            Place(), 2);
+  ReadSome(&reader, 20);
+  begun.Wait();
+  EXPECT_EQ(ReadSome(&reader, 2).size(), 2u);
 }
 
 class ToDevice : public ::testing::TestWithParam<int> {
