@@ -88,12 +88,15 @@ class Columns {
 
   // Throws what cannot be read, unless it is among `excluded`.
   void CheckAllReadable(const std::set<std::string>& excluded) const {
+    constexpr size_t kMostTold = 100;
     std::string what;
+    size_t count = 0;
     for (const std::string& problem : found_.left_out) {
       if (excluded.count(NameIn(problem)) > 0) continue;
-      what += StrCat(what.empty() ? "" : "; ", problem);
+      if (++count <= kMostTold) what += StrCat(what.empty() ? "" : "; ", problem);
     }
     if (what.empty()) return;
+    if (count > kMostTold) what += StrCat("; and ", count - kMostTold, " more");
     std::string rest;
     for (const std::string& entry : found_.entries) {
       rest += StrCat(rest.empty() ? "" : ", ", QuotedEntry(entry));

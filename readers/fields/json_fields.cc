@@ -774,6 +774,19 @@ struct JsonFieldsOfRecords::Seen {
   SeenValues records;
 };
 
+namespace {
+
+// The slots of fields with their masks, and those of what has no place any more.
+size_t CountSlots(const FittingFields& fields) {
+  return fields.entries.size() + fields.left_out.size() +
+         static_cast<size_t>(std::count_if(
+             fields.entries.begin(), fields.entries.end(), [](const std::string& entry) {
+               return entry.find(" missing=mask") != std::string::npos;
+             }));
+}
+
+}  // namespace
+
 JsonFieldsOfRecords::JsonFieldsOfRecords() : seen_(std::make_unique<Seen>()) {}
 
 JsonFieldsOfRecords::~JsonFieldsOfRecords() = default;
@@ -788,10 +801,10 @@ void JsonFieldsOfRecords::Add(const std::vector<std::string_view>& values) {
 }
 
 FittingFields JsonFieldsOfRecords::Fields() const {
-  FittingFields fields;
   const SeenValues& records = seen_->records;
   // Where all are objects, or null, their keys are fields.
   if (records.times > 0 && (seen_->keys.empty() || records.arrays || records.scalars)) {
+    FittingFields fields;
     fields.entries.push_back(EntryForRecord(records.type(false)));
     return fields;
   }
@@ -799,14 +812,26 @@ FittingFields JsonFieldsOfRecords::Fields() const {
   for (const auto& [key, seen] : seen_->keys) {
     if (seen.is_any()) any.insert(seen.pointer);
   }
+  FittingFields fields = FieldsBeside(any);
+  if (CountSlots(fields) <= kMaxSlots) return fields;
+  // The keys of an object are ids, perhaps, of which each record has others.
+  for (const auto& [key, seen] : seen_->keys) {
+    if (seen.objects && seen.pointer.rfind('/') == 0) any.insert(seen.pointer);
+  }
+  return FieldsBeside(any);
+}
+
+FittingFields JsonFieldsOfRecords::FieldsBeside(const std::set<std::string>& any) const {
   const auto is_in_any = [&](const std::string& pointer) {
     for (size_t end = pointer.rfind('/'); end > 0; end = pointer.rfind('/', end - 1)) {
       if (any.count(pointer.substr(0, end)) > 0) return true;
     }
     return false;
   };
+  FittingFields fields;
   for (const auto& [key, seen] : seen_->keys) {
-    const bool is_apart = seen.objects && !seen.is_any();  // its members are fields
+    const bool is_any = any.count(seen.pointer) > 0;
+    const bool is_apart = seen.objects && !is_any;  // its members are fields
     if (is_apart || is_in_any(seen.pointer)) continue;
     const std::string& name = key.empty() ? seen.pointer : key;
     const char* const problem = !CanBeNamed(name) ? "its name cannot be written in an entry"
@@ -816,7 +841,11 @@ FittingFields JsonFieldsOfRecords::Fields() const {
       fields.left_out.push_back(StrCat("'", Escaped(name), "': ", problem));
       continue;
     }
-    fields.entries.push_back(EntryFor(name, seen.type(seen.times < records.times)));
+    const bool may_lack = seen.times < seen_->records.times;
+    const std::string type = !is_any    ? seen.type(may_lack)
+                             : may_lack ? OrMissing(kAnyType)
+                                        : kAnyType;
+    fields.entries.push_back(EntryFor(name, type));
   }
   return fields;
 }

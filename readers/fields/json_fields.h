@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -106,6 +107,9 @@ class JsonFieldsOfRecords final : public FieldsOfRecords {
 
  private:
   struct Seen;
+  // The fields of what is in none of the values that these pointers name, which are JSON as text.
+  FittingFields FieldsBeside(const std::set<std::string>& any) const;
+
   std::unique_ptr<Seen> seen_;
 };
 

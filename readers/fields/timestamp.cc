@@ -44,6 +44,11 @@ class Text {
   bool IsAt(char c) const { return !rest_.empty() && rest_.front() == c; }
   bool IsAtDigit() const { return !rest_.empty() && IsDigit(rest_.front()); }
 
+  bool Take(char c) {
+    if (!IsAt(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
   bool Take(std::string_view word) {
     if (rest_.substr(0, word.size()) != word) return false;
     rest_.remove_prefix(word.size());
@@ -110,13 +115,13 @@ const char* TakeFraction(Text* text, int64_t* nanosecond) {
 }
 
 const char* TakeZone(Text* text, int64_t* ahead) {
-  if (text->Take("Z") || text->Take("UTC")) return nullptr;
+  if (text->Take('Z') || text->Take("UTC")) return nullptr;
   const bool is_behind = text->IsAt('-');
   int64_t hours, minutes = 0;
-  if (!(text->Take("+") || text->Take("-")) || !text->TakeNumber(2, &hours)) {
+  if (!(text->Take('+') || text->Take('-')) || !text->TakeNumber(2, &hours)) {
     return text->other_form();
   }
-  const bool has_minutes = text->Take(":") || text->IsAtDigit();
+  const bool has_minutes = text->Take(':') || text->IsAtDigit();
   if (has_minutes && !text->TakeNumber(2, &minutes)) return text->other_form();
   if (hours > 23 || minutes > 59) return "there is no such time zone";
   *ahead = (is_behind ? -1 : 1) * (3600 * hours + 60 * minutes);
@@ -124,23 +129,23 @@ const char* TakeZone(Text* text, int64_t* ahead) {
 }
 
 const char* TakeOwnForm(Text* text, Moment* moment) {
-  if (!text->TakeNumber(4, &moment->year) || !text->Take("-") ||
-      !text->TakeNumber(2, &moment->month) || !text->Take("-") ||
+  if (!text->TakeNumber(4, &moment->year) || !text->Take('-') ||
+      !text->TakeNumber(2, &moment->month) || !text->Take('-') ||
       !text->TakeNumber(2, &moment->day)) {
     return text->other_form();
   }
   if (text->is_at_end()) return nullptr;
-  if (!(text->Take("T") || text->Take(" ")) || !text->TakeNumber(2, &moment->hour) ||
-      !text->Take(":") || !text->TakeNumber(2, &moment->minute)) {
+  if (!(text->Take('T') || text->Take(' ')) || !text->TakeNumber(2, &moment->hour) ||
+      !text->Take(':') || !text->TakeNumber(2, &moment->minute)) {
     return text->other_form();
   }
-  if (text->Take(":")) {
+  if (text->Take(':')) {
     if (!text->TakeNumber(2, &moment->second)) return text->other_form();
-    const char* const problem = text->Take(".") ? TakeFraction(text, &moment->nanosecond) : nullptr;
+    const char* const problem = text->Take('.') ? TakeFraction(text, &moment->nanosecond) : nullptr;
     if (problem != nullptr) return problem;
   }
   if (text->is_at_end()) return nullptr;
-  text->Take(" ");
+  text->Take(' ');
   return TakeZone(text, &moment->ahead);
 }
 
@@ -174,7 +179,7 @@ bool TakePart(char letter, Text* text, Moment* moment) {
   if (letter == 'y') return TakeShortYear(text, &moment->year);
   if (letter == 'b') return TakeMonth(3, text, &moment->month);
   if (letter == 'B') return TakeMonth(std::string_view::npos, text, &moment->month);
-  return letter == 'p' ? TakeHalf(text, &moment->half) : text->Take("%");
+  return letter == 'p' ? TakeHalf(text, &moment->half) : text->Take('%');
 }
 
 const char* TakeDirective(char letter, Text* text, Moment* moment) {

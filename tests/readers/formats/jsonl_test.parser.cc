@@ -327,6 +327,12 @@ TEST(Jsonl, GuessesFieldsWithinObjects) {
       (Texts{"b int64[]", "/counts/x int64[] missing=mask", "/counts/y float64[] default=nan"}));
   EXPECT_EQ(guess("{\"user\": null, \"n\": 1}\n{\"user\": {\"id\": true}, \"n\": 2}\n"),
             (Texts{"n int64[]", "/user/id bool[] missing=mask"}));
+  // More keys than a reader has slots are those of objects that are read as a whole.
+  std::string ids = "{\"n\": 1, \"few\": {\"x\": {\"y\": 2}}, \"of\": {\"k\": 1";
+  for (size_t id = 0; id < kMaxSlots; ++id) ids += StrCat(", \"", id, "\": 1");
+  EXPECT_EQ(guess(ids + "}}\n"), (Texts{"n int64[]", "few str decode=json", "of str decode=json"}));
+  EXPECT_EQ(guess(ids + "}}\n{\"n\": 2}\n"), (Texts{"n int64[]", "few str decode=json missing=mask",
+                                                    "of str decode=json missing=mask"}));
   // The first line may be a long one.
   EXPECT_EQ(guess("{\"b\": \"" + std::string(2000000, 'x') + "\", \"c\": 1}\n{\"c\": 2}\n"),
             (Texts{"b str missing=mask", "c int64[]"}));
