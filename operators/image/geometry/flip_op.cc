@@ -5,6 +5,7 @@
 #include "framework/base/attribute.h"
 #include "operators/image/geometry/geometric.h"
 #include "operators/image/image_argument.h"
+#include "operators/image/pixels/mirror.h"
 #include "operators/image/runs/image_steps.h"
 
 namespace millhopper {
@@ -29,22 +30,6 @@ OpSchema Schema() {
       });
 }
 
-template <int64_t kChannels, typename T>
-void FlipPixels(const T* from, int64_t width, T* to) {
-  for (const T* pixel = from + width * kChannels; pixel > from; to += kChannels) {
-    pixel -= kChannels;
-    for (int64_t c = 0; c < kChannels; ++c) to[c] = pixel[c];
-  }
-}
-
-template <typename T>
-void FlipRow(const T* from, int64_t width, int64_t channels, T* to) {
-  if (channels == 1) return FlipPixels<1>(from, width, to);
-  if (channels == 2) return FlipPixels<2>(from, width, to);
-  if (channels == 3) return FlipPixels<3>(from, width, to);
-  FlipPixels<4>(from, width, to);
-}
-
 void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
   const FlipStep step(context.attributes());
@@ -61,7 +46,7 @@ void Run(OpContext& context) {
     const bool flip = step.Draw(key, i);
     for (int64_t y = 0; y < shape.height; ++y) {
       if (flip && step.horizontal) {
-        FlipRow(from.row(y), shape.width, from.shape.channels, to.row(y));
+        MirrorRow(from.row(y), shape.width, from.shape.channels, to.row(y));
       } else {
         std::copy_n(from.row(flip ? shape.height - 1 - y : y), shape.width * from.shape.channels,
                     to.row(y));

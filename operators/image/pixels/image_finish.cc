@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "operators/image/pixels/mirror.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "operators/image/pixels/image_finish.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
@@ -74,8 +76,11 @@ void ImageFinish::PutRow(const ImageShape& shape, int64_t y, const uint8_t* row,
   if (upside_down) y = shape.height - 1 - y;
   if (!normalized) {
     auto* const values = static_cast<uint8_t*>(result);
+    uint8_t* const pixels = values + y * shape.width * shape.channels;
     if (!mirrored && !planes) {
-      std::copy_n(row, shape.width * shape.channels, values + y * shape.width * shape.channels);
+      std::copy_n(row, shape.width * shape.channels, pixels);
+    } else if (!planes) {
+      MirrorRow(row, shape.width, shape.channels, pixels);
     } else {
       Put(*this, shape, y, row, 0, values, [](uint8_t value, int64_t) { return value; });
     }

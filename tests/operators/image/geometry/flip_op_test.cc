@@ -23,6 +23,27 @@ TEST(FlipOp, MirrorsLeftAndRight) {
   EXPECT_EQ(ValuesOf<uint8_t>(out), (std::vector<uint8_t>{5, 6, 3, 4, 1, 2, 11, 12, 9, 10, 7, 8}));
 }
 
+TEST(FlipOp, KeepsThePixelsOfAnyChannels) {
+  for (const int64_t channels : {1, 2, 3, 4}) {
+    std::vector<float> values, mirrored;
+    for (int64_t v = 0; v < 5 * channels; ++v) values.push_back(static_cast<float>(v));
+    for (int64_t x = 4; x >= 0; --x) {
+      const auto pixel = values.begin() + x * channels;
+      mirrored.insert(mirrored.end(), pixel, pixel + channels);
+    }
+    EXPECT_EQ(ValuesOf<float>(Flip(MakeTensor<float>({1, 1, 5, channels}, values), {})), mirrored);
+    const std::vector<uint8_t> bytes(values.begin(), values.end());
+    EXPECT_EQ(ValuesOf<uint8_t>(Flip(MakeTensor<uint8_t>({1, 1, 5, channels}, bytes), {})),
+              std::vector<uint8_t>(mirrored.begin(), mirrored.end()));
+  }
+  for (const int64_t width : {1, 2}) {
+    std::vector<uint8_t> row = {1, 2, 3, 4, 5, 6}, mirrored = {4, 5, 6, 1, 2, 3};
+    row.resize(static_cast<size_t>(3 * width));
+    if (width == 1) mirrored = row;
+    EXPECT_EQ(ValuesOf<uint8_t>(Flip(MakeTensor<uint8_t>({1, 1, width, 3}, row), {})), mirrored);
+  }
+}
+
 TEST(FlipOp, MirrorsTopAndBottomAndTakesFloats) {
   const LoDTensor x = MakeTensor<float>({1, 3, 2, 1}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(ValuesOf<float>(Flip(x, {{"axis", std::string("vertical")}})),
