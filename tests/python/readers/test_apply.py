@@ -80,10 +80,10 @@ def test_a_name_that_is_taken_is_refused(numbers: millhopper.Reader) -> None:
             make()
     with pytest.raises(millhopper.Error, match=taken.format("files")):
         numbers.apply("scale", name="files")
-    with pytest.raises(millhopper.Error, match="has the name 's.scale'"):  # the default's
-        numbers.apply("scale", "row", "other", name="s.scale").apply("scale", name="s").apply(
-            "scale", "row", scale=2.0
-        )
+    # A default that is taken gets a number.
+    named = numbers.apply("scale", "row", "other", name="s.scale").apply("scale", name="s")
+    (third,) = named.apply("scale", "row", scale=2.0).batch(RECORDS)
+    np.testing.assert_array_equal(third["row"], 2 * ROWS)
     (both,) = first.apply("scale", "other", name="t", scale=3.0).batch(RECORDS)
     np.testing.assert_array_equal(both["row"], 2 * ROWS)
     np.testing.assert_array_equal(both["other"], 30 * ROWS)
