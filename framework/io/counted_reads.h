@@ -18,6 +18,8 @@ class CountedReads {
   CountedReads(const CountedReads&) = delete;
   CountedReads& operator=(const CountedReads&) = delete;
 
+  // The sum of the calling thread, for threads that read for it; null if nothing is counted.
+  static std::atomic<uint64_t>* Sum() { return sum_; }
   // A file calls it for the bytes that it has read on this thread.
   static void Add(size_t bytes) {
     if (sum_ != nullptr) sum_->fetch_add(bytes, std::memory_order_relaxed);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "framework/base/at_work.h"
+#include "framework/base/error.h"
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/counted_reads.h"
@@ -422,6 +423,15 @@ void DealtChunk::Fetch(const Ref<MemoryAccount>& account) {
               StrCat("the chunk at byte ", chunk_->offset, " had at least ", needed,
                      " records and has ", chunk_->pieces.size(), " now; the file has changed"))
       .InFile(queue->file_.path, static_cast<int64_t>(chunk_->offset));
+}
+
+void DealtChunk::CheckIsRead() const {
+  if (queue_ || chunk_->error_ == nullptr) return;
+  try {
+    std::rethrow_exception(chunk_->error_);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kIo || error.out_of_memory() != nullptr) throw;
+  }
 }
 
 size_t DealtChunk::available() const {

@@ -194,6 +194,9 @@ class DealtChunk {
     if (queue_ || chunk_->error_ != nullptr) return std::nullopt;
     return chunk_->pieces.size();
   }
+  // Throws the error of a chunk that is fetched if other processes may read it without one: of the
+  // operating system, or a lack of memory.
+  void CheckIsRead() const;
 
  private:
   Ref<ChunkQueue> queue_;  // until the chunk is fetched

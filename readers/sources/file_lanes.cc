@@ -185,7 +185,10 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
   std::optional<uint64_t> CountFound() REQUIRES(mutex_) {
     uint64_t total = 0;
     for (Parts& chunk : found_) {
-      if (!RecordsIn(chunk) && chunk.size() == 1) chunk.back().Fetch(account());
+      if (!RecordsIn(chunk) && chunk.size() == 1) {
+        chunk.back().Fetch(account());
+        chunk.back().CheckIsRead();  // or this process alone would deal whole chunks
+      }
       const std::optional<uint64_t> records = RecordsIn(chunk);
       if (!records) return std::nullopt;
       total += *records;

@@ -620,9 +620,9 @@ MixRules ChainModel::RulesOf(const proto::OpDesc& op, uint64_t pass, size_t lane
   for (const proto::OpDesc& above : program_.blocks(0).ops()) {
     const auto shards = static_cast<size_t>(Number(above, "num_shards"));
     if (above.type() != "create_shard_reader" || shards <= rules.ranks) continue;
-    if (const size_t run = RunIn(Out(op), In(above))) {
+    if (const std::optional<size_t> run = RunIn(Out(op), In(above))) {
       rules.ranks = shards;
-      rules.run = run;
+      rules.run = *run;
     }
   }
   return rules;
@@ -646,21 +646,28 @@ std::optional<std::pair<int64_t, int64_t>> ChainModel::LaneNumbers(
   return first;
 }
 
-size_t ChainModel::RunIn(const std::string& mix, const std::string& reader) const {
+std::optional<size_t> ChainModel::RunIn(const std::string& mix, const std::string& reader) const {
   static const std::set<std::string> kKeepElements = {
       "create_shuffle_reader",    "create_custom_reader", "create_double_buffer_reader",
       "create_multi_pass_reader", "create_take_reader",   "create_skip_reader",
       "create_fake_reader",       "create_concat_reader", "create_zip_reader"};
-  if (LaneNumbers(reader)) return 0;  // lanes are not divided by records
+  if (LaneNumbers(reader)) return std::nullopt;  // lanes are not divided by records
   if (reader == mix) return 1;
   const proto::OpDesc& op = Creator(reader);
-  const bool batches = op.type() == "create_batch_reader";
-  if (!batches && kKeepElements.count(op.type()) == 0) return 0;
+  if (op.type() == "create_shard_reader") return std::nullopt;
   for (const std::string& below : Ins(op)) {
-    const size_t run = RunIn(mix, below);
-    if (run > 0) return batches ? run * static_cast<size_t>(Number(op, "batch_size")) : run;
+    const std::optional<size_t> run = RunIn(mix, below);
+    if (!run || kKeepElements.count(op.type()) > 0) {
+      if (run) return run;
+      continue;
+    }
+    if (op.type() == "create_batch_reader" || op.type() == "create_padded_batch_reader") {
+      return *run * static_cast<size_t>(Number(op, "batch_size"));
+    }
+    if (op.type() == "create_window_reader") return *run * static_cast<size_t>(Number(op, "shift"));
+    return MixRules::kAnyRun;
   }
-  return 0;
+  return std::nullopt;
 }
 
 ExpectedStream ChainModel::Filtered(const proto::OpDesc& op, const ExpectedStream& in) const {
@@ -699,7 +706,11 @@ std::optional<ChainModel::Lanes> ChainModel::LanesOf(const std::string& reader,
   }
   if (op.type() == "open_files") {
     if (number == 1) return std::nullopt;
-    const std::vector<ExpectedChunk> chunks = ChunksInTurn(op, pass);
+    std::vector<ExpectedChunk> chunks = ChunksInTurn(op, pass);
+    for (ExpectedChunk& chunk : chunks) {  // those that do not tell are fetched to be counted
+      const ExpectedStream& content = chunk.content;
+      if (!chunk.records && content.error.empty()) chunk.records = content.elements.size();
+    }
     const size_t files = Texts(op, "file_names").size();
     const bool cut = files * static_cast<size_t>(Number(op, "pass_num", 1)) < number &&
                      chunks.size() < number &&

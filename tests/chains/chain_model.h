@@ -62,8 +62,9 @@ class ChainModel {
   MixRules RulesOf(const proto::OpDesc& op, uint64_t pass, size_t lane, size_t lanes) const;
   // How many lanes a reader has, and their stripe, if it has any.
   std::optional<std::pair<int64_t, int64_t>> LaneNumbers(const std::string& reader) const;
-  // How many elements of a mix at a time are one of a reader on it; 0 if nobody can tell.
-  size_t RunIn(const std::string& mix, const std::string& reader) const;
+  // How many elements of a mix at a time are one of a reader on it, or kAnyRun of MixRules where
+  // nobody can tell; nothing if it does not stand on the mix.
+  std::optional<size_t> RunIn(const std::string& mix, const std::string& reader) const;
   // The lanes of readers that are combined lane by lane.
   std::optional<Lanes> CombinedLanes(const proto::OpDesc& op, uint64_t pass) const;
   ExpectedStream Filtered(const proto::OpDesc& op, const ExpectedStream& in) const;

@@ -174,7 +174,7 @@ class Mix {
     while (Begin()) {
       do {
         if (IsNextStep()) break;
-        const size_t rank = out_.elements.size() / rules_.run % rules_.ranks;
+        const size_t rank = RankOf(out_.elements.size());
         const size_t k = rules_.by == "records" ? turns_[rank].Next() : lengths_[rank].Next();
         const After after = Meet(k);
         if (after == After::kEnd) return out_;
@@ -193,6 +193,11 @@ class Mix {
 
  private:
   enum class After { kGoOn, kBegin, kEnd };
+
+  size_t RankOf(size_t element) const {
+    if (rules_.run != MixRules::kAnyRun) return element / rules_.run % rules_.ranks;
+    return rules_.key.OfPart(rules_.ranks).Below(rules_.ranks, rules_.pass, element);
+  }
 
   bool IsNextStep() const {
     const size_t of_all = out_.elements.size() * rules_.lanes + rules_.lane;

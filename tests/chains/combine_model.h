@@ -32,7 +32,8 @@ struct MixRules {
   RandomKey key;
   uint64_t pass;
   size_t lane = 0, lanes = 1;
-  size_t ranks = 1, run = 1;  // `run` elements in turn go to each of the ranks
+  size_t ranks = 1, run = 1;            // `run` elements in turn go to each of the ranks, or,
+  static constexpr size_t kAnyRun = 0;  // in an order that is not known, drawn ones
 };
 // The readers by turns.
 ExpectedStream Mixed(const MixRules& rules, const PassOf& pass_of);

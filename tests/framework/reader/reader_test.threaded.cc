@@ -175,7 +175,9 @@ TEST_P(LoadInParallel, ThrowsTheErrorOfTheFirstElementThatFails) {
           is_bad_first
               ? StrCat("record ", bad, " is bad")
               : "slot 0: an element of dims [1, 4] cannot follow others of dims [-1, 3] in a "
-                "batch: only the leading axis may differ; resize, crop or pad before";
+                "batch: only the leading axis may differ; resize, crop or pad before; sequences of "
+                "any length need a level of detail, as in slots={\"x\": (\"int64\", [-1], 1)} of "
+                "Python";
       for (int round = 0; round < 3; ++round) {
         Rows rows;
         ASSERT_EQ(LoadAll(reader, run, kRecords, &rows), wanted) << wider << " " << bad;
