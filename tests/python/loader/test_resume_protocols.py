@@ -123,7 +123,7 @@ def by_accelerate(old: Stateful, new: Stateful) -> None:
 
 
 def by_torch(old: Stateful, new: Stateful) -> None:
-    torch = pytest.importorskip("torch") if HAS_TORCH else pytest.skip(NO_TORCH)
+    torch = pytest.importorskip("torch")
     file = io.BytesIO()
     torch.save({"model": {}, "loader": old.state_dict()}, file)
     file.seek(0)
@@ -158,6 +158,8 @@ def test_a_state_goes_through_each_of_them(
     carry: Any,
     taken: int,
 ) -> None:
+    if carry is by_torch and not HAS_TORCH:
+        pytest.skip(NO_TORCH)  # later, it would keep a reader that has its file open
     if isinstance(carry, str):
         carry = request.getfixturevalue(carry)
     path = write_numbers(tmp_path / "numbers.bin", RECORDS)
