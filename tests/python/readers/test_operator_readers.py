@@ -84,9 +84,7 @@ def test_wrong_arguments_are_answered_with_right_ones() -> None:
             NUMBERS.batch(**keywords)  # type: ignore[arg-type]
         return str(caught.value)
 
-    assert said() == (
-        "batch() missing a required argument: 'batch_size': elements in a batch"
-    )
+    assert said() == ("batch() missing a required argument: 'batch_size': elements in a batch")
     assert said(batch_size=2, drop_lst=True) == (
         "batch() got an unexpected keyword argument 'drop_lst'; did you mean 'drop_last'?"
     )
