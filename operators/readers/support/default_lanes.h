@@ -24,10 +24,9 @@ constexpr size_t kDefaultLanes = 16;
 // - open_files says nothing that has no meaning for lanes (thread_num, buffer_size, deterministic,
 //   shuffle_chunks, shuffle_records, pass_num);
 // - its files can be read again, and have 4 records for each lane or more, since lanes of fewer
-// have
-//   no choice to draw from. Local files of less than 16 MiB together are opened to see that; those
-//   that do not tell how many records they have must have 4 KiB. So the program depends on the
-//   files that there are when it is built.
+//   have no choice to draw from. Local files of less than 16 MiB together are opened to see that;
+//   those that do not tell how many records they have must have 4 KiB. So the program depends on
+//   the files that there are when it is built.
 //
 // Where create_shard_reader divides lanes among ranks, a batch on top is that of all of them, of
 // which each has its share. `shares_batches` says that whoever makes the batches means that, and
