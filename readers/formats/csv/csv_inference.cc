@@ -156,6 +156,7 @@ std::pair<size_t, size_t> UsualCells(const std::vector<size_t>& counts) {
 
 std::pair<size_t, size_t> UsualCells(const std::vector<SampledRow>& rows) {
   std::vector<size_t> counts;
+  counts.reserve(rows.size());
   for (const SampledRow& row : rows) counts.push_back(row.cells.size());
   return UsualCells(counts);
 }
