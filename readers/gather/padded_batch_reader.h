@@ -23,7 +23,7 @@ class PaddedBatchReader final : public CollatingReader {
 
   std::optional<uint64_t> PassLength() const override;
   void ExpectRanks(size_t ranks, size_t run) override {
-    DecoratedReader::ExpectRanks(ranks, CheckedProduct(run, batch_size_));
+    reader().ExpectRanks(ranks, CheckedProduct(run, batch_size_));
   }
 
  private:

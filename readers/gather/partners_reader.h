@@ -37,7 +37,7 @@ class PartnersReader final : public GatherReader {
     return SlotsWithPartners(reader().FoundSlots(), options_);
   }
   std::optional<uint64_t> PassLength() const override { return reader().PassLength(); }
-  void ExpectRanks(size_t ranks, size_t run) override { DecoratedReader::ExpectRanks(ranks, run); }
+  void ExpectRanks(size_t ranks, size_t run) override { reader().ExpectRanks(ranks, run); }
   void RecordKeys(const Ticket*, size_t, uint64_t*) const override { RefuseRecordKeys(); }
 
  private:

@@ -30,7 +30,7 @@ class WindowReader final : public CollatingReader {
   WindowReader(std::unique_ptr<ReaderBase> reader, const WindowOptions& options);
 
   void ExpectRanks(size_t ranks, size_t run) override {
-    DecoratedReader::ExpectRanks(ranks, CheckedProduct(run, shift_));
+    reader().ExpectRanks(ranks, CheckedProduct(run, shift_));
   }
 
  private:
