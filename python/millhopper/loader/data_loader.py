@@ -388,7 +388,10 @@ class DataLoader(StateInJson, NoArray):
         return self._made[1:]
 
     def _make(self, ranks: Ranks | None, opens: bool) -> tuple[Reader, int]:
-        """What ``_order_and_lanes`` returns; without ``opens`` the files are not looked at."""
+        """What ``_order_and_lanes`` returns.
+
+        Without ``opens`` the files are not looked at, so that lanes may not be even yet.
+        """
         several = ranks is not None and ranks.size > 1
         seed = self._order_seed(ranks)
         dataset = self.dataset
@@ -526,8 +529,10 @@ class DataLoader(StateInJson, NoArray):
         fields: dict[str, Any] = {"seed": self._order_seed(self._ranks())}
         fields["rank"], fields["world_size"] = self._part()
         if isinstance(self.dataset, Reader):
-            order, fields["lanes"] = self._order_and_lanes()
-            if fields["lanes"] > 1:
+            order, lanes = self._order_and_lanes()
+            # A reader that makes batches itself has chosen lanes that no ranks can share.
+            fields["lanes"] = order._lanes if order._chose_lanes else lanes
+            if lanes > 1:
                 fields["even"] = self._even_of(fields["world_size"] > 1)
             return new_state("DataLoader", reader=order.state_dict(), **fields)
         epoch, taken = self._taken or (self._epoch, self._skipped)
@@ -552,7 +557,8 @@ class DataLoader(StateInJson, NoArray):
         saved = (number_in(state, "rank"), number_in(state, "world_size"))
         # What one rank has saved, or all of them together, is for any number of ranks.
         lanes = self._lanes_in(state)
-        of_all = lanes > 1 and "reader" in state and saved[1] == 1
+        is_shared = lanes > 1 and ("even" in state or "lanes" not in state)
+        of_all = is_shared and "reader" in state and saved[1] == 1
         if saved != (part, parts) and not of_all:
             raise Error(
                 f"the state is that of rank {saved[0]} of {saved[1]}; this is rank {part} of "

@@ -152,3 +152,30 @@ def test_workers_of_torch_share_the_stream(dataset: millhopper.Reader, workers: 
         if shared is reader:
             assert found == whole
         assert sorted(found) == ALL
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_reader_that_makes_batches_goes_on(dataset: millhopper.Reader, ranks: int) -> None:
+    """It has chosen lanes, which the ranks do not share."""
+
+    def loader() -> Any:
+        batches = dataset.shuffle(512).batch(32)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return millhopper.DataLoader(
+                batches, batch_size=None, num_shards=ranks, index=ranks - 1, seed=5
+            )
+
+    whole = steps(loader())
+    begun = loader()
+    next(iter(begun))
+    state = begun.state_dict()
+    assert "even" not in state
+    later = loader()
+    later.load_state_dict(state)
+    assert steps(later) == whole[1:]
+    if ranks > 1:
+        with pytest.raises(millhopper.Error, match="there must be as many as before"):
+            millhopper.DataLoader(
+                dataset.shuffle(512).batch(32), batch_size=None, num_shards=2, index=0, seed=5
+            ).load_state_dict(state)
