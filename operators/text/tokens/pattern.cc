@@ -15,6 +15,7 @@ namespace millhopper {
 namespace {
 
 constexpr uint32_t kUnbounded = UINT32_MAX;
+constexpr size_t kMostBytes = size_t{1} << 16;  // of an expression
 constexpr size_t kMostSteps = 10000;
 constexpr size_t kMostSets = 1000;                // of characters, no two of which are equal
 constexpr size_t kMostDepth = 50;                 // of groups in groups, and sets in sets
@@ -72,12 +73,10 @@ constexpr NamedCategories kNamed[] = {
     {"LC", Between(Category::kLu, Category::kLt)},
 };
 
-// \w. Rust has the joiners, too, and Oniguruma the superscripts and fractions of Latin-1; both have
-// letters in circles and squares, which are symbols that are alphabetic.
+// \w. Rust has the joiners, too, and Oniguruma the superscripts and fractions of Latin-1.
 CharSet Words(Pattern::Notation notation) {
-  CharSet set = CharSet::Of(kAnyLetter | kAnyMark | Only(Category::kNd) | Only(Category::kNl) |
-                            Only(Category::kPc));
-  set.Add(CharSet({{0x24b6, 0x24e9}, {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189}}));
+  CharSet set = CharSet::Of(kAnyWord);
+  for (const auto& [first, last] : kAlphabeticSymbols) set.Add(CharSet::Of(first, last));
   const bool is_rust = notation == Pattern::Notation::kRust;
   set.Add(is_rust ? CharSet::Of(0x200c, 0x200d)
                   : CharSet({{0xb2, 0xb3}, {0xb9, 0xb9}, {0xbc, 0xbe}}));
@@ -123,6 +122,7 @@ class PatternParser {
       : text_(text), notation_(notation), pattern_(pattern) {}
 
   void Parse() {
+    if (text_.size() > kMostBytes) Refuse("it has more than ", kMostBytes, " bytes");
     if (EndOfUtf8(Bytes(), Bytes() + text_.size()) != Bytes() + text_.size()) {
       Refuse("it is not UTF-8");
     }
@@ -647,7 +647,7 @@ class Pattern::Matcher {
           break;
         case Op::kAhead:
         case Op::kNotAhead:
-          matches = (Run(at + 1, here) != nullptr) == (step.op == Op::kAhead);
+          matches = (RunGroup(at + 1, here) != nullptr) == (step.op == Op::kAhead);
           next = step.a;
           break;
         case Op::kBehind:
@@ -659,7 +659,7 @@ class Pattern::Matcher {
           matches = here == behind_;
           break;
         case Op::kAtomic:
-          here = Run(at + 1, here);
+          here = RunGroup(at + 1, here);
           matches = here != nullptr;
           next = step.a;
           break;
@@ -672,11 +672,22 @@ class Pattern::Matcher {
       at = next;
       while (!matches) {
         if (choices_.size() == base) return nullptr;
-        CheckStop();
-        if (attempts_left_-- == 0) ThrowTooManyWays();
+        CountAttempt();
         matches = GoBack(&at, &here);
       }
     }
+  }
+
+  // The same for a group that is matched by itself: it may fail without a way left open, any number
+  // of times, and each time counts.
+  const uint8_t* RunGroup(uint32_t at, const uint8_t* here) {
+    CountAttempt();
+    return Run(at, here);
+  }
+
+  void CountAttempt() {
+    CheckStop();
+    if (attempts_left_-- == 0) ThrowTooManyWays();
   }
 
   // Whether the steps from `at` on match characters before `here`, up to it: first as many as they
@@ -687,8 +698,7 @@ class Pattern::Matcher {
     behind_ = here;
     bool matches = false;
     for (uint32_t back = 0; back <= step.max && !matches; ++back) {
-      CheckStop();
-      matches = back >= step.min && Run(at, begin) != nullptr;
+      matches = back >= step.min && RunGroup(at, begin) != nullptr;
       if (begin == text_) break;
       begin = BackOne(begin);
     }

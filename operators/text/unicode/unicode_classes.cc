@@ -2,6 +2,7 @@
 #include "operators/text/unicode/unicode_classes.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "operators/text/unicode/utf8.h"
 
@@ -123,15 +124,10 @@ uint32_t OldScriptOf(uint32_t code_point) {
 }
 
 bool IsWordCharacter(uint32_t code_point) {
-  constexpr Categories kWords =
-      kAnyLetter | kAnyMark | Only(Category::kNd) | Only(Category::kNl) | Only(Category::kPc);
-  if (Has(kWords, CategoryOf(code_point))) return true;
-  // Joiners, and letters in circles and squares, which are symbols that are alphabetic.
-  return code_point == 0x200c || code_point == 0x200d ||
-         (code_point >= 0x24b6 && code_point <= 0x24e9) ||
-         (code_point >= 0x1f130 && code_point <= 0x1f149) ||
-         (code_point >= 0x1f150 && code_point <= 0x1f169) ||
-         (code_point >= 0x1f170 && code_point <= 0x1f189);
+  if (Has(kAnyWord, CategoryOf(code_point))) return true;
+  if (code_point == 0x200c || code_point == 0x200d) return true;  // joiners
+  return std::any_of(std::begin(kAlphabeticSymbols), std::end(kAlphabeticSymbols),
+                     [&](const auto& run) { return code_point >= run[0] && code_point <= run[1]; });
 }
 
 Character DecodeMultibyte(const uint8_t* here, const uint8_t* end) {

@@ -37,6 +37,11 @@ constexpr Categories kAnyControl =
     Between(Category::kCc, Category::kCs) | Only(Category::kNextLine);  // \p{C} without Cn
 // \s beyond ASCII.
 constexpr Categories kAnySpace = kAnySeparator | Only(Category::kNextLine);
+// \w, beside kAlphabeticSymbols: letters in circles and squares, which are symbols.
+constexpr Categories kAnyWord =
+    kAnyLetter | kAnyMark | Only(Category::kNd) | Only(Category::kNl) | Only(Category::kPc);
+constexpr uint32_t kAlphabeticSymbols[][2] = {
+    {0x24b6, 0x24e9}, {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189}};
 
 constexpr bool Has(Categories set, Category category) {
   return (set >> static_cast<int>(category) & 1) != 0;

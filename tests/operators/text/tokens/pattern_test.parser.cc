@@ -171,6 +171,13 @@ TEST(Pattern, OfManyWaysIsALimit) {
   // Few are open at a time, but there are 2^40 in all.
   ExpectError(ErrorCode::kResourceLimit, "too many ways",
               [] { Matches("(?:a|aa)+b", std::string(60, 'a')); });
+  ExpectError(ErrorCode::kInvalidArgument, "it has more than 65536 bytes",
+              [] { Matches(std::string((size_t{1} << 16) + 1, 'a'), "a"); });
+  // Groups that fail at once, 255^4 times.
+  const std::string nested =
+      "(?<=(?>a{0,254})(?<=(?>a{0,254})(?<=(?>a{0,254})(?<=(?>a{0,254})b))))c";
+  ExpectError(ErrorCode::kResourceLimit, "too many ways",
+              [&] { Matches(nested, std::string(600, 'a')); });
   // The expressions of tokenizers go back over a run of white space once.
   EXPECT_NO_THROW(Matches("\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", std::string(size_t{1} << 20, ' ')));
 }
