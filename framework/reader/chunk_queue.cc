@@ -430,7 +430,7 @@ void DealtChunk::CheckIsRead() const {
   try {
     std::rethrow_exception(chunk_->error_);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kIo || error.out_of_memory() != nullptr) throw;
+    if (error.interrupts() || error.code() == ErrorCode::kIo) throw;
   }
 }
 

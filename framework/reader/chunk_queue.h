@@ -194,8 +194,8 @@ class DealtChunk {
     if (queue_ || chunk_->error_ != nullptr) return std::nullopt;
     return chunk_->pieces.size();
   }
-  // Throws the error of a chunk that is fetched if other processes may read it without one: of the
-  // operating system, or a lack of memory.
+  // Throws the error of a chunk that is fetched if other processes may read it without one: one
+  // that interrupts (a stop, a lack of memory), or one of the operating system.
   void CheckIsRead() const;
 
  private:

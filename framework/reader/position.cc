@@ -499,7 +499,7 @@ void Position::CheckSameChain(const Position& now) const {
   const std::string own_lanes = lanes(now.readers_);
   if (saved_lanes != own_lanes) {
     differ("",
-           StrCat("it was saved ", saved_lanes == "1" ? "without" : Escaped(saved_lanes),
+           StrCat("it was saved ", saved_lanes == "1" ? "without" : "with " + Escaped(saved_lanes),
                   " lanes, here ", own_lanes == "1" ? "are none" : StrCat("are ", own_lanes),
                   "; lanes: ", Escaped(saved_lanes), " restores it, an attribute of open_files (",
                   "in Python open_files(..., lanes=", Escaped(saved_lanes), "))"));

@@ -41,6 +41,8 @@ class SplitReader final : public DecoratedReader {
   // Throws kInvalidArgument if elements of the reader below consist of several records.
   SplitReader(std::unique_ptr<ReaderBase> reader, PartOfKeys part);
 
+  // Which elements are left is known only when they are planned.
+  void ExpectRanks(size_t ranks, size_t) override { reader().ExpectRanks(ranks, kAnyRun); }
   size_t ElementsReady() const override {
     return reader().ElementsReady() == kAnyNumber ? kAnyNumber : 0;
   }

@@ -122,7 +122,8 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
       try {
         more = Find();
       } catch (...) {
-        if (MayBeRepeated()) throw;
+        // Of few chunks none is dealt whole for what this process alone has met.
+        if (MayBeRepeated() || (may_be_few && CurrentError().interrupts())) throw;
         error = std::current_exception();  // what was found before it is dealt
         more = false;
       }

@@ -72,7 +72,8 @@ const Names& NamesOf(const proto::OpDesc& files) {
 }
 
 // How many bytes local files have together; nothing if they are on a server, or too large, or at
-// least `most` files, to be looked at. Files of a folder have kFewestBytes each.
+// least `most` files, to be looked at. Files of a folder have kFewestBytes each. 0 if one of them
+// can be read only once.
 std::optional<uint64_t> BytesOfFew(const Names& names, size_t most) {
   uint64_t bytes = 0;
   size_t files = 0;
@@ -94,6 +95,7 @@ std::optional<uint64_t> BytesOfFew(const Names& names, size_t most) {
     for (const std::string& file : ExpandFileNames({name})) {
       const std::string path = SplitFormatPrefix(file).path;
       const FileStatus status = FileSystemOf(path).Stat(path);
+      if (status.kind == FileStatus::Kind::kOnce) return 0;
       const bool is_folder = status.kind == FileStatus::Kind::kDirectory;
       if (is_folder ? !add_folder(path) : !add(status.size)) return std::nullopt;
     }

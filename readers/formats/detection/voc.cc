@@ -258,7 +258,7 @@ class VocParser {
     uint64_t number;
     int64_t offset;  // in the list
     std::string name, path = {};
-    PooledVector<char> xml = {};
+    std::optional<Text> xml = {};
     std::exception_ptr error = nullptr;  // that there is instead
   };
 
@@ -294,15 +294,7 @@ class VocParser {
         Throw(ErrorCode::kInvalidArgument, "it names '", Shown(name),
               "', which is no file on a server: ", ListedFiles::Advice());
       }
-      const FileSystem& files = FileSystemOf(line->path);
-      const uint64_t size = files.Stat(line->path).size;
-      if (size > kMostXmlBytes) {
-        throw Error(ErrorCode::kResourceLimit,
-                    StrCat("the annotation is larger than ", kMostXmlBytes, " bytes"))
-            .InFile(line->path, 0);
-      }
-      line->xml.resize(size);
-      files.ReadWhole(line->path, size, line->xml.data());
+      line->xml.emplace(ReadTextFile(line->path, "annotation", kMostXmlBytes));
     } catch (...) {
       line->error = std::current_exception();
     }
@@ -311,7 +303,7 @@ class VocParser {
   void Add(const Line& line) {
     if (line.error != nullptr) std::rethrow_exception(line.error);
     const auto image = static_cast<uint32_t>(files_->size());
-    const std::string_view xml(line.xml.data(), line.xml.size());
+    const std::string_view xml = *line.xml;
     hash_ = XXH3_64bits_withSeed(xml.data(), xml.size(), hash_);
     try {
       const auto [height, width] = Annotation(rules_, image, files_.get()).Read(xml);

@@ -87,13 +87,7 @@ class LabeledFilesSource final : public FileSource {
       const uint64_t size = SizeOfRecord(sizes, i);
       const uint64_t* const own = sizes.data() + i * files_.files_each();
       try {
-        if (!IsRecord(before, size)) {
-          files_.GetPath(record, &path);
-          throw Error(
-              ErrorCode::kResourceLimit,
-              StrCat("the file has ", size, " bytes; the limit of a record is ", kMaxRecordBytes))
-              .InFile(path, 0);
-        }
+        if (!IsRecord(before, size)) ThrowTooLarge(record, own);
         char* file = bytes + begin;
         for (size_t which = 0; which < files_.files_each(); file += own[which++]) {
           files_.GetPathOf(record, which, &path);
@@ -112,6 +106,23 @@ class LabeledFilesSource final : public FileSource {
   }
 
  private:
+  // `sizes` are those of the record's files, of which the error names the largest.
+  [[noreturn]] void ThrowTooLarge(size_t record, const uint64_t* sizes) const {
+    const size_t files = files_.files_each();
+    const size_t largest = std::max_element(sizes, sizes + files) - sizes;
+    std::string path, what;
+    if (files == 0 || sizes[largest] <= kMaxRecordBytes) {
+      files_.GetPath(record, &path);
+      what = "all that is read for this file is too large";
+    } else {
+      files_.GetPathOf(record, largest, &path);
+      what = StrCat("the file has ", sizes[largest], " bytes");
+    }
+    throw Error(ErrorCode::kResourceLimit,
+                StrCat(what, "; the limit of a record is ", kMaxRecordBytes))
+        .InFile(path, 0);
+  }
+
   // 0 if there is no such file: to read it will tell why.
   uint64_t SizeOf(const std::string& path) {
     const FileStatus status = FileSystemOf(path).Stat(path);

@@ -183,5 +183,5 @@ def test_a_state_of_one_lane_names_the_remedy(files: str) -> None:
     newer = chain()
     next(iter(newer))
     again.load_state_dict(newer.state_dict())
-    with pytest.raises(millhopper.Error, match=r"saved 16 lanes, here are none.*lanes=16\)"):
+    with pytest.raises(millhopper.Error, match=r"saved with 16 lanes, here are none.*lanes=16\)"):
         iter(again)

@@ -19,6 +19,7 @@
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/double_buffer_reader.h"
 #include "readers/decorate/shard_reader.h"
+#include "readers/decorate/split_reader.h"
 #include "tests/fakes/sources.h"
 #include "tests/testing.h"
 
@@ -162,6 +163,31 @@ TEST(MixReader, SharesHoldOnEveryRankOfAMixOfMixes) {
       }
       // All ranks together are within 2 for each.
       for (const double lead : counts) EXPECT_LT(std::abs(lead), 2.0 * static_cast<double>(ranks));
+    }
+  }
+}
+
+// A part of the elements, by their keys: which of them are left is chance to the turns of ranks.
+TEST(MixReader, SharesHoldOnEveryRankOfAPart) {
+  const MixWeights& weights = kWeights[0];
+  const auto part_of = [&](size_t ranks, size_t rank) {
+    ShardReader shard(
+        std::make_unique<SplitReader>(
+            std::make_unique<MixReader>(Sources(weights.size(), 100000), Weighed(weights), kKey),
+            PartOfKeys({0.25, 0.75}, 1, 7)),
+        static_cast<int64_t>(ranks), static_cast<int64_t>(rank));
+    return PartsOf(&shard, weights.size(), 4000);
+  };
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (const size_t ranks : {2, 4}) {
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      const std::vector<size_t> parts = part_of(ranks, rank);
+      for (size_t k = 0; k < weights.size(); ++k) {
+        const double share = weights[k] / sum;
+        const auto count = static_cast<double>(std::count(parts.begin(), parts.end(), k));
+        EXPECT_NEAR(count, 4000 * share, 4 * std::sqrt(4000 * share * (1 - share)))
+            << "reader " << k << " on rank " << rank << " of " << ranks;
+      }
     }
   }
 }

@@ -174,7 +174,12 @@ TEST(ImageFolder, NamesAnImageThatCannotBeRead) {
   ExpectProblem(folder, "the file is empty", folder + "/b/0.png");
   std::filesystem::resize_file(folder + "/b/0.png", kMaxRecordBytes + 1);  // a file of holes
   const size_t before = BufferPool::At(Place()).in_use_bytes();
-  ExpectProblem(folder, "the limit of a record is", folder + "/b/0.png");
+  ExpectProblem(folder,
+                StrCat("the file has ", kMaxRecordBytes + 1, " bytes; the limit of a record"),
+                folder + "/b/0.png");
+  std::filesystem::resize_file(folder + "/b/0.png", kMaxRecordBytes);  // its label is read, too
+  ExpectProblem(folder, "all that is read for this file is too large; the limit of a record is",
+                folder + "/b/0.png");
   EXPECT_EQ(BufferPool::At(Place()).in_use_bytes(), before);
 }
 

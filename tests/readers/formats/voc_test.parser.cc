@@ -117,6 +117,13 @@ TEST_F(Voc, ReadsBoxesClassesAndObjectsAsTheyAreAskedFor) {
   ExpectError(ErrorCode::kInvalidArgument, "'dog' stands there twice", [&] { Read(arguments); });
 }
 
+TEST_F(Voc, TakesAnAnnotationThatIsCompressed) {
+  const std::vector<ElementValue> plain = Read(With({"boxes", "labels"}));
+  Write("Annotations/a.xml",
+        Gzipped(Annotation(Object("dog", "<difficult>1</difficult>") + Object("aeroplane"))));
+  EXPECT_EQ(Read(With({"boxes", "labels"})), plain);
+}
+
 TEST_F(Voc, ReadsNoImageThatIsNotWanted) {
   Write("ImageSets/Main/train.txt", "gone\na");
   Write("Annotations/gone.xml", Annotation(""));
