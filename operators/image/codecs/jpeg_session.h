@@ -5,7 +5,6 @@
 
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs it
-#include <type_traits>
 
 // In this order.
 #include <jpeglib.h>

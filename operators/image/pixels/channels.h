@@ -17,9 +17,6 @@ namespace millhopper {
 void ConvertChannels(const uint8_t* from, int64_t from_channels, int64_t width, uint8_t* to,
                      int64_t to_channels);
 
-// The most channels of an image.
-constexpr size_t kMostChannels = 4;
-
 // PermuteChannels for images of kChannels.
 template <size_t kChannels, typename T>
 void PermutePixels(const std::array<size_t, kMostChannels>& order, const PixelsOf<const T>& from,
@@ -40,11 +37,8 @@ void PermutePixels(const std::array<size_t, kMostChannels>& order, const PixelsO
 template <typename T>
 void PermuteChannels(const std::array<size_t, kMostChannels>& order, const PixelsOf<const T>& from,
                      const PixelsOf<T>& to) {
-  const int64_t channels = from.shape.channels;
-  if (channels == 1) return PermutePixels<1>(order, from, to);
-  if (channels == 2) return PermutePixels<2>(order, from, to);
-  if (channels == 3) return PermutePixels<3>(order, from, to);
-  PermutePixels<4>(order, from, to);
+  WithChannels(from.shape.channels,
+               [&](auto channels) { PermutePixels<decltype(channels)::value>(order, from, to); });
 }
 
 }  // namespace millhopper

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace millhopper {
 
@@ -23,6 +24,18 @@ struct ImageShape {
   }
   bool operator!=(const ImageShape& other) const { return !(*this == other); }
 };
+
+// The most channels of an image.
+constexpr size_t kMostChannels = 4;
+
+// Calls function(n), where n is the number of channels as a std::integral_constant.
+template <typename Function>
+void WithChannels(int64_t channels, const Function& function) {
+  if (channels == 1) return function(std::integral_constant<size_t, 1>());
+  if (channels == 2) return function(std::integral_constant<size_t, 2>());
+  if (channels == 3) return function(std::integral_constant<size_t, 3>());
+  function(std::integral_constant<size_t, 4>());
+}
 
 // A rectangle of pixels: x to the right, y downwards.
 struct Box {

@@ -10,11 +10,11 @@
 namespace millhopper {
 
 // MirrorRow for pixels of kChannels.
-template <int64_t kChannels, typename T>
+template <size_t kChannels, typename T>
 void MirrorPixels(const T* from, int64_t width, T* to) {
-  for (const T* pixel = from + width * kChannels; pixel > from; to += kChannels) {
+  for (const T* pixel = from + width * int64_t{kChannels}; pixel > from; to += kChannels) {
     pixel -= kChannels;
-    for (int64_t c = 0; c < kChannels; ++c) to[c] = pixel[c];
+    for (size_t c = 0; c < kChannels; ++c) to[c] = pixel[c];
   }
 }
 
@@ -39,10 +39,7 @@ void MirrorRow(const T* from, int64_t width, int64_t channels, T* to) {
   if constexpr (sizeof(T) == 1) {
     if (channels == 3 && width > 0) return MirrorColors(from, width, to);
   }
-  if (channels == 1) return MirrorPixels<1>(from, width, to);
-  if (channels == 2) return MirrorPixels<2>(from, width, to);
-  if (channels == 3) return MirrorPixels<3>(from, width, to);
-  MirrorPixels<4>(from, width, to);
+  WithChannels(channels, [&](auto n) { MirrorPixels<decltype(n)::value>(from, width, to); });
 }
 
 }  // namespace millhopper

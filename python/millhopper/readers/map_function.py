@@ -119,7 +119,7 @@ def require_one_argument(function: Callable[..., object], names: Sequence[str] |
         names: of its slots, if they are known.
     """
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
     except (TypeError, ValueError):  # a function in C may have no signature
         return
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

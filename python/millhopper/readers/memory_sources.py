@@ -226,7 +226,7 @@ class MemorySources(Chain):
                 or a sample is not as declared.
         """
         refuse_splits(dataset)
-        if isinstance(dataset, (str, bytes)) or not isinstance(dataset, Dataset):
+        if isinstance(dataset, (str, bytes, Chain)) or not isinstance(dataset, Dataset):
             hint = ""
             if isinstance(dataset, Iterable) and not isinstance(dataset, (str, bytes)):
                 hint = "; from_iterable takes what can only be iterated over"

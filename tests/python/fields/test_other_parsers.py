@@ -16,6 +16,7 @@ import millhopper
 import numpy as np
 import pytest
 from odd_files import check_columns, check_examples, check_records, check_table
+from protobuf_wire import fields_of
 from test_inferred_fields import PROBLEMS
 
 FOLDER = Path(os.environ.get("MILLHOPPER_TEST_DATA", "/nonexistent"))
@@ -141,32 +142,6 @@ def test_columns_are_those_of_pyarrow(name: str, parquet_plugin: Path) -> None:
     if "=" in name:
         pytest.skip("its folders are columns, too: see test_columns.py")
     check_columns(FOLDER / name)
-
-
-def fields_of(content: bytes) -> Iterator[tuple[int, Any]]:
-    """The fields of a message of protobuf: integers, and bytes of all others."""
-    at = 0
-
-    def integer() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            at += 1
-            value |= (content[at - 1] & 127) << shift
-            shift += 7
-            if content[at - 1] < 128:
-                return value
-
-    while at < len(content):
-        tag = integer()
-        kind = tag & 7
-        assert kind in (0, 2, 5)
-        if kind == 0:
-            yield tag >> 3, integer()
-            continue
-        size = integer() if kind == 2 else 4
-        at += size
-        yield tag >> 3, content[at - size : at]
 
 
 def signed(value: int) -> int:

@@ -294,6 +294,9 @@ def test_errors_name_where_the_data_set_is_written() -> None:
 def test_what_is_no_data_set() -> None:
     with pytest.raises(TypeError, match="^from_dataset takes an object with __len__ and "):
         millhopper.Reader.from_dataset(iter([1]))  # type: ignore[arg-type]
+    reader = millhopper.Reader.from_arrays({"x": np.arange(3)})
+    with pytest.raises(TypeError, match="not <millhopper.Reader.*; from_iterable takes what can"):
+        millhopper.Reader.from_dataset(reader)  # type: ignore[type-var]
 
     class Failing(Squares):
         def __getitem__(self, index: int) -> tuple[Any, int]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import abc
 import builtins
 import copy
+import functools
 import inspect
 import pickle
 import re
@@ -151,6 +152,13 @@ def test_a_function_of_several_slots_is_told_what_it_gets() -> None:
         with pytest.raises(TypeError, match=text):
             method(lambda x, y: x + y)  # type: ignore[call-arg, arg-type]
     assert len(list(pairs.map(lambda e, scale=2: {"x": e["x"] * scale}))) == 6
+
+    @functools.wraps(max)  # whose parameters are not those of what is called
+    def doubled(*arguments: Any) -> Any:
+        return {"x": arguments[0]["x"] * 2}
+
+    doubled.__wrapped__ = lambda x, y: x + y  # type: ignore[attr-defined]
+    assert len(list(pairs.map(doubled))) == 6
 
 
 def test_an_argument_that_is_missing_is_explained() -> None:

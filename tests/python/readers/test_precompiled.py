@@ -14,7 +14,7 @@ import io
 import json
 import random
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 from millhopper import Error
 from millhopper.base.zipped import zip_strict
+from protobuf_wire import fields_of
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
@@ -114,33 +115,6 @@ def pairs() -> list[str]:
     return made
 
 
-def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a message of protobuf that are bytes, with their numbers."""
-    at = 0
-
-    def number() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    while at < len(data):
-        key = number()
-        if key & 7 == 2:
-            size = number()
-            yield key >> 3, data[at : at + size]
-            at += size
-        elif key & 7 == 0:
-            number()
-        else:
-            at += 4 if key & 7 == 5 else 8
-
-
 def trained(**options: Any) -> tuple[Any, bytes]:
     """A unigram model of SentencePiece, and its map of characters."""
     dice = random.Random(7)
@@ -157,9 +131,9 @@ def trained(**options: Any) -> tuple[Any, bytes]:
         character_coverage=0.98,
         **options,
     )
-    spec = dict(fields(model.getvalue()))[3]
+    spec = dict(fields_of(model.getvalue()))[3]
     processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-    return processor, dict(fields(spec)).get(2, b"")
+    return processor, dict(fields_of(spec)).get(2, b"")
 
 
 RULES = {
