@@ -42,10 +42,14 @@ bool HaveLengths(const std::vector<SlotSpec>& slots) {
 }  // namespace
 
 // One batch: a stripe of each lane. Each lane writes its own part; the last of them completes it.
+// Where the place of rows is known only after loading, lanes append theirs to the batch as long as
+// they come in their order, as those of one thread do; other parts wait until the batch is
+// completed.
 class LaneBatchReader::Round final : public RefCounted {
  public:
   void Start(size_t lanes) {
     left_ = lanes;
+    turn_ = 0;
     complete_ = false;
     parts_.resize(lanes);
   }
@@ -81,12 +85,17 @@ class LaneBatchReader::Round final : public RefCounted {
         stripes->lane(lane).Load(tickets, size, scratch);
         CheckSteps(*scratch, size);
       } else {
-        part.rows = Pool<ScratchRows>::Take();
-        part.rows->rows.Reset(stripes->row_slots());
-        stripes->lane(lane).LoadInParallel(tickets, size, &part.rows->rows);
-        // To load an element again tells which one does not fit those before it.
+        // To load elements again tells which one does not fit those before it.
         part.first = tickets;
         part.run = std::move(run);
+        if (turn_ == lane && !MemoryLimit::is_set()) {  // under a limit, to grow copies each time
+          LoadInTurn(*stripes, lane);
+        } else {
+          const Ref<ScratchRows> rows = Pool<ScratchRows>::Take();
+          rows->rows.Reset(stripes->row_slots());
+          LoadPart(*stripes, lane, &rows->rows);
+          part.rows = rows;
+        }
       }
     } catch (...) {
       if (MayBeRepeated()) throw;
@@ -112,7 +121,7 @@ class LaneBatchReader::Round final : public RefCounted {
     try {
       Join(stripes, mode, &lane);
     } catch (...) {
-      rows_.Reset(stripes.row_slots());
+      StartAgain(stripes);
       if (MayBeRepeated()) throw;
       if (parts_[lane].error == nullptr) parts_[lane].error = std::current_exception();
     }
@@ -141,6 +150,31 @@ class LaneBatchReader::Round final : public RefCounted {
     }
   }
 
+  // Appends the rows of the lane whose turn it is. If it throws, the batch has no rows any more,
+  // and Join loads those of the lanes before it again.
+  void LoadInTurn(const LanesReader& stripes, size_t lane) {
+    try {
+      LoadPart(stripes, lane, &rows_);
+      // The other lanes will need about as much.
+      for (size_t slot = 0; lane == 0 && slot < rows_.size(); ++slot) {
+        rows_.ExpectBytes(slot, rows_.bytes(slot) * (parts_.size() - 1));
+      }
+    } catch (...) {
+      StartAgain(stripes);
+      throw;
+    }
+    turn_ = lane + 1;
+  }
+
+  void LoadPart(const LanesReader& stripes, size_t lane, Rows* rows) const {
+    stripes.lane(lane).LoadInParallel(parts_[lane].first, stripes.stripe(), rows);
+  }
+
+  void StartAgain(const LanesReader& stripes) {
+    rows_.Reset(stripes.row_slots());
+    turn_ = 0;
+  }
+
   // Makes room for the batch, if that is not done yet. Whether each lane's place in it is known.
   bool IsPlaced(const LanesReader& stripes) {
     if (has_room_.load(std::memory_order_acquire)) return is_placed_;
@@ -149,10 +183,8 @@ class LaneBatchReader::Round final : public RefCounted {
     const std::vector<SlotSpec>& slots = stripes.row_slots();
     rows_.Reset(slots);
     is_placed_ = AreOneStep(slots);
-    if (is_placed_) {
-      rows_.FixInnerDims(slots);
-      rows_.Expect(parts_.size() * stripes.stripe());
-    }
+    if (is_placed_) rows_.FixInnerDims(slots);
+    if (is_placed_ || !MemoryLimit::is_set()) rows_.Expect(parts_.size() * stripes.stripe());
     has_room_.store(true, std::memory_order_release);
     return is_placed_;
   }
@@ -168,7 +200,7 @@ class LaneBatchReader::Round final : public RefCounted {
         for (const Part& part : parts_) bytes += part.rows ? part.rows->rows.bytes(slot) : 0;
         rows_.ExpectBytes(slot, bytes);
       }
-      for (*lane = 0; *lane < parts_.size(); ++*lane) {
+      for (; (*lane = turn_) < parts_.size(); turn_ = *lane + 1) {
         if (parts_[*lane].error != nullptr) return;
         JoinPart(stripes, *lane);
       }
@@ -180,11 +212,13 @@ class LaneBatchReader::Round final : public RefCounted {
   }
 
   void JoinPart(const LanesReader& stripes, size_t lane) REQUIRES(mutex_) {
+    const Part& part = parts_[lane];
+    if (!part.rows) return LoadPart(stripes, lane, &rows_);
     try {
-      rows_.Join(parts_[lane].rows->rows);
+      rows_.Join(part.rows->rows);
     } catch (const Error& error) {
       if (error.interrupts() || MayBeRepeated()) throw;
-      stripes.lane(lane).Load(parts_[lane].first, 1, &rows_);
+      stripes.lane(lane).Load(part.first, 1, &rows_);
       throw;
     }
   }
@@ -209,6 +243,7 @@ class LaneBatchReader::Round final : public RefCounted {
   std::vector<Part> parts_;  // of each lane
   // Apart from what every lane reads, and seldom changes.
   alignas(128) std::atomic<size_t> left_{0};  // lanes
+  std::atomic<size_t> turn_{0};               // the first lane whose rows are not in `rows_`
   std::atomic<bool> complete_{false};
   std::vector<LoDTensor> tensors_;
 };
