@@ -22,7 +22,7 @@ from millhopper.readers.reader import Reader
 from millhopper.readers.reader_stats import ReaderStats
 from millhopper.readers.saved_state import checked_state, new_state, number_in, position_in
 from millhopper.readers.state_methods import StateInJson
-from millhopper.readers.view import optional_module
+from millhopper.readers.view import Tuples, optional_module
 
 _OWN_ORDER = (
     "a reader decides its order: use shuffle=True; each process gets its own part, unless "
@@ -639,6 +639,22 @@ class DataLoader(StateInJson, NoArray):
         batches = self._of_reader() if isinstance(self.dataset, Reader) else self._of_samples()
         self._epoch += 1
         return map(_pinned, batches) if self._pin else batches
+
+    def to_tuple(self, *slots: str) -> Tuples:
+        """This loader, for a reader, with a tuple of tensors for each batch.
+
+        ``for image, label in loader.to_tuple("image", "label")``; see ``Reader.to_tuple``. A data
+        set whose samples are tuples has batches like them as it is.
+
+        Raises:
+            TypeError: the loader is for a data set, or a name is no text.
+        """
+        if not isinstance(self.dataset, Reader):
+            raise TypeError(
+                "to_tuple is for a loader of a Reader; batches of a data set are what its samples "
+                "are"
+            )
+        return Tuples(self, slots)
 
     def _of_reader(self) -> Iterator[Any]:
         order = self._order()

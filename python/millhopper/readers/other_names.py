@@ -38,6 +38,7 @@ _CACHE = (
     "cache(memory_bytes) keeps a pass in memory, cache(directory=..., disk_bytes=...) on a disk"
 )
 _PARTS = "train, validation = reader.split([0.9, 0.1]) divides elements by a hash of their records"
+_TUPLES = 'to_tuple("image", "label") yields tuples of slots in place of dicts'
 _SELECT = 'select("slot", ...) keeps those that it names'
 _RENAME = "names=[...] or a dict of fields names slots where the reader is made"
 _CAST = 'cast("float32", slot="slot") gives a slot another dtype; fields say it for files'
@@ -92,6 +93,7 @@ _BUILD = (
 LIBRARIES: dict[str, dict[str, str]] = {
     "tf.data": {
         "as_numpy_iterator": _BATCHES,
+        "as_supervised": _TUPLES,
         "assert_cardinality": _COUNT,
         "AUTOTUNE": _THREADS,
         "bucket_by_sequence_length": _BUCKET,
@@ -319,7 +321,6 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "TarWriter": _SAVE,
         "then": _MAP,
         "to_dict": _LOOP,
-        "to_tuple": 'select("slot", ...) keeps those that it names, in that order',
         "unbatched": _UNBATCH,
         "unlisted": _UNBATCH,
         "warn_and_continue": _BAD,

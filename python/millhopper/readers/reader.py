@@ -25,6 +25,7 @@ from millhopper.readers.other_names import OtherNames, no_attribute, other_keywo
 from millhopper.readers.reader_stats import ReaderStats
 from millhopper.readers.statistics_methods import StatisticsMethods
 from millhopper.readers.text_methods import TextMethods
+from millhopper.readers.view import Tuples
 from millhopper.readers.write_methods import WriteMethods
 
 # Attributes of formats that may be inferred together with the fields.
@@ -112,6 +113,25 @@ class Reader(
         ``batch`` stand on them, the batch makes a stream.
         """
         return self._core.lanes()
+
+    def to_tuple(self, *slots: str) -> Tuples:
+        """This reader, with a tuple for each batch: ``for image, label in reader.to_tuple():``.
+
+        A batch is a dict by slot name, of which a loop with two variables would take the names.
+        ``torch``, ``jax`` and ``DataLoader`` have this method, too::
+
+            for image, label in train.batch(64).torch().to_tuple("image", "label"):
+                loss = criterion(model(image), label)
+
+        Args:
+            slots: what a tuple has, in order; by default all slots.
+
+        Raises:
+            TypeError: a name is no text.
+
+        Source: to_tuple of webdataset; as_supervised of TensorFlow Datasets.
+        """
+        return Tuples(self, slots)
 
     def torch(self) -> TorchReader:
         """This reader, with batches as torch tensors, without a copy.

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from millhopper.base.warn import warn_caller
 from millhopper.errors import Error
 from millhopper.readers.iterable_source import share_among_workers
-from millhopper.readers.view import RaggedArrays, View, optional_module
+from millhopper.readers.view import RaggedArrays, Tuples, View, optional_module
 
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
@@ -33,6 +33,10 @@ _LAST_LOOP = Struct("=QQ")
 
 # A torch.Tensor. It is Any so that types can be checked where torch is not installed.
 Tensor: TypeAlias = Any
+
+
+class TorchTuples(Tuples, IterableDataset):  # type: ignore[misc]
+    """The passes of a ``TorchReader``, of which each batch is a tuple of tensors."""
 
 
 class TorchReader(View[Tensor], IterableDataset):  # type: ignore[misc]
@@ -81,6 +85,13 @@ class TorchReader(View[Tensor], IterableDataset):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.reader,)
+
+    def to_tuple(self, *slots: str) -> TorchTuples:
+        """The same with a tuple for each batch, ``for image, label in ...``.
+
+        It is an ``IterableDataset``, too. See ``Reader.to_tuple``.
+        """
+        return TorchTuples(self, slots)
 
     def __iter__(self) -> Iterator[dict[str, Tensor | RaggedArrays]]:
         """Begins the next pass. Raises what iterating over the reader raises.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy.typing as npt
 
+from millhopper.base.texts import checked_text
 from millhopper.base.zipped import zip_strict
 from millhopper.ragged import Ragged, Texts
 from millhopper.readers.no_array import NoArray
@@ -38,17 +39,14 @@ class RaggedArrays(NamedTuple):
         return RaggedArrays(self.values.to(*args, **kwargs), offsets)
 
 
-class View(StateInJson, NoArray, Generic[Array]):
-    """The passes of a reader, with batches as arrays of another library.
-
-    A loop over the view begins the reader's next pass.
+class Passes(StateInJson, NoArray):
+    """The passes of a reader, with batches in another form: a loop begins the reader's next pass.
 
     Attributes:
-        reader: the reader that the loops over this view read.
+        reader: what the loops read.
     """
 
-    def __init__(self, reader: LoopMethods) -> None:
-        self.reader = reader
+    reader: Any
 
     def __len__(self) -> int:
         """How many batches a pass has; see ``Reader.__len__``."""
@@ -63,11 +61,64 @@ class View(StateInJson, NoArray, Generic[Array]):
 
     def state_dict(self) -> dict[str, Any]:
         """Where the last loop stands; see ``Reader.state_dict``."""
-        return self.reader.state_dict()
+        state: dict[str, Any] = self.reader.state_dict()
+        return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """The next loop resumes from a state; see ``Reader.load_state_dict``."""
         self.reader.load_state_dict(state_dict)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__name__} of {self.reader!r}>"
+
+
+class Tuples(Passes):
+    """The passes of a reader, of which each batch is a tuple: what ``to_tuple`` returns."""
+
+    def __init__(self, reader: Any, slots: tuple[str, ...]) -> None:
+        """``reader`` yields dicts by slot name; without ``slots`` a tuple has all, in order."""
+        for slot in slots:
+            checked_text("to_tuple: a slot's name", slot)
+        self.reader = reader
+        self._slots = slots
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Begins the next pass. Raises what iterating over the reader raises.
+
+        Raises:
+            ValueError: at a batch: it has no slot of a name that ``to_tuple`` was given.
+        """
+        return map(self._of, iter(self.reader))
+
+    def _of(self, batch: Mapping[str, Any]) -> tuple[Any, ...]:
+        try:
+            return tuple([batch[slot] for slot in self._slots or batch])
+        except KeyError as error:
+            name = error.args[0]
+            known = f"there are {list(batch)}"
+            raise ValueError(f"to_tuple: there is no slot {name!r}; {known}") from None
+
+
+class View(Passes, Generic[Array]):
+    """The passes of a reader, with batches as arrays of another library.
+
+    A loop over the view begins the reader's next pass.
+
+    Attributes:
+        reader: the reader that the loops over this view read.
+    """
+
+    reader: LoopMethods
+
+    def __init__(self, reader: LoopMethods) -> None:
+        self.reader = reader
+
+    def to_tuple(self, *slots: str) -> Tuples:
+        """The same with a tuple for each batch, ``for image, label in ...``.
+
+        See ``Reader.to_tuple``.
+        """
+        return Tuples(self, slots)
 
     def __iter__(self) -> Iterator[dict[str, Array | RaggedArrays | list[Any]]]:
         """Begins the next pass. Raises what iterating over the reader raises."""
@@ -82,9 +133,6 @@ class View(StateInJson, NoArray, Generic[Array]):
     def _array(self, array: npt.NDArray[Any], bfloat16: bool) -> Array:
         """Converts a numpy array. If ``bfloat16``, it is uint16 with the bits of bfloat16."""
         raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__module__}.{type(self).__name__} of {self.reader!r}>"
 
 
 class _Conversion(Generic[Array]):
