@@ -209,6 +209,12 @@ FormatSchema& FormatSchema::Folders() {
   return *this;
 }
 
+FormatSchema& FormatSchema::SlotNames(std::vector<std::string> names) {
+  for (const std::string& name : names) doc += StrCat(&name == &names[0] ? "; slots " : ", ", name);
+  slot_names = std::move(names);
+  return *this;
+}
+
 FormatSchema& FormatSchema::Companion(std::string name, std::string list_name, std::string text) {
   companion_name = std::move(name);
   companion_list_name = std::move(list_name);

@@ -287,6 +287,9 @@ struct FormatSchema {
   FormatSchema& Magic(bool (*matches)(const char* head, size_t size));
   // A "file" of the format is a folder.
   FormatSchema& Folders();
+  // What the slots are called where nobody names them, for a format whose records always have
+  // these. Added to `doc`.
+  FormatSchema& SlotNames(std::vector<std::string> names);
   // An attribute that names one more file per file: `name` for a single file, `list_name` (paired
   // by position) in open_files.
   FormatSchema& Companion(std::string name, std::string list_name, std::string text);
@@ -326,6 +329,7 @@ struct FormatSchema {
   std::vector<std::string> beside;
   bool (*matches)(const char* head, size_t size) = nullptr;
   bool reads_folders = false;
+  std::vector<std::string> slot_names;  // empty if other things than the format tell them
   bool names_files_beside = false, names_files_anywhere = false;
   std::string name_part;  // of files that name others beside them
   std::string companion_name, companion_list_name, companion_doc;

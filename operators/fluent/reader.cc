@@ -9,6 +9,7 @@
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
+#include "framework/reader/file_format.h"
 #include "operators/readers/support/default_lanes.h"
 #include "operators/readers/support/slot_declaration.h"
 #include "proto/framework.pb.h"
@@ -190,6 +191,13 @@ std::vector<std::string> Reader::Node::SlotNames() const {
   if (given != attributes.end()) {
     const auto* const fields = std::get_if<std::vector<std::string>>(&given->second);
     return fields == nullptr ? std::vector<std::string>() : NamesOf(*fields);
+  }
+  const auto files = attributes.find("file_names");
+  if (files != attributes.end()) {
+    const auto* const names = std::get_if<std::vector<std::string>>(&files->second);
+    const bool is_given = names != nullptr && !names->empty();
+    const FormatSchema* const format = is_given ? ChooseFormat(names->front()).schema : nullptr;
+    return format == nullptr ? std::vector<std::string>() : format->slot_names;
   }
   const OperatorDef* const def = FindOperator(type);
   const bool joins = def != nullptr && def->schema.composition == Composition::kSideBySide;

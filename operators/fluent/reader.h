@@ -132,8 +132,8 @@ class Reader {
                const std::string& name = "") const;
 
   struct FilterOptions {
-    // What the condition calls the slots, in order. If left out, they have the names of `fields`,
-    // or are slot0, slot1 and so on where the files have none.
+    // What the condition calls the slots, in order. If left out, they have the names of `fields`
+    // or those of the format (image, label), or are slot0, slot1 and so on where there are none.
     std::vector<std::string> slots;
     // Of the new reader.
     std::string name;

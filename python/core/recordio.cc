@@ -242,6 +242,15 @@ std::optional<NamedSlots> Stored(const std::vector<std::string>& names) {
   return StoredSlots(files);
 }
 
+// What the format of the files calls their slots.
+std::optional<NamedSlots> NamedByFormat(const std::vector<std::string>& names) {
+  const FormatSchema* format = FormatOf(names);
+  const std::string path = ChooseFormat(ExpandFileNames(names).front()).path;
+  if (format == nullptr && !CanBeReadOnceOnly(path)) format = &FormatByContent(path);
+  if (format == nullptr) return std::nullopt;
+  return NamedSlots{{}, format->slot_names};
+}
+
 // A file that is missing or damaged is an error of the first pass.
 std::optional<ToldSlots> SlotsToldBy(
     std::optional<NamedSlots> (*look)(const std::vector<std::string>& names),
@@ -264,6 +273,11 @@ std::optional<ToldSlots> SlotsStoredFor(const std::vector<std::string>& names) {
 
 std::optional<ToldSlots> SlotsInferredFor(const std::vector<std::string>& names) {
   return SlotsToldBy(&Inferred, names);
+}
+
+std::optional<std::vector<std::string>> NamesOfFormatOf(const std::vector<std::string>& names) {
+  const std::optional<ToldSlots> told = SlotsToldBy(&NamedByFormat, names);
+  return told ? told->second : std::nullopt;
 }
 
 ToldSlots SlotsIn(const std::vector<std::string>& names) {
@@ -340,6 +354,8 @@ void DefineRecordio(py::module_* module) {
   module->def("stored_slots", &SlotsStoredFor, py::arg("files"),
               "The same if the manifests of these files tell it, otherwise None. There are no "
               "errors.");
+  module->def("format_slot_names", &NamesOfFormatOf, py::arg("files"),
+              "What the format of these files calls the slots, or None. There are no errors.");
   module->def("field_names", &NamesOf, py::arg("entries"),
               "The names of the slots of fields, and after them those of their masks.");
   module->def("name_in_entry", &NameInEntry, py::arg("name"),

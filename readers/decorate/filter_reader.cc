@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "readers/decorate/map_reader.h"
+
 namespace millhopper {
 namespace {
 
@@ -30,7 +32,7 @@ FilterReader::FilterReader(std::unique_ptr<ReaderBase> reader, Function function
 
 void FilterReader::SaveState(ReaderState* state) const {
   StageReader::SaveState(state);
-  state->Setting("function", description_);
+  SaveFunction(description_, state);
 }
 
 }  // namespace millhopper

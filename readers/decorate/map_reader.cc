@@ -52,6 +52,13 @@ void AppendRest(const std::vector<SlotSpec>& slots, const std::vector<LoDTensor>
 
 }  // namespace
 
+void SaveFunction(const std::string& description, ReaderState* state) {
+  state->Setting("function", description);
+  state->Advise(
+      "If only names of slots are others, names that are given where the reader is made (in Python "
+      "open_files(..., names=[...])) restore it");
+}
+
 MapReader::MapReader(std::unique_ptr<ReaderBase> reader, std::vector<SlotSpec> slots,
                      Function function, std::string description)
     : DecoratedReader(std::move(reader), std::move(slots)),

@@ -13,6 +13,10 @@
 
 namespace millhopper {
 
+// Saves what a function does, as MapReader's `description`. What an error says beside another one
+// is how a chain goes on whose slots have other names.
+void SaveFunction(const std::string& description, ReaderState* state);
+
 // Yields function(element) for every element of the reader below: a block of operators, a decoder.
 class MapReader final : public DecoratedReader {
  public:
@@ -36,7 +40,7 @@ class MapReader final : public DecoratedReader {
   bool HoldsOnlyElements() const override { return true; }
 
  private:
-  void SaveState(ReaderState* state) const override { state->Setting("function", description_); }
+  void SaveState(ReaderState* state) const override { SaveFunction(description_, state); }
   void RestoreState(const ReaderState&) override {}
 
   const Function function_;

@@ -178,6 +178,8 @@ class FileSources(Chain):
             elif inferred := _core.inferred_slots(paths):
                 slots = named(names, inferred[0])
                 names = None
+            elif names is None:
+                names = _core.format_slot_names(paths)
         if slots is None:
             names = None if names is None else list(names)
             entries, names_of_fields = _with_types(paths, fields, names, attributes)

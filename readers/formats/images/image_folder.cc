@@ -163,7 +163,8 @@ FormatSchema Schema() {
              "a folder of images with a folder for each class, as torchvision's ImageFolder, but "
              "without hidden folders: the bytes of an image and the index of its class, int64 [1]; "
              "[1, 1] if that is declared")
-      .Folders();
+      .Folders()
+      .SlotNames({"image", "label"});
 }
 
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {

@@ -139,7 +139,8 @@ FormatSchema Schema() {
       .Attr({"root", "",
              "the folder that paths in the list are relative to; without it, the "
              "folder of the list"})
-      .NamesFilesAnywhere();
+      .NamesFilesAnywhere()
+      .SlotNames({"image", "label"});
   return schema;
 }
 

@@ -13,7 +13,7 @@ bool Matches(const char* head, size_t size) { return KindOfFile({head, size}) ==
 
 FormatSchema Schema() {
   FormatSchema schema("JPEG images, a record a file: its bytes, not decoded");
-  schema.Extension(".jpg").Extension(".jpeg").Magic(Matches);
+  schema.Extension(".jpg").Extension(".jpeg").Magic(Matches).SlotNames({"image"});
   return schema;
 }
 

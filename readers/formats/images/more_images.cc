@@ -21,7 +21,7 @@ template <const std::string_view& kKind>
 FormatSchema SchemaOf(const std::string& name, const std::vector<std::string>& extensions) {
   FormatSchema schema(name + " images, a record a file: its bytes, not decoded");
   for (const std::string& extension : extensions) schema.Extension(extension);
-  schema.Magic(Matches<kKind>);
+  schema.Magic(Matches<kKind>).SlotNames({"image"});
   return schema;
 }
 

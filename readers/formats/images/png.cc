@@ -13,7 +13,7 @@ bool Matches(const char* head, size_t size) { return KindOfFile({head, size}) ==
 
 FormatSchema Schema() {
   FormatSchema schema("PNG images, a record a file: its bytes, not decoded");
-  schema.Extension(".png").Magic(Matches);
+  schema.Extension(".png").Magic(Matches).SlotNames({"image"});
   return schema;
 }
 

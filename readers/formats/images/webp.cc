@@ -13,7 +13,7 @@ bool Matches(const char* head, size_t size) { return KindOfFile({head, size}) ==
 
 FormatSchema Schema() {
   FormatSchema schema("WebP images, a record a file: its bytes, not decoded");
-  schema.Extension(".webp").Magic(Matches);
+  schema.Extension(".webp").Magic(Matches).SlotNames({"image"});
   return schema;
 }
 

@@ -2,6 +2,7 @@
 // Chains of readers that are built in C++ (operators/fluent/reader.h).
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -266,6 +267,16 @@ TEST(FluentReader, FiltersByNamesThatStepsKeepThatAreGivenOrByNumber) {
   options.slots = {"n"};
   ReaderLoop named = Reader::Range(9).Filter("n in (2, 7)", options).Open();
   EXPECT_EQ(Pass(&named), (std::vector<Numbers>{{2}, {7}}));
+}
+
+TEST(FluentReader, FiltersByTheNamesOfTheFormat) {
+  const std::string folder = TempName("photos");
+  for (const char* const name : {"/cats", "/dogs"}) {
+    std::filesystem::create_directories(folder + name);
+    WriteFile(StrCat(folder, name, "/1.png"), "an image");
+  }
+  ReaderLoop dogs = Reader::OpenFiles({"image_folder:" + folder}).Filter("label == 1").Open();
+  EXPECT_EQ(Pass(&dogs, 1), (std::vector<Numbers>{{1}}));
 }
 
 TEST(FluentReader, CombinesReadersOfWhichEachHasItsOwnChain) {

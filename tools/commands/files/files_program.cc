@@ -178,7 +178,7 @@ FilesProgram ProgramForFiles(const Strings& names, const Strings& given_fields,
   add_attribute("file_names", with_format);
   if (!fields.empty()) add_attribute("fields", fields);
   SetAttributes(attributes, open);
-  Strings slot_names = NamesOf(fields);
+  Strings slot_names = fields.empty() ? format.slot_names : NamesOf(fields);
   std::optional<NamedSlots> slots;
   bool are_stored = false;  // so that the reader finds them, too, and which of them are text
   if (!given_slots.slots.empty()) {

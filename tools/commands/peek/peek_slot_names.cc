@@ -28,9 +28,10 @@ Strings TextsOf(const proto::OpDesc& op, const std::string& name) {
   return {};
 }
 
-Strings StoredNames(const Strings& files) {
+// Those of the format, or that the files' manifests tell.
+Strings NamesOfFiles(const Strings& files) {
   const FormatSchema* const format = FormatOf(files);
-  if (format != nullptr && format->tag != "recordio") return {};
+  if (format != nullptr && format->tag != "recordio") return format->slot_names;
   Strings paths;
   for (const std::string& file : files) paths.push_back(SplitFormatPrefix(file).path);
   const std::optional<NamedSlots> stored = StoredSlots(paths);
@@ -52,8 +53,8 @@ Strings NamesGivenBy(const proto::BlockDesc& block, int place, NamesByPlace* kno
   for (const AttributeSchema& attribute : schema.attributes) {
     if (!attribute.names_records) continue;
     const std::string& format = attribute.record_format;
-    if (!format.empty() && format != "recordio") return {};
-    return StoredNames(ExpandFileNames(TextsOf(op, attribute.name)));
+    if (!format.empty() && format != "recordio") return FindFileFormat(format)->slot_names;
+    return NamesOfFiles(ExpandFileNames(TextsOf(op, attribute.name)));
   }
   Strings sinks = TextsOf(op, "sink_var_names");
   if (!sinks.empty() && schema.composition != Composition::kSameSlots) return sinks;

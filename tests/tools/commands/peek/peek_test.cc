@@ -610,6 +610,41 @@ TEST_F(Peek, DrawsImages) {
   EXPECT_EQ(ReadFile(png).substr(0, 8), bytes.substr(0, 8));
 }
 
+TEST_F(Peek, NamesSlotsAsTheirFormatDoes) {
+  const std::string folder = NewFolder("named");
+  std::filesystem::create_directories(folder + "/all");
+  WriteFile(folder + "/all/1.jpg", "\xff\xd8\xff\xd9");
+  WriteFile(folder + "/unnamed", "\xff\xd8\xff\xd9");
+  WriteFile(folder + "/list", "all/1.jpg 7\n");
+  const TempFile startup(
+      "startup.pbtxt",
+      BlockText(0, -1,
+                {CreatedReaderText("files", "create_image_folder_file_reader", {},
+                                   {{"filename", "s: '${data}'"}}),
+                 CreatedReaderText("opened", "open_files", {},
+                                   {{"file_names", "strings: 'image_folder:${data}'"}})}));
+  const auto peek = [&](Words command) {
+    command.insert(command.begin(), "tools/peek");
+    const ChildResult result = RunChild(command);
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    return result.output;
+  };
+  const auto both = testing::HasSubstr(
+      "  slot 0 (image) is declared uint8 [-1] with 1 level of detail\n"
+      "  slot 1 (label) is declared int64 [1]\n");
+  EXPECT_THAT(peek({"image_folder:" + folder}), both);
+  EXPECT_THAT(peek({"image_list:" + folder + "/list"}), both);
+  for (const char* const reader : {"files", "opened"}) {
+    EXPECT_THAT(
+        peek({"--startup=" + startup.path(), "--set=data=" + folder, StrCat("--reader=", reader)}),
+        both);
+  }
+  for (const char* const file : {"/all/1.jpg", "/unnamed"}) {
+    EXPECT_THAT(peek({folder + file}), testing::HasSubstr("  slot 0 (image) is declared uint8"));
+    EXPECT_THAT(peek({folder + file, "--json"}), testing::HasSubstr("{\"name\":\"image\","));
+  }
+}
+
 // Images of one color each, shuffled, mirrored, in batches, and loaded ahead.
 const std::string kShuffledColors =
     BlockText(
