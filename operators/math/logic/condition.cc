@@ -28,6 +28,24 @@ long double Rounded(const ConditionValue& literal, ConditionValue::Precision pre
   return std::isinf(rounded) ? literal.number : rounded;
 }
 
+bool IsInteger(const ConditionValue& value) {
+  return value.precision == ConditionValue::kExact && value.is_whole;
+}
+
+// The quotient, rounded down, and the rest, which has the sign of b.
+std::pair<double, double> DividedDown(double a, double b) {
+  double rest = std::fmod(a, b);
+  double quotient = (a - rest) / b;  // whole, but for what is rounded
+  if (rest == 0) {
+    rest = std::copysign(0.0, b);
+  } else if ((rest < 0) != (b < 0)) {
+    rest += b;
+    --quotient;
+  }
+  const double down = std::floor(quotient);
+  return {quotient - down > 0.5 ? down + 1 : down, rest};
+}
+
 bool IsLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
@@ -55,14 +73,14 @@ class ConditionParser {
   enum TokenKind { kEnd, kWord, kQuotedName, kNumber, kText, kSign };
 
   [[noreturn]] void Fail(const std::string& wanted) const {
-    const size_t at = made_.text_.size() - rest_.size() - token_.size();
     const std::string found =
         kind_ == kEnd ? "it ends" : StrCat("'", Escaped(std::string(token_)), "' stands there");
-    made_.ThrowAt(StrCat("character ", at + 1, ": ", wanted, " is wanted, and ", found));
+    made_.ThrowAt(StrCat("character ", Begin() + 1, ": ", wanted, " is wanted, and ", found));
   }
 
   // Goes to the next token.
   void Next() {
+    end_ = made_.text_.size() - rest_.size();
     rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
     size_t size = 1;
     if (rest_.empty()) {
@@ -74,7 +92,7 @@ class ConditionParser {
              (IsLetter(rest_[size]) || IsDigit(rest_[size]) || rest_[size] == '.')) {
         ++size;
       }
-    } else if (IsDigit(rest_[0]) || rest_[0] == '-' || rest_[0] == '+' || rest_[0] == '.') {
+    } else if (IsDigit(rest_[0]) || rest_[0] == '.') {
       kind_ = kNumber;
       while (size < rest_.size() &&
              (IsLetter(rest_[size]) || IsDigit(rest_[size]) || rest_[size] == '.' ||
@@ -90,6 +108,7 @@ class ConditionParser {
       if (rest_.size() > 1 && rest_[1] == '=' && std::string_view("=!<>").find(rest_[0]) < 4) {
         size = 2;
       }
+      if (rest_.substr(0, 2) == "//") size = 2;
     }
     token_ = rest_.substr(0, size);
     rest_.remove_prefix(size);
@@ -120,10 +139,13 @@ class ConditionParser {
     if (!Take(kSign, sign)) Fail(std::string(sign));
   }
 
-  size_t Add(Node node) {
-    if (made_.nodes_.size() >= kMostParts) {
+  void CheckParts() const {
+    if (made_.nodes_.size() + made_.computed_.size() >= kMostParts) {
       made_.ThrowAt(StrCat("it has more than ", kMostParts, " parts; `in` takes many values"));
     }
+  }
+  size_t Add(Node node) {
+    CheckParts();
     made_.nodes_.push_back(std::move(node));
     return made_.nodes_.size() - 1;
   }
@@ -145,33 +167,103 @@ class ConditionParser {
     while (Take(kWord, "and")) left = Join(Node::kAnd, left, Factor());
     return left;
   }
-  size_t Factor() {
+  void Deeper() {
     if (++depth_ > kMostDepth) made_.ThrowAt("it is nested too deeply");
+  }
+  size_t Factor() {
+    Deeper();
+    const size_t begin = Begin();
     size_t node = 0;
     if (Take(kWord, "not")) {
       node = Join(Node::kNot, Factor(), 0);
     } else if (Take(kSign, "(")) {
       node = Or();
       Expect(")");
+      if (made_.nodes_[node].kind == Node::kHolds) {  // a value, with which more may be done
+        Operand value = std::move(made_.nodes_[node].operands[0]);
+        made_.nodes_.pop_back();
+        node = Comparison(Sum(begin, Product(begin, std::move(value))));
+      }
     } else {
-      node = Comparison();
+      node = Comparison(Sum());
     }
     --depth_;
     return node;
   }
 
-  size_t Comparison() {
+  // What follows is computed with `left`, which begins there.
+  Operand Sum(size_t begin, Operand left) {
+    while (Is(kSign, "+") || Is(kSign, "-")) {
+      const std::string sign = TakeSign();
+      left = Compute(begin, std::move(left), sign, Product());
+    }
+    return left;
+  }
+  Operand Sum() {
+    const size_t begin = Begin();
+    return Sum(begin, Product());
+  }
+  Operand Product(size_t begin, Operand left) {
+    while (Is(kSign, "*") || Is(kSign, "/") || Is(kSign, "//") || Is(kSign, "%")) {
+      const std::string sign = TakeSign();
+      left = Compute(begin, std::move(left), sign, Value());
+    }
+    return left;
+  }
+  Operand Product() {
+    const size_t begin = Begin();
+    return Product(begin, Value());
+  }
+  Operand Value() {
+    Deeper();
+    const size_t begin = Begin();
+    Operand value;
+    if (Take(kSign, "(")) {
+      value = Sum();
+      Expect(")");
+    } else if (Is(kSign, "-") || Is(kSign, "+")) {
+      const std::string sign = TakeSign();
+      if (kind_ == kNumber) {
+        value = Number(sign);
+      } else {
+        Operand zero;
+        zero.value.kind = ConditionValue::kNumber;
+        value = Compute(begin, std::move(zero), sign, Value());
+      }
+    } else {
+      value = TakeOperand();
+    }
+    --depth_;
+    return value;
+  }
+  std::string TakeSign() {
+    std::string sign(token_);
+    Next();
+    return sign;
+  }
+  // `begin` is the first character of what is computed.
+  Operand Compute(size_t begin, Operand left, const std::string& sign, Operand right) {
+    CheckParts();
+    Operand made;
+    made.computed = made_.computed_.size();
+    made.text = made_.text_.substr(begin, end_ - begin);
+    made_.computed_.push_back({sign, std::move(left), std::move(right)});
+    return made;
+  }
+  // Where the token begins.
+  size_t Begin() const { return made_.text_.size() - rest_.size() - token_.size(); }
+
+  size_t Comparison(Operand left) {
     Node node;
-    node.operands.push_back(TakeOperand());
+    node.operands.push_back(std::move(left));
     static const auto* const kComparisons =
         new std::vector<std::string>{"==", "!=", "<", "<=", ">", ">="};
     bool negated = false;
     if (kind_ == kSign &&
         std::find(kComparisons->begin(), kComparisons->end(), token_) != kComparisons->end()) {
       node.kind = Node::kCompare;
-      node.comparison = token_;
-      Next();
-      node.operands.push_back(TakeOperand());
+      node.comparison = TakeSign();
+      node.operands.push_back(Sum());
     } else if (Take(kWord, "is")) {
       node.kind = Node::kIsMissing;
       negated = Take(kWord, "not");
@@ -212,16 +304,26 @@ class ConditionParser {
     return operand;
   }
 
+  // A number after its sign, or "" for one without.
+  Operand Number(const std::string& sign) {
+    Operand operand;
+    operand.value.kind = ConditionValue::kNumber;
+    if (kind_ != kNumber) Fail("a number");
+    operand.value.number = NumberOf(token_);
+    if (sign == "-") operand.value.number = -operand.value.number;
+    operand.value.is_whole = token_.find_first_of(".eE") == std::string_view::npos;
+    operand.text = sign + std::string(token_);
+    Next();
+    return operand;
+  }
+
   Operand Literal() {
+    if (Is(kSign, "-") || Is(kSign, "+")) return Number(TakeSign());
+    if (kind_ == kNumber) return Number("");
     Operand operand;
     if (kind_ == kText) {
       operand.value.kind = ConditionValue::kText;
       operand.text = quoted_;
-    } else if (kind_ == kNumber) {
-      operand.value.kind = ConditionValue::kNumber;
-      operand.value.number = NumberOf(token_);
-      operand.value.is_whole = token_.find_first_of(".eE") == std::string_view::npos;
-      operand.text = token_;
     } else if (Is(kWord, "true") || Is(kWord, "false")) {
       operand.value.kind = ConditionValue::kBool;
       operand.value.number = token_ == "true" ? 1 : 0;
@@ -234,7 +336,6 @@ class ConditionParser {
   }
 
   long double NumberOf(std::string_view text) const {
-    if (text.substr(0, 1) == "+") text.remove_prefix(1);
     const char* const end = text.data() + text.size();
     const auto whole = [&](auto number) -> std::optional<long double> {
       const auto read = std::from_chars(text.data(), end, number);
@@ -242,11 +343,8 @@ class ConditionParser {
       return static_cast<long double>(number);
     };
     // Exactly, if it is an integer.
-    if (const auto number = whole(int64_t{})) return *number;
     if (const auto number = whole(uint64_t{})) return *number;
-    // Not inf and nan, which from_chars takes.
-    const bool has_digits = text.find_first_of("0123456789") <= (text.substr(0, 1) == "-" ? 2 : 1);
-    const auto number = has_digits ? whole(0.0L) : std::nullopt;
+    const auto number = whole(0.0L);
     if (!number) Fail("a number");
     return *number;
   }
@@ -257,6 +355,7 @@ class ConditionParser {
   TokenKind kind_ = kEnd;
   std::string_view token_;
   std::string quoted_;  // of a name or a text in quotes
+  size_t end_ = 0;      // of the token before
   int depth_ = 0;
 };
 
@@ -303,10 +402,22 @@ void Condition::CheckPair(const Operand& left, std::optional<ConditionValue::Kin
                  "; only what is of one kind is compared"));
 }
 
+void Condition::CheckComputes(const Computed& computed, const Operand& operand,
+                              std::optional<ConditionValue::Kind> kind) const {
+  if (!kind || *kind == ConditionValue::kNumber || *kind == ConditionValue::kMissing) return;
+  ThrowAt(StrCat("'", Escaped(operand.text), "' is ", NameOf(*kind), ", and ", computed.sign,
+                 " computes with numbers"));
+}
+
 void Condition::CheckKinds(const KindOfSlot& kind_of) const {
-  const auto kind = [&](const Operand& operand) {
+  const auto kind = [&](const Operand& operand) -> std::optional<ConditionValue::Kind> {
+    if (operand.computed) return ConditionValue::kNumber;
     return operand.slot ? kind_of(*operand.slot) : operand.value.kind;
   };
+  for (const Computed& computed : computed_) {
+    CheckComputes(computed, computed.left, kind(computed.left));
+    CheckComputes(computed, computed.right, kind(computed.right));
+  }
   for (const Node& node : nodes_) {
     if (node.kind == Node::kHolds) {
       const auto found = kind(node.operands[0]);
@@ -321,16 +432,75 @@ void Condition::CheckKinds(const KindOfSlot& kind_of) const {
   }
 }
 
+ConditionValue Condition::ValueOf(const Operand& operand, const Element& element) const {
+  if (operand.slot) return element.At(*operand.slot);
+  if (operand.computed) return Compute(computed_[*operand.computed], element);
+  ConditionValue literal = operand.value;
+  literal.text = operand.text;
+  return literal;
+}
+
+ConditionValue Condition::Compute(const Computed& computed, const Element& element) const {
+  const ConditionValue left = ValueOf(computed.left, element);
+  const ConditionValue right = ValueOf(computed.right, element);
+  CheckComputes(computed, computed.left, left.kind);
+  CheckComputes(computed, computed.right, right.kind);
+  ConditionValue made;
+  if (left.kind == ConditionValue::kMissing || right.kind == ConditionValue::kMissing) return made;
+  made.kind = ConditionValue::kNumber;
+  const char sign = computed.sign[0];
+  if ((sign == '/' || sign == '%') && right.number == 0) {
+    ThrowAt(StrCat("'", Escaped(computed.right.text), "' is 0, by which ", computed.sign,
+                   " divides; what should not be divided is left out by a condition and `and` ",
+                   "before it"));
+  }
+  if (IsInteger(left) && IsInteger(right) && computed.sign != "/") {
+    made.number = ComputedExactly(computed, left.number, right.number);
+    return made;
+  }
+  const auto a = static_cast<double>(left.number);
+  const auto b = static_cast<double>(right.number);
+  const double number = sign == '+'             ? a + b
+                        : sign == '-'           ? a - b
+                        : sign == '*'           ? a * b
+                        : sign == '%'           ? DividedDown(a, b).second
+                        : computed.sign == "//" ? DividedDown(a, b).first
+                                                : a / b;
+  if (std::isnan(number)) made.kind = ConditionValue::kMissing;
+  made.number = number;
+  made.precision = ConditionValue::kFloat64;
+  return made;
+}
+
+long double Condition::ComputedExactly(const Computed& computed, long double left,
+                                       long double right) const {
+  // Twice as large as what a product needs.
+  using Wide = __int128;
+  constexpr long double kLowest = -9223372036854775808.0L, kHighest = 18446744073709551615.0L;
+  long double made = left;
+  if (left >= kLowest && left <= kHighest && right >= kLowest && right <= kHighest) {
+    const auto a = static_cast<Wide>(left), b = static_cast<Wide>(right);
+    Wide number = 0;
+    bool is_too_large = false;
+    if (computed.sign == "+") number = a + b;
+    if (computed.sign == "-") number = a - b;
+    if (computed.sign == "*") is_too_large = __builtin_mul_overflow(a, b, &number);
+    if (computed.sign == "//" || computed.sign == "%") {
+      const bool down = a % b != 0 && (a % b < 0) != (b < 0);
+      number = computed.sign == "%" ? a % b + (down ? b : 0) : a / b - (down ? 1 : 0);
+    }
+    made = static_cast<long double>(number);
+    if (!is_too_large && made >= kLowest && made <= kHighest) return made;
+  }
+  ThrowAt(StrCat("'", Escaped(computed.left.text), "' ", computed.sign, " '",
+                 Escaped(computed.right.text), "' is an integer beyond 64 bits; with a 1.0 * ",
+                 "before it, it is computed in float64"));
+}
+
 Condition::Truth Condition::Compare(const std::string& comparison, const Operand& left,
                                     const Operand& right, const Element& element) const {
-  const auto value = [&](const Operand& operand) {
-    if (operand.slot) return element.At(*operand.slot);
-    ConditionValue literal = operand.value;
-    literal.text = operand.text;
-    return literal;
-  };
-  ConditionValue a = value(left);
-  ConditionValue b = value(right);
+  ConditionValue a = ValueOf(left, element);
+  ConditionValue b = ValueOf(right, element);
   CheckPair(left, a.kind, right, b.kind);
   if (a.kind == ConditionValue::kMissing || b.kind == ConditionValue::kMissing) {
     return Truth::kUnknown;
@@ -340,8 +510,8 @@ Condition::Truth Condition::Compare(const std::string& comparison, const Operand
     order = a.text.compare(b.text);
   } else {
     // 0.1 in a slot of float32 is the float32 nearest to 0.1.
-    if (left.slot && !right.slot) b.number = Rounded(b, a.precision);
-    if (right.slot && !left.slot) a.number = Rounded(a, b.precision);
+    if (right.is_literal()) b.number = Rounded(b, a.precision);
+    if (left.is_literal()) a.number = Rounded(a, b.precision);
     order = a.number < b.number ? -1 : a.number > b.number ? 1 : 0;
   }
   const bool holds = comparison == "=="   ? order == 0
@@ -384,8 +554,7 @@ Condition::Truth Condition::Evaluate(size_t number, const Element& element) cons
     case Node::kHolds:
       break;
   }
-  const Operand& operand = node.operands[0];
-  const ConditionValue value = operand.slot ? element.At(*operand.slot) : operand.value;
+  const ConditionValue value = ValueOf(node.operands[0], element);
   return value.kind == ConditionValue::kMissing ? Truth::kUnknown : truth(value.number != 0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions on the slots of an element, as text: `label >= 3 and lang in ("en", "de")`.
+// Conditions on the slots of an element, as text: `id % 10 != 0 and lang in ("en", "de")`.
 #ifndef MILLHOPPER_OPERATORS_MATH_LOGIC_CONDITION_H_
 #define MILLHOPPER_OPERATORS_MATH_LOGIC_CONDITION_H_
 
@@ -28,11 +28,18 @@ struct ConditionValue {
 // A condition that has been parsed. Immutable; any thread.
 //
 //   condition  = part {"or" part};  part = factor {"and" factor};
-//   factor     = "not" factor | "(" condition ")" | operand [comparison]
-//   comparison = ("==" | "!=" | "<" | "<=" | ">" | ">=") operand
+//   factor     = "not" factor | "(" condition ")" | sum [comparison]
+//   comparison = ("==" | "!=" | "<" | "<=" | ">" | ">=") sum
 //              | ["not"] "in" "(" literal {"," literal} ")" | "is" ["not"] "missing"
-//   operand    = slot | literal;  literal = number | "text" | 'text' | true | false
+//   sum        = product {("+" | "-") product}
+//   product    = operand {("*" | "/" | "//" | "%") operand}
+//   operand    = ("+" | "-") operand | "(" sum ")" | slot | literal
+//   literal    = ["+" | "-"] number | "text" | 'text' | true | false
 //   slot       = letters, digits, "_" and "." | `any characters`
+//
+// Numbers are computed as Python does: of integers + - * // % are exact and integers, of which one
+// beyond those of 64 bits is an error; all else is float64. // rounds down, % has the sign of its
+// right side, and a division by zero is an error. What is computed of a missing slot is missing.
 //
 // A comparison with a slot that is missing is neither true nor false, as in SQL, and neither is its
 // "not"; only what is true holds.
@@ -52,7 +59,7 @@ class Condition {
   using KindOfSlot = std::function<std::optional<ConditionValue::Kind>(size_t slot)>;
   void CheckKinds(const KindOfSlot& kind_of) const;
 
-  // Whether it is true. Throws as CheckKinds.
+  // Whether it is true. Throws as CheckKinds, and for what cannot be computed.
   class Element {
    public:
     virtual ~Element() = default;
@@ -65,9 +72,16 @@ class Condition {
   friend class ConditionParser;
   enum class Truth { kFalse, kTrue, kUnknown };
   struct Operand {
+    bool is_literal() const { return !slot && !computed; }
+
     std::optional<size_t> slot;
-    ConditionValue value;  // without a slot
-    std::string text;      // that value.text shows; of a slot its name
+    std::optional<size_t> computed;  // in computed_
+    ConditionValue value;            // of a literal
+    std::string text;                // that value.text shows; of a slot its name
+  };
+  struct Computed {
+    std::string sign;  // "+" ...
+    Operand left, right;
   };
   struct Node {
     enum Kind { kOr, kAnd, kNot, kCompare, kIn, kIsMissing, kHolds };
@@ -79,13 +93,20 @@ class Condition {
 
   void CheckPair(const Operand& left, std::optional<ConditionValue::Kind> left_kind,
                  const Operand& right, std::optional<ConditionValue::Kind> right_kind) const;
+  void CheckComputes(const Computed& computed, const Operand& operand,
+                     std::optional<ConditionValue::Kind> kind) const;
   Truth Evaluate(size_t node, const Element& element) const;
+  ConditionValue ValueOf(const Operand& operand, const Element& element) const;
+  ConditionValue Compute(const Computed& computed, const Element& element) const;
+  // Throws kInvalidArgument for an integer beyond those of 64 bits.
+  long double ComputedExactly(const Computed& computed, long double left, long double right) const;
   Truth Compare(const std::string& comparison, const Operand& left, const Operand& right,
                 const Element& element) const;
   [[noreturn]] void ThrowAt(const std::string& problem) const;
 
   std::string text_;
   std::vector<Node> nodes_;  // the last one is the condition
+  std::vector<Computed> computed_;
   std::vector<size_t> slots_;
   std::vector<std::optional<size_t>> masks_;  // by slot
 };

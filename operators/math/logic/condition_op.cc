@@ -54,8 +54,11 @@ OpSchema Schema() {
   return OpSchema(
              "Whether a condition on the slots of an element holds: comparisons (== != < <= > >=) "
              "of slots, numbers, true, false and texts in quotes, `in (1, 2)`, `is missing`, "
-             "joined by and, or, not and parentheses, such as label >= 3 and lang in (\"en\", "
-             "\"de\"). A slot whose name is no word stands in backquotes. A slot is missing if it "
+             "joined by and, or, not and parentheses, such as id % 10 != 0 and lang in (\"en\", "
+             "\"de\"). Numbers may be computed by + - * / // % and parentheses, as Python does: "
+             "of integers all but / is exact, and one beyond those of 64 bits is an error; else in "
+             "float64; a division by zero is an error. A slot whose name is no word stands in "
+             "backquotes. A slot is missing if it "
              "is NaN, or if the slot NAME.valid is false (missing=mask of fields); a comparison "
              "with one is neither true nor false, as in SQL, and neither is its not, so the "
              "condition does not hold. Texts are compared by their bytes, numbers by their values; "

@@ -104,13 +104,16 @@ class FunctionMethods(Chain):
         of ``map`` is, by several threads at once. ::
 
             reader.filter("label >= 3 and lang in ('en', 'de') and not fare is missing")
+            reader.filter("user_id % 10 != 0")
             reader.filter(lambda e: len(e["text"][0]) > 20)
 
         Args:
             condition: a slot that holds one bool in each element; a text that compares slots of one
                 value (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in (...)``, ``is missing``)
                 with each other, numbers, texts in quotes, ``true`` and ``false``, joined by
-                ``and``, ``or``, ``not`` and parentheses; or a function that gets an element as
+                ``and``, ``or``, ``not`` and parentheses, and numbers computed by ``+``, ``-``,
+                ``*``, ``/``, ``//``, ``%`` as Python does, but that an integer of more than 64 bits
+                is an error; or a function that gets an element as
                 ``map`` passes it and returns something that is true or false. In a text, a slot
                 whose name is no word stands in backquotes. A slot is missing where it is NaN or its
                 mask ``NAME.valid`` says so; what is compared with it is neither true nor false, as
@@ -121,7 +124,8 @@ class FunctionMethods(Chain):
             TypeError: ``condition`` is neither a text nor a function.
             Error: there is no such slot, or it is no bool; the text has another form, which the
                 message shows by the character, or compares text and numbers; at an element: the
-                function raised an exception, or returned None, or a slot has several values.
+                function raised an exception, or returned None, a slot has several values, or
+                numbers are divided by zero.
 
         Source: tf.data.Dataset.filter; pandas.DataFrame.query; operator condition.
         """

@@ -55,7 +55,7 @@ def test_images_with_classes(photos: Path) -> None:
     for name in [f"image_folder:{photos}", f"image_list:{photos}/list.txt"]:
         reader = Reader.open_files(name)
         assert [slot for slot in next(iter(reader))] == ["image", "label"]
-        assert len(list(reader.filter("label in (1, 3, 5, 7)"))) == 4
+        assert len(list(reader.filter("label % 2 == 1"))) == 4
         (batch,) = reader.select("label").batch(8)
         assert batch["label"].shape == (8,)
     with pytest.raises(millhopper.Error, match="no slot 'slot0'; there are 'image', 'label'"):

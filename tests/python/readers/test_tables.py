@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import ast
+import collections
 import json
+import operator
+import random
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import millhopper
 import numpy as np
@@ -225,6 +230,98 @@ def test_numbers_of_conditions_are_exact() -> None:
     assert len(list(floats.filter("f == 0.1"))) == 1
     doubles = Reader.from_arrays({"d": np.array([0.1, 0.2])})
     assert len(list(doubles.filter("d == 0.1"))) == 1
+
+
+class BeyondError(Exception):
+    """An integer that 64 bits do not hold."""
+
+
+def computed(node: ast.expr, row: dict[str, Any]) -> Any:
+    """What Python's own operators make of an expression, whose integers have 64 bits."""
+    if isinstance(node, ast.Name):
+        return row[node.id]
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.UnaryOp):
+        made = -computed(node.operand, row)
+    else:
+        assert isinstance(node, ast.BinOp)
+        left, right = computed(node.left, row), computed(node.right, row)
+        if isinstance(node.op, ast.Div):  # Python rounds quotients of large integers once only
+            left, right = float(left), float(right)
+        made = _OPERATORS[type(node.op)](left, right)
+    if isinstance(made, int) and not -(2**63) <= made < 2**64:
+        raise BeyondError
+    return made
+
+
+_OPERATORS: dict[type, Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_COMPARISONS: dict[type, Any] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.GtE: operator.ge,
+}
+_LITERALS = ["0", "1", "2", "3", "7", "10", "0.5", "2.0", "0.1", "1e3", "4294967296", "-5", "-0.25"]
+
+
+def random_sum(rng: random.Random, depth: int) -> str:
+    if depth == 0 or rng.random() < 0.2:
+        return rng.choice(["i", "j", "u", "f", "g", *_LITERALS])
+    if rng.random() < 0.15:
+        return f"-{random_sum(rng, depth - 1)}"
+    sign = rng.choice([" + ", "-", " *", "/ ", " // ", "%", " % "])
+    made = f"{random_sum(rng, depth - 1)}{sign}{random_sum(rng, depth - 1)}"
+    return f"({made})" if rng.random() < 0.4 else made
+
+
+def test_arithmetic_of_conditions_is_pythons() -> None:
+    rng = random.Random(7)
+    columns = {
+        "i": np.array([*range(-6, 7), 2**62, -(2**63), 2**53 + 1] * 2),
+        "j": np.array(rng.choices([*range(-9, 10), 2**40], k=32)),
+        "u": np.array(rng.choices([0, 1, 2, 3, 2**63, 2**64 - 1], k=32), np.uint64),
+        "f": np.array(rng.choices([0.0, -0.5, 2.75, 0.1, -1e300, 1e300, np.inf], k=32)),
+        "g": np.array(rng.choices([0.1, 1.5, -3.0, 16777216.0], k=32), np.float32),
+    }
+    rows = [{name: values[row].item() for name, values in columns.items()} for row in range(32)]
+    source = Reader.from_arrays(columns)
+    outcomes: collections.Counter[str] = collections.Counter()
+    for _ in range(400):
+        sign = rng.choice(["==", "!=", "<", ">="])
+        text = f"{random_sum(rng, 3)} {sign} {random_sum(rng, 1)}"
+        comparison = ast.parse(text, mode="eval").body
+        assert isinstance(comparison, ast.Compare)
+        compare = _COMPARISONS[type(comparison.ops[0])]
+        expected, words = [], ""
+        for number, row in enumerate(rows):
+            try:
+                sides = [computed(side, row) for side in (comparison.left, *comparison.comparators)]
+            except ZeroDivisionError:
+                words = "' is 0, by which "
+            except BeyondError:
+                words = "' is an integer beyond 64 bits"
+            if words:
+                break
+            if not any(side != side for side in sides) and compare(*sides):
+                expected.append(number)
+        got, said = [], ""
+        try:
+            for element in source.filter(text):
+                got.append({name: value.item() for name, value in element.items()})
+        except millhopper.Error as error:
+            said = str(error)
+        assert [rows[number] for number in expected] == got, text
+        assert words in said and bool(words) == bool(said), (text, said)
+        outcomes[words or "kept"] += 1
+    assert min(outcomes.values()) > 20 and len(outcomes) == 3, outcomes
 
 
 def test_lists_are_missing_by_their_masks(tmp_path: Path) -> None:

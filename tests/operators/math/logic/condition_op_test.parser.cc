@@ -107,6 +107,63 @@ TEST(ConditionOp, WhatIsMissingIsNeitherTrueNorFalse) {
   }
 }
 
+// Beside the random ones of tests/python/readers/test_tables.py.
+TEST(ConditionOp, ComputesAsPythonDoes) {
+  const std::vector<Slot> element = {{"x", Number(7)},
+                                     {"low", Number(INT64_MIN)},
+                                     {"high", MakeTensor<uint64_t>({1}, {~uint64_t{0}})},
+                                     {"half", MakeTensor<double>({1}, {0.5})},
+                                     {"tenth", MakeTensor<float>({1}, {0.1f})}};
+  for (const char* const condition : {"x % 2 == 1",
+                                      "x%4==3",
+                                      "-x % 4 == 1",
+                                      "x % -4 == -1",
+                                      "x // 2 == 3",
+                                      "-x // 2 == -4",
+                                      "x / 2 == 3.5",
+                                      "(x + 1) * 2 - 6 == 10",
+                                      "((x)) == 7",
+                                      "10 - 2 - 3 == 5",
+                                      "x-1 == 6",
+                                      "2 + x * 3 == 23",
+                                      "12 / 2 / 3 == 2",
+                                      "x % 2 in (1, -1)",
+                                      "not x % 2 == 0",
+                                      "(x - 7 == 0) and (x) > 6",
+                                      "low + high == 9223372036854775807",
+                                      "high - 1 < high",
+                                      "high % 10 == 5",
+                                      "low % 10 == 2",
+                                      "-low == 9223372036854775808",
+                                      "-half % 2 == 1.5",
+                                      "half * 3 == 1.5",
+                                      "5.5 // -2 == -3",
+                                      "tenth * 1 > 0.1",
+                                      "tenth == 0.1",
+                                      "0.1 + 0.2 != 0.3",
+                                      "-9223372036854775808 == low",
+                                      "+x == - -7",
+                                      "+tenth != 0.1"}) {
+    EXPECT_TRUE(Holds(condition, element)) << condition;
+  }
+  const auto refused = [&](const std::string& words, const std::string& condition) {
+    ExpectError(ErrorCode::kInvalidArgument, words, [&] { Holds(condition, element); });
+  };
+  refused("'x - 7' is 0, by which % divides", "x % (x - 7) == 0");
+  refused("'0' is 0, by which / divides", "half / 0 > 1");
+  refused("'low' - '1' is an integer beyond 64 bits; with a 1.0 * before it", "low - 1 + 2 < 0");
+  refused("'high' * 'high' is an integer beyond 64 bits", "high * high > 0");
+  EXPECT_FALSE(Holds("x != 7 and 1 / (x - 7) > 0", element));
+  // What is missing stays so, and so does what is no number.
+  const std::vector<Slot> missing = {{"x", MakeTensor<float>({1}, {NAN})},
+                                     {"huge", MakeTensor<double>({1}, {INFINITY})}};
+  for (const char* const condition :
+       {"x + 1 > 0", "not x + 1 > 0", "huge - huge == 0", "huge % 2 != 1"}) {
+    EXPECT_FALSE(Holds(condition, missing)) << condition;
+  }
+  EXPECT_TRUE(Holds("huge + 1 == huge", missing));
+}
+
 TEST(ConditionOp, SaysWhatIsWrong) {
   const Strings names = {"label", "lang"};
   const std::vector<std::pair<std::string, std::string>> wrong = {
@@ -124,9 +181,17 @@ TEST(ConditionOp, SaysWhatIsWrong) {
       {"label not 3", "character 11: in is wanted"},
       {"3 is missing", "slot is missing is wanted"},
       {"label > 1x", "a number is wanted, and '1x' stands there"},
-      {"label > -inf", "a number is wanted, and '-inf' stands there"},
+      {"label > -inf", "there is no slot 'inf'"},
       {"label > 1..2", "a number is wanted"},
-      {"label > -", "a number is wanted"},
+      {"label > .inf", "a number is wanted"},
+      {"label > 0x10", "a number is wanted"},
+      {"label > -", "a slot, a number or a text in quotes is wanted, and it ends"},
+      {"label in (-lang)", "a number is wanted, and 'lang' stands there"},
+      {"label % (2 == 0)", "character 12: ) is wanted, and '==' stands there"},
+      {"(label > 1) + 2 > 1", "character 13: and, or, or the end is wanted, and '+' stands there"},
+      {"label + 1 is missing", "slot is missing is wanted"},
+      {"label ** 2 > 1", "a slot, a number or a text in quotes is wanted, and '*' stands there"},
+      {"label > " + std::string(1000, '-') + "1", "it is nested too deeply"},
       {"label ; 3", "';' stands there"},
       {std::string(1000, '('), "it is nested too deeply"},
       {std::string(70000, 'x'), "at most 65536 are possible"},
@@ -153,6 +218,10 @@ TEST(ConditionOp, RefusesKindsThatDoNotFit) {
   refused("slot 'good' is true or false, and '1' is a number", "good == 1");
   refused("'label' is a number, which is neither true nor false; compare it, as in != 0", "label");
   refused("'lang' is text, which is neither true nor false", "not lang");
+  refused("'label + 1' is a number, which is neither true nor false", "label + 1");
+  refused("'good' is true or false, and + computes with numbers", "good + 1 > 1");
+  refused("'en' is text, and * computes with numbers", "label * 'en' == 3");
+  refused("'label % 2' is a number, and 'en' is text", "label % 2 == 'en'");
   ExpectError(ErrorCode::kInvalidArgument, "slot 'v' has 2 values in an element", [] {
     Holds("v > 1", {{"v", MakeTensor<int64_t>({2}, {1, 2})}});
   });
