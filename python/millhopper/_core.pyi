@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 import numpy.typing as npt
 from typing_extensions import TypeAlias
 
@@ -232,7 +233,9 @@ class Function:
     def names(self) -> list[str] | None: ...
 
 class Arrays:
-    def __init__(self, arrays: Sequence[npt.NDArray[Any]]) -> None: ...
+    def __init__(
+        self, columns: Sequence[tuple[npt.NDArray[Any], npt.NDArray[np.int64] | None, bool]]
+    ) -> None: ...
     @property
     def number(self) -> int: ...
     def names(self) -> None: ...

@@ -12,7 +12,9 @@ std::vector<SlotSpec> SlotsOf(const std::vector<ArrayColumn>& columns) {
   for (const ArrayColumn& column : columns) {
     SlotSpec slot;
     slot.dtype = column.dtype;
-    slot.dims = {1};
+    slot.dims = {column.offsets ? -1 : 1};
+    slot.lod_level = column.offsets ? 1 : 0;
+    slot.text = column.text;
     for (const int64_t dim : column.row) slot.dims.push_back(dim);
     slots.push_back(slot);
   }
@@ -29,6 +31,10 @@ void ArrayReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   for (size_t slot = 0; slot < columns_.size(); ++slot) {
     const ArrayColumn& column = columns_[slot];
     const auto bytes = static_cast<size_t>(Product(column.row)) * SizeOf(column.dtype);
+    if (column.offsets) {
+      LoadSequences(column, bytes, tickets, n, slot, rows);
+      continue;
+    }
     char* place = rows->Append(slot, n);
     if (bytes == 0) continue;
     const bool dense = column.stride == static_cast<int64_t>(bytes);
@@ -41,6 +47,24 @@ void ArrayReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
       place += count * bytes;
       i += count;
     }
+  }
+}
+
+void ArrayReader::LoadSequences(const ArrayColumn& column, size_t bytes, const Ticket* tickets,
+                                size_t n, size_t slot, Rows* rows) {
+  const std::vector<int64_t>& offsets = *column.offsets;
+  const auto bytes_before = [&](uint64_t row) { return static_cast<size_t>(offsets[row]) * bytes; };
+  size_t all = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t row = NumberOf(tickets[i]);
+    all += bytes_before(row + 1) - bytes_before(row);
+  }
+  rows->ExpectBytes(slot, all);
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t row = NumberOf(tickets[i]);
+    const auto steps = static_cast<size_t>(offsets[row + 1] - offsets[row]);
+    char* const place = rows->AppendSequence(slot, steps);
+    if (steps * bytes > 0) std::memcpy(place, column.data + bytes_before(row), steps * bytes);
   }
 }
 

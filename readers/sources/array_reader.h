@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -21,9 +22,14 @@ struct ArrayColumn {
   const char* data = nullptr;  // of row 0
   int64_t stride = 0;          // in bytes; may be negative
   Ref<Buffer> owner;
+  // Of sequences of different lengths, whose rows lie end to end: where each begins, and the end of
+  // the last one, one number more than there are sequences. They have been checked.
+  std::shared_ptr<const std::vector<int64_t>> offsets = nullptr;
+  bool text = false;  // SlotSpec::text
 };
 
-// An element is a row of each array, [1, row...]. Rows are copied once, into the batch.
+// An element is a row of each array, [1, row...], or a sequence of rows, with one level of detail.
+// Rows are copied once, into the batch.
 class ArrayReader final : public RangeReader {
  public:
   // Each column has `rows` rows. `key` is the one that decides the order; without it, the order is
@@ -34,6 +40,10 @@ class ArrayReader final : public RangeReader {
   void LoadRows(const Ticket* tickets, size_t n, Rows* rows) const override;
 
  private:
+  // `bytes` are those of a step.
+  static void LoadSequences(const ArrayColumn& column, size_t bytes, const Ticket* tickets,
+                            size_t n, size_t slot, Rows* rows);
+
   const std::vector<ArrayColumn> columns_;
 };
 

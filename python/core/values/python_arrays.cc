@@ -3,6 +3,8 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -14,13 +16,26 @@ namespace py = pybind11;
 
 namespace millhopper {
 
-PythonArrays::PythonArrays(const std::vector<py::array>& arrays)
+namespace {
+
+void CheckOffsets(const std::vector<int64_t>& offsets, int64_t rows) {
+  Require(!offsets.empty() && offsets.front() >= 0 && offsets.back() <= rows &&
+              std::is_sorted(offsets.begin(), offsets.end()),
+          "offsets must not go down, nor beyond the ", rows, " rows of their array");
+}
+
+}  // namespace
+
+PythonArrays::PythonArrays(std::vector<Column> columns)
     : number_(Numbered<PythonArrays>::All().Next()) {
-  Require(!arrays.empty(), "there are no arrays");
-  columns_.reserve(arrays.size());
-  for (const py::array& array : arrays) {
+  Require(!columns.empty(), "there are no arrays");
+  columns_.reserve(columns.size());
+  for (Column& given : columns) {
+    const py::array& array = given.array;
     Require(array.ndim() >= 1, "an array without axes has no rows");
-    const auto rows = static_cast<uint64_t>(array.shape(0));
+    if (given.offsets) CheckOffsets(*given.offsets, array.shape(0));
+    const auto rows =
+        static_cast<uint64_t>(given.offsets ? given.offsets->size() - 1 : array.shape(0));
     if (columns_.empty()) rows_ = rows;
     Require(rows == rows_, "an array has ", rows, " rows, and the first has ", rows_);
     ArrayColumn column;
@@ -29,6 +44,10 @@ PythonArrays::PythonArrays(const std::vector<py::array>& arrays)
     column.data = static_cast<const char*>(array.data());
     column.stride = array.strides(0);
     column.owner = Borrow(nullptr, 0, array);
+    column.text = given.text;
+    if (given.offsets) {
+      column.offsets = std::make_shared<const std::vector<int64_t>>(*std::move(given.offsets));
+    }
     columns_.push_back(std::move(column));
   }
 }
@@ -44,12 +63,18 @@ std::shared_ptr<const PythonArrays> PythonArrays::Find(int64_t number) {
 void DefineArrays(py::module_* module) {
   py::class_<PythonArrays, std::shared_ptr<PythonArrays>>(
       *module, "Arrays", "Arrays that create_python_array_reader reads, by their number.")
-      .def(py::init([](const std::vector<py::array>& arrays) {
-             auto made = std::make_shared<PythonArrays>(arrays);
+      .def(py::init([](std::vector<std::tuple<py::array, std::optional<std::vector<int64_t>>, bool>>
+                           given) {
+             std::vector<PythonArrays::Column> columns;
+             for (auto& [array, offsets, text] : given) {
+               columns.push_back({std::move(array), std::move(offsets), text});
+             }
+             auto made = std::make_shared<PythonArrays>(std::move(columns));
              Numbered<PythonArrays>::All().Register(made->number(), made);
              return made;
            }),
-           py::arg("arrays"))
+           py::arg("columns"),
+           "Arrays, or sequences of rows with their offsets, and whether these are texts.")
       .def_property_readonly("number", &PythonArrays::number)
       // As of functions; the reader is told the names of its slots.
       .def("names", [](const PythonArrays&) { return py::none(); });

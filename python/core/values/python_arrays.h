@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "readers/sources/array_reader.h"
@@ -18,9 +18,17 @@ namespace millhopper {
 // code holds the PythonArrays.
 class PythonArrays {
  public:
-  // The arrays have equally many rows, and each row is in C order. Throws kInvalidArgument for a
-  // dtype that Millhopper does not have. The caller holds the interpreter.
-  explicit PythonArrays(const std::vector<pybind11::array>& arrays);
+  struct Column {
+    // Each row is in C order; with offsets the array is.
+    pybind11::array array;
+    // ArrayColumn::offsets.
+    std::optional<std::vector<int64_t>> offsets;
+    bool text;  // the bytes are texts in UTF-8
+  };
+
+  // The columns have equally many rows. Throws kInvalidArgument for a dtype that Millhopper does
+  // not have, and for offsets that go down or beyond the array. The caller holds the interpreter.
+  explicit PythonArrays(std::vector<Column> columns);
   // Returns the arrays with this number. Throws kInvalidArgument if they do not exist or are gone.
   static std::shared_ptr<const PythonArrays> Find(int64_t number);
 

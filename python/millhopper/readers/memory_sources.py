@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from millhopper import _core
 from millhopper.base.zipped import zip_strict
+from millhopper.ragged import Ragged, Texts
 from millhopper.readers.chain import AnyReader, Chain
 from millhopper.readers.fields import Fields, field_entries, with_slots
 from millhopper.readers.hugging_face import (
@@ -134,7 +135,9 @@ class MemorySources(Chain):
             arrays: name to an array of numpy, or what numpy makes one of: tensors of torch on the
                 CPU without a copy, lists with one. All have the same length. The values must not
                 change while a reader reads them. An array whose rows are not in C order, such as a
-                transposed one, is copied once.
+                transposed one, is copied once. Texts (a list or an array of ``str``, or ``Texts``)
+                are copied once, as UTF-8, and batches have them as ``Texts``; bytes, and a
+                ``Ragged`` of one level, become sequences of different lengths, ``Ragged``.
             shuffle: read all rows in a random order, another one in each pass. No memory is taken
                 for rows that wait.
             reshuffle: False: in the same random order in each pass, as ``Reader.shuffle`` has it.
@@ -142,7 +145,8 @@ class MemorySources(Chain):
             name: the reader's name in error messages and programs.
 
         Raises:
-            TypeError: ``arrays`` is no dict, or numpy makes objects or texts of a value.
+            TypeError: ``arrays`` is no dict, or numpy makes objects of a value, not all of which
+                are ``str``; the message names the first one.
             ValueError: there is no array, one has no axes, or they differ in length.
             Error: Millhopper does not support the dtype of an array.
         """
@@ -159,14 +163,13 @@ class MemorySources(Chain):
         lengths = {slot: len(column) for slot, column in zip_strict(arrays, columns)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"from_arrays: the arrays differ in length: {lengths}")
-        return cls._of_arrays(
-            columns, _core.Arrays(columns), list(arrays), name, shuffle, seed, reshuffle
-        )
+        held = _core.Arrays([_held(column) for column in columns])
+        return cls._of_arrays(columns, held, list(arrays), name, shuffle, seed, reshuffle)
 
     @classmethod
     def _of_arrays(
         cls,
-        columns: list[npt.NDArray[Any]],
+        columns: list[npt.NDArray[Any] | Ragged],
         held: _core.Arrays,
         names: list[str],
         name: str,
@@ -403,7 +406,7 @@ def _samples_of(
 
 
 def _rows_of(
-    columns: list[npt.NDArray[Any]],
+    columns: list[npt.NDArray[Any] | Ragged],
     names: list[str],
     slots: list[tuple[str, list[int], int] | None],
     name: str,
@@ -417,9 +420,11 @@ def _rows_of(
         if not 0 <= index < count:
             raise IndexError(f"row {index} of {count}")
         pairs = zip_strict(names, columns)
-        return {slot: column[index : index + 1] for slot, column in pairs}
+        return {slot: _row(column, index) for slot, column in pairs}
 
-    given = declared({slot: known for slot, known in zip_strict(names, slots) if known is not None})
+    known = {slot: spec for slot, spec in zip_strict(names, slots) if spec is not None}
+    has_texts = any(isinstance(column, Texts) for column in columns)
+    given = declared({} if has_texts else known)  # what is declared to be bytes is no text
     held, attributes = keep_function(row, ["index"], None, given)
     return _samples_of(held, attributes, given, name, numbers)
 
@@ -438,16 +443,64 @@ def indices(
     return cls._source("create_range_reader", name, attributes, ["index"], seed=seed)
 
 
-def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
+def _row(column: npt.NDArray[Any] | Ragged, index: int) -> npt.NDArray[Any] | Ragged:
+    """A row of a column, with a leading axis."""
+    if not isinstance(column, Ragged):
+        return column[index : index + 1]
+    begin, end = column.offsets[0][index : index + 2]
+    return type(column)(column.values[begin:end], (np.array([0, end - begin]),))
+
+
+def _held(
+    column: npt.NDArray[Any] | Ragged,
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64] | None, bool]:
+    """A column as the core takes it."""
+    if isinstance(column, Ragged):
+        return column.values, column.offsets[0], isinstance(column, Texts)
+    return column, None, False
+
+
+def _column(name: str, values: npt.ArrayLike | Ragged) -> npt.NDArray[Any] | Ragged:
     """The values as an array whose rows are in C order, without a copy if they are that already."""
+    if isinstance(values, Ragged):
+        if len(values.offsets) != 1:
+            raise TypeError(f"from_arrays: {name!r} is {values!r}; one level is possible")
+        return type(values)(np.ascontiguousarray(values.values), values.offsets)
+    if isinstance(values, (list, tuple)) and values and isinstance(values[0], (str, bytes)):
+        return _sequences(name, values)  # numpy would cut off zeros at their ends
     array = np.asarray(values)
     if array.ndim == 0:
         raise ValueError(f"from_arrays: {name!r} is {values!r}, which has no rows")
-    if array.dtype.kind in "OUS":
-        raise TypeError(
-            f"from_arrays: {name!r} is of dtype {array.dtype}; from_dataset reads lists of texts "
-            "and of arrays of different lengths"
-        )
+    if array.dtype.kind in "OUST":
+        return _sequences(name, array.tolist())
     if len(array) and not array[0].flags.c_contiguous:
         return np.ascontiguousarray(array)
     return array
+
+
+def _sequences(name: str, rows: Sequence[Any]) -> Ragged:
+    """Texts or bytes, end to end."""
+    kind: type = bytes if rows and isinstance(rows[0], bytes) else str
+    for at, row in enumerate(rows):
+        if not isinstance(row, kind):
+            raise TypeError(
+                f"from_arrays: row {at} of {name!r} is {row!r:.60}, no {kind.__name__}; "
+                + _hint(row)
+            )
+    try:
+        parts = [row if kind is bytes else row.encode() for row in rows]
+    except UnicodeEncodeError as error:
+        raise ValueError(f"from_arrays: {name!r} has a text that is no Unicode: {error}") from None
+    offsets = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([len(part) for part in parts], out=offsets[1:])
+    values = np.frombuffer(b"".join(parts), np.uint8)
+    return Ragged(values, (offsets,)) if kind is bytes else Texts(values, (offsets,))
+
+
+def _hint(row: object) -> str:
+    """What to do about a row that is no text."""
+    if row is None or isinstance(row, float) or type(row).__name__ in ("NAType", "NaTType"):
+        return 'frame["name"].fillna("") fills in what is missing; from_arrow keeps it'
+    if isinstance(row, (list, tuple, np.ndarray)):
+        return "from_dataset reads lists of texts, and of arrays of different lengths"
+    return 'astype("int64") and the like make numbers of an array of objects'

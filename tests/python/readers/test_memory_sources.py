@@ -76,6 +76,59 @@ def test_memory_maps(tmp_path: Path) -> None:
         np.testing.assert_array_equal(batch["image"], IMAGES[batch["label"]])
 
 
+TEXTS = ["añb", "", "c\0", "a longer one"] * 50
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("kind", ["list", "tuple", "U", "object", "texts"])
+def test_texts(kind: str) -> None:
+    texts = [text.rstrip("\0") for text in TEXTS] if kind == "U" else TEXTS
+    given: Any = {
+        "list": texts,
+        "tuple": tuple(texts),
+        "U": np.array(texts),
+        "object": np.array(texts, object)[:, np.newaxis][:, 0],
+        "texts": next(iter(millhopper.Reader.from_dataset(texts).batch(200)))["slot0"],
+    }[kind]
+    reader = millhopper.Reader.from_arrays({"text": given, "n": np.arange(200)})
+    assert reader.slots() == [("uint8", [-1], 1), ("int64", [1], 0)]
+    assert len(reader) == 200
+    first = next(iter(reader))["text"]
+    assert isinstance(first, millhopper.Texts) and first == texts[:1]
+    read = [text for batch in reader.batch(64) for text in batch["text"]]
+    assert read == texts
+    again = millhopper.Reader.from_arrays({"text": given, "n": np.arange(200)}, shuffle=True)
+    for batch in again.batch(32).double_buffer():
+        assert batch["text"] == [texts[n] for n in batch["n"]]
+    sampled = reader.sampled([3, 1, 3])
+    (batch,) = sampled.batch(3)
+    assert batch["text"] == [texts[3], texts[1], texts[3]]
+    assert len(list(reader.filter("text == ''"))) == 50
+
+
+@pytest.mark.parametrize("given", [[b"ab\0", b"", b"c"], np.array([b"ab\0", b"", b"c"], object)])
+def test_bytes_and_ragged_arrays(given: Any) -> None:
+    (batch,) = millhopper.Reader.from_arrays({"x": given}).batch(3)
+    assert type(batch["x"]) is millhopper.Ragged and batch["x"].to_bytes() == [b"ab\0", b"", b"c"]
+    short = np.array([b"ab", b"", b"c"])
+    (batch,) = millhopper.Reader.from_arrays({"x": short}).batch(3)
+    assert batch["x"].to_bytes() == short.tolist()
+    ragged = millhopper.Ragged(np.arange(12.0).reshape(6, 2), (np.array([1, 3, 3, 6]),))
+    reader = millhopper.Reader.from_arrays({"r": ragged})
+    assert reader.slots() == [("float64", [-1, 2], 1)]
+    (batch,) = reader.batch(3)
+    assert [row.tolist() for row in batch["r"]] == [row.tolist() for row in ragged]
+    assert [row["r"][0].tolist() for row in reader.sampled([2, 0])] == [
+        ragged[2].tolist(),
+        ragged[0].tolist(),
+    ]
+
+
+def test_no_texts() -> None:
+    reader = millhopper.Reader.from_arrays({"x": np.array([], "U1")})
+    assert list(reader) == [] and reader.slots() == [("uint8", [-1], 1)]
+
+
 def test_lists() -> None:
     reader = millhopper.Reader.from_arrays({"x": [[1, 2], [3, 4], [5, 6]], "y": [0.5, 1.5, 2.5]})
     (batch,) = reader.batch(3)
@@ -155,10 +208,39 @@ class Frame:
             "from_arrays: the arrays differ in length: {'x': 2, 'y': 1}",
         ),
         (
-            {"x": ["a", "b"]},
+            {"x": ["a", None]},
             TypeError,
-            "from_arrays: 'x' is of dtype <U1; from_dataset reads lists of texts and of arrays of "
-            "different lengths",
+            'from_arrays: row 1 of \'x\' is None, no str; frame["name"].fillna("") fills in what '
+            "is missing; from_arrow keeps it",
+        ),
+        (
+            {"x": np.array([["a", "b"]])},
+            TypeError,
+            "from_arrays: row 0 of 'x' is ['a', 'b'], no str; from_dataset reads lists of texts, "
+            "and of arrays of different lengths",
+        ),
+        (
+            {"x": np.array([3], object)},
+            TypeError,
+            "from_arrays: row 0 of 'x' is 3, no str; astype(\"int64\") and the like make numbers "
+            "of an array of objects",
+        ),
+        (
+            {"x": ["\ud800"]},
+            ValueError,
+            "from_arrays: 'x' has a text that is no Unicode: 'utf-8' codec can't encode character "
+            "'\\ud800' in position 0: surrogates not allowed",
+        ),
+        (
+            {"x": millhopper.Ragged(np.zeros(3), (np.array([0, 1]), np.array([0, 3])))},
+            TypeError,
+            "from_arrays: 'x' is <Ragged of 1: float64 [3], 2 level(s) of offsets>; one level is "
+            "possible",
+        ),
+        (
+            {"x": millhopper.Ragged(np.zeros(3), (np.array([0, 4]),))},
+            millhopper.Error,
+            "offsets must not go down, nor beyond the 3 rows of their array",
         ),
     ],
 )
