@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators/fluent/reader.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <set>
 #include <string_view>
 
 #include "framework/base/error.h"
-#include "framework/program/declarations.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
 #include "framework/reader/file_format.h"
+#include "operators/fluent/element_steps.h"
 #include "operators/readers/support/default_lanes.h"
 #include "operators/readers/support/slot_declaration.h"
 #include "proto/framework.pb.h"
@@ -19,29 +22,21 @@ namespace millhopper {
 
 // A creation operator.
 struct Reader::Node {
-  // The operator of a block that is run for each element of `slots` slots.
-  struct Step {
-    std::string type, input, output;
-    std::vector<size_t> takes;  // slots
-    // Where what it makes goes: in the place of the one slot that it takes, or alone to a filter.
-    bool alone;
-    size_t slots;
-    Attributes attributes;
-  };
-
   std::string type;
   std::vector<Reader> below;
   Attributes attributes;
   std::vector<SlotSpec> slots;  // that are declared
   std::string name;
-  std::optional<Step> step;  // of create_custom_reader and create_filter_reader
+  ElementSteps steps;                // of create_custom_reader and create_filter_reader
+  std::optional<size_t> step_slots;  // how many slots the elements have on which they are run
 
   // Adds the operators of this chain to block 0 and returns the name of the reader on top, which
   // has a number if another reader has its name already.
   std::string AppendTo(proto::ProgramDesc* program, std::set<std::string>* taken) const;
-  // Adds the block that runs the step for the reader `own`, and what its operator says of the
-  // block.
-  void AppendStep(const std::string& own, proto::OpDesc* reader, proto::ProgramDesc* program) const;
+  // The names of its readers and of what is done to their elements.
+  void AddNames(std::set<std::string>* names) const;
+  // The reader of files, numbers ... that the chain begins with; of several the first.
+  const std::string& Source() const { return below.empty() ? name : below[0].node_->Source(); }
   // As the fields of the files tell them; empty if none do. A step keeps the names.
   std::vector<std::string> SlotNames() const;
   // The program, and the name of the reader on top.
@@ -49,6 +44,9 @@ struct Reader::Node {
 };
 
 namespace {
+
+constexpr size_t kMostWithin = 8;   // alternatives of a choice within an order
+constexpr size_t kMostInOrder = 4;  // of which there are 24 orders, each of which is a block
 
 // "padded_batch" of create_padded_batch_reader.
 std::string Short(std::string_view type) {
@@ -60,63 +58,26 @@ std::string Short(std::string_view type) {
   return std::string(type);
 }
 
-void AddArgument(const std::string& parameter, const std::vector<std::string>& names,
-                 google::protobuf::RepeatedPtrField<proto::OpDesc::Var>* to) {
-  proto::OpDesc::Var* const added = to->Add();
-  added->set_parameter(parameter);
-  for (const std::string& name : names) added->add_arguments(name);
+// A name, with a number if it is taken.
+std::string Free(const std::string& name, const std::set<std::string>& taken) {
+  std::string own = name;
+  for (int number = 2; taken.count(own) > 0; ++number) own = StrCat(name, "_", number);
+  return own;
 }
 
-void AddAttributes(const Reader::Attributes& attributes, proto::OpDesc* op) {
-  for (const auto& [name, value] : attributes) ToProto(name, value, op->add_attrs());
-}
-
-proto::BlockDesc* AddBlock(int parent, proto::ProgramDesc* program) {
-  const int index = program->blocks_size();
-  proto::BlockDesc* const block = program->add_blocks();
-  block->set_idx(index);
-  block->set_parent_idx(parent);
-  return block;
+bool Draws(const OpSchema& schema) {
+  return std::any_of(schema.attributes.begin(), schema.attributes.end(),
+                     [](const AttributeSchema& attribute) { return attribute.name == "seed"; });
 }
 
 }  // namespace
-
-void Reader::Node::AppendStep(const std::string& own, proto::OpDesc* reader,
-                              proto::ProgramDesc* program) const {
-  proto::BlockDesc* const block = AddBlock(0, program);
-  const auto variable = [&](const std::string& suffix) {
-    proto::VarDesc* const added = block->add_vars();
-    added->set_name(StrCat(own, ":", suffix));
-    added->mutable_type()->set_type(proto::VarType::LOD_TENSOR);
-    return added->name();
-  };
-  std::vector<std::string> sources;
-  for (size_t i = 0; i < step->slots; ++i) sources.push_back(variable(StrCat("slot", i)));
-  std::vector<std::string> taken;
-  for (const size_t slot : step->takes) taken.push_back(sources[slot]);
-  const std::string made = variable(step->output);
-  proto::OpDesc* const op = block->add_ops();
-  op->set_type(step->type);
-  AddArgument(step->input, taken, op->mutable_inputs());
-  AddArgument(step->output, {made}, op->mutable_outputs());
-  AddAttributes(step->attributes, op);
-  std::vector<std::string> sinks = {made};
-  if (!step->alone) {
-    sinks = sources;
-    sinks[step->takes[0]] = made;
-  }
-  AddAttributes({{"sub_block", BlockIndex(block->idx())},
-                 {"source_var_names", sources},
-                 {"sink_var_names", sinks}},
-                reader);
-}
 
 std::string Reader::Node::AppendTo(proto::ProgramDesc* program,
                                    std::set<std::string>* taken) const {
   std::vector<std::string> arguments;
   for (const Reader& reader : below) arguments.push_back(reader.node_->AppendTo(program, taken));
-  std::string own = name;
-  for (int number = 2; !taken->insert(own).second; ++number) own = StrCat(name, "_", number);
+  std::string own = Free(name, *taken);
+  taken->insert(own);
   proto::VarDesc* const variable = program->mutable_blocks(0)->add_vars();
   variable->set_name(own);
   variable->set_persistable(true);
@@ -132,9 +93,15 @@ std::string Reader::Node::AppendTo(proto::ProgramDesc* program,
   }
   AddArgument("Out", {own}, op.mutable_outputs());
   AddAttributes(attributes, &op);
-  if (step) AppendStep(own, &op, program);
+  if (step_slots) AppendSteps(steps, arguments[0], *step_slots, &op, program);
   *program->mutable_blocks(0)->add_ops() = std::move(op);
   return own;
+}
+
+void Reader::Node::AddNames(std::set<std::string>* names) const {
+  names->insert(name);
+  AddStepNames(steps, names);
+  for (const Reader& reader : below) reader.node_->AddNames(names);
 }
 
 std::pair<std::shared_ptr<const Program>, std::string> Reader::Node::MakeProgram() const {
@@ -154,6 +121,7 @@ Reader Reader::Create(const std::string& type, Attributes attributes, std::vecto
                                             std::move(attributes),
                                             std::move(slots),
                                             name.empty() ? otherwise : name,
+                                            {},
                                             std::nullopt}));
 }
 
@@ -168,7 +136,32 @@ Reader Reader::Combine(const std::string& type, const std::vector<Reader>& other
   below.insert(below.end(), others.begin(), others.end());
   const std::string joined = name.empty() ? StrCat(node_->name, ".", Short(type)) : name;
   return Reader(std::make_shared<Node>(
-      Node{type, std::move(below), std::move(attributes), {}, joined, std::nullopt}));
+      Node{type, std::move(below), std::move(attributes), {}, joined, {}, std::nullopt}));
+}
+
+Reader Reader::WithSteps() const {
+  if (node_->type == "create_custom_reader" && node_->step_slots) return *this;
+  const size_t slots = Open().holder().slots().size();
+  return Reader(std::make_shared<Node>(
+      Node{"create_custom_reader", {*this}, {}, {}, node_->name, {}, slots}));
+}
+
+Reader Reader::WithStep(ElementStep step, const std::set<std::string>& taken,
+                        const std::string& name) const {
+  Require(taken.count(step.name) == 0, "another step or reader has the name '", Escaped(step.name),
+          "'; give another");
+  const Node& node = *node_;
+  ElementSteps steps = node.steps;
+  steps.push_back(std::make_shared<const ElementStep>(std::move(step)));
+  return Reader(std::make_shared<Node>(
+      Node{node.type, node.below, {}, {}, name, std::move(steps), node.step_slots}));
+}
+
+std::set<std::string> Reader::NamesBelowStep() const {
+  std::set<std::string> names;
+  node_->below[0].node_->AddNames(&names);
+  AddStepNames(node_->steps, &names);
+  return names;
 }
 
 Reader Reader::Apply(const std::string& type, size_t slot, Attributes attributes,
@@ -177,13 +170,99 @@ Reader Reader::Apply(const std::string& type, size_t slot, Attributes attributes
   Require(def != nullptr, "no operator '", Escaped(type), "'");
   Require(!def->schema.inputs.empty() && !def->schema.outputs.empty(), "operator '", type,
           "' makes no tensor of a tensor");
-  const size_t slots = Open().holder().slots().size();
+  const Reader steps = WithSteps();
+  const size_t slots = *steps.node_->step_slots;
   Require(slot < slots, "slot is ", slot, "; the reader has ", slots, " slots");
   const std::string joined = name.empty() ? StrCat(node_->name, ".", type) : name;
-  Node::Step step{type,  def->schema.inputs[0].name, def->schema.outputs[0].name, {slot}, false,
-                  slots, std::move(attributes)};
-  return Reader(std::make_shared<Node>(
-      Node{"create_custom_reader", {*this}, {}, {}, joined, std::move(step)}));
+  const std::set<std::string> taken = steps.NamesBelowStep();
+  // What draws is named by the source, so that it draws the same whatever else a chain has.
+  const std::string usual = Draws(def->schema) ? StrCat(node_->Source(), ".", type) : joined;
+  ElementStep step;
+  step.name = name.empty() ? Free(usual, taken) : name;
+  step.type = type;
+  step.takes = {slot};
+  step.attributes = std::move(attributes);
+  return steps.WithStep(std::move(step), taken, joined);
+}
+
+ElementSteps Reader::Added(const char* method, const Steps& function) const {
+  const Reader made = function(*this);
+  const ElementSteps& before = node_->steps;
+  const ElementSteps& after = made.node_->steps;
+  const bool adds = made.node_->type == node_->type && made.node_->step_slots &&
+                    made.node_->below[0].node_ == node_->below[0].node_ &&
+                    after.size() >= before.size() &&
+                    std::equal(before.begin(), before.end(), after.begin());
+  Require(adds, method, ": a function returns a reader that is not its reader with more steps");
+  return {after.begin() + static_cast<std::ptrdiff_t>(before.size()), after.end()};
+}
+
+Reader Reader::Choose(const char* method, const std::vector<Steps>& functions,
+                      const std::vector<double>& shares, const ChoiceOptions& options) const {
+  const Reader steps = WithSteps();
+  std::set<std::string> taken = steps.NamesBelowStep();
+  ElementStep choice;
+  double limit = 0;
+  for (size_t i = 0; i < functions.size(); ++i) {
+    limit += shares[i];
+    // One of several is chosen, and none of share 0.
+    const bool is_last =
+        functions.size() > 1 && std::all_of(shares.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                            shares.end(), [](double share) { return share == 0; });
+    choice.alternatives.push_back(
+        {is_last ? 1.0f : static_cast<float>(limit), steps.Added(method, functions[i])});
+    AddStepNames(choice.alternatives.back().steps, &taken);
+  }
+  choice.name =
+      options.name.empty() ? Free(StrCat(node_->Source(), ".", method), taken) : options.name;
+  choice.seed = options.seed.value_or(0);
+  const std::string joined = options.name.empty() ? StrCat(node_->name, ".", method) : options.name;
+  return steps.WithStep(std::move(choice), taken, joined);
+}
+
+Reader Reader::RandomApply(const Steps& steps, double p, const ChoiceOptions& options) const {
+  Require(p >= 0 && p <= 1, "random_apply: p is ", p, "; it is from 0 to 1");
+  return Choose("random_apply", {steps}, {p}, options);
+}
+
+Reader Reader::RandomChoice(const std::vector<Steps>& steps, const std::vector<double>& p,
+                            const ChoiceOptions& options) const {
+  std::vector<double> shares = p.empty() ? std::vector<double>(steps.size(), 1.0) : p;
+  Require(shares.size() == steps.size() && !steps.empty(), "random_choice: ", shares.size(),
+          " probabilities for ", steps.size(), " steps");
+  double sum = 0;
+  for (const double share : shares) {
+    Require(share >= 0, "random_choice: p has ", share, "; each is at least 0");
+    sum += share;
+  }
+  Require(sum > 0 && std::isfinite(sum), "random_choice: the sum of p is ", sum);
+  for (double& share : shares) share /= sum;
+  return Choose("random_choice", steps, shares, options);
+}
+
+Reader Reader::RandomOrder(const std::vector<Steps>& steps, const ChoiceOptions& options) const {
+  Require(!steps.empty() && steps.size() <= kMostInOrder, "random_order: ", steps.size(),
+          " functions; it takes 1 to ", kMostInOrder, ", each of which may add several steps");
+  const Reader below = WithSteps();
+  for (const Steps& function : steps) {
+    for (const auto& step : below.Added("random_order", function)) {
+      Require(step->alternatives.size() <= kMostWithin,
+              "random_order: a function adds a choice of more than ", kMostWithin,
+              " alternatives, such as another order, each of which would be a block of the program "
+              "in each order");
+    }
+  }
+  std::vector<size_t> order(steps.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::vector<Steps> orders;
+  do {
+    orders.emplace_back([&steps, order](Reader reader) {
+      for (const size_t number : order) reader = steps[number](reader);
+      return reader;
+    });
+  } while (std::next_permutation(order.begin(), order.end()));
+  const std::vector<double> shares(orders.size(), 1.0 / static_cast<double>(orders.size()));
+  return below.Choose("random_order", orders, shares, options);
 }
 
 std::vector<std::string> Reader::Node::SlotNames() const {
@@ -220,12 +299,15 @@ Reader Reader::Filter(const std::string& condition, const FilterOptions& options
     names.clear();
     for (size_t i = 0; i < slots; ++i) names.push_back(StrCat("slot", i));
   }
-  Node::Step step{
-      "condition", "X", "Out", {}, true, slots, {{"condition", condition}, {"names", names}}};
+  ElementStep step;
+  step.name = options.name.empty() ? StrCat(node_->name, ".filter") : options.name;
+  step.type = "condition";
   for (size_t i = 0; i < slots; ++i) step.takes.push_back(i);
-  const std::string joined = options.name.empty() ? StrCat(node_->name, ".filter") : options.name;
+  step.attributes = {{"condition", condition}, {"names", names}};
+  const std::string joined = step.name;
+  ElementSteps steps = {std::make_shared<const ElementStep>(std::move(step))};
   return Reader(std::make_shared<Node>(
-      Node{"create_filter_reader", {*this}, {}, {}, joined, std::move(step)}));
+      Node{"create_filter_reader", {*this}, {}, {}, joined, std::move(steps), slots}));
 }
 
 Position ReaderLoop::Save() {

@@ -22,9 +22,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +40,8 @@
 #include "framework/tensor/tensor.h"
 
 namespace millhopper {
+
+struct ElementStep;
 
 // A created reader and the passes over it. One thread at a time.
 class ReaderLoop {
@@ -126,10 +130,33 @@ class Reader {
   Reader Combine(const std::string& type, const std::vector<Reader>& others, Attributes attributes,
                  const std::string& name = "") const;
   // Runs an operator that makes one tensor of one, such as decode_image, on a slot of each element,
-  // on all threads; what it makes takes the slot's place. Opens the files, to know how many slots
-  // there are. Throws kInvalidArgument if there is no such slot or operator.
+  // on all threads; what it makes takes the slot's place. Calls one after another are one block.
+  // Opens the files, to know how many slots there are. Without a name the operator draws by the
+  // names of the chain's source and of its own, as in Python. Throws kInvalidArgument if there is
+  // no such slot or operator, or if the name is taken.
   Reader Apply(const std::string& type, size_t slot, Attributes attributes = {},
                const std::string& name = "") const;
+
+  // A function that returns its reader with more steps of Apply and of choices.
+  using Steps = std::function<Reader(const Reader&)>;
+  struct ChoiceOptions {
+    // Decides the draws, too.
+    std::optional<int32_t> seed;
+    // Of the new reader; what it draws depends on it.
+    std::string name;
+  };
+  // Steps that a draw applies, for each element anew: those of a function with probability p; those
+  // of one of several, of which p says how likely each is, or all are equally; those of all, of
+  // which there are at most 4, in an order that is drawn.
+  //
+  //   reader.RandomApply([](const Reader& r) { return r.Apply("invert", 0); }, 0.2)
+  //
+  // They throw kInvalidArgument if a function does something else than to add steps, or for what
+  // is no probability.
+  Reader RandomApply(const Steps& steps, double p = 0.5, const ChoiceOptions& options = {}) const;
+  Reader RandomChoice(const std::vector<Steps>& steps, const std::vector<double>& p = {},
+                      const ChoiceOptions& options = {}) const;
+  Reader RandomOrder(const std::vector<Steps>& steps, const ChoiceOptions& options = {}) const;
 
   struct FilterOptions {
     // What the condition calls the slots, in order. If left out, they have the names of `fields`
@@ -179,6 +206,20 @@ class Reader {
   };
 
   explicit Reader(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+
+  // This reader if it has steps that are run on elements, or one of no steps on it.
+  Reader WithSteps() const;
+  // Of such a reader: one of this name that has one step more, whose name must not be taken.
+  Reader WithStep(ElementStep step, const std::set<std::string>& taken,
+                  const std::string& name) const;
+  // Of such a reader: the names that a step cannot have.
+  std::set<std::string> NamesBelowStep() const;
+  // Of such a reader: the steps that a function adds to it.
+  std::vector<std::shared_ptr<const ElementStep>> Added(const char* method,
+                                                        const Steps& function) const;
+  // Shares are as many as functions, from 0 to 1.
+  Reader Choose(const char* method, const std::vector<Steps>& functions,
+                const std::vector<double>& shares, const ChoiceOptions& options) const;
 
   std::shared_ptr<const Node> node_;
 };

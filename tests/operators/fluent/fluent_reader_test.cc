@@ -3,16 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/io/digest.h"
 #include "framework/program/executor.h"
 #include "framework/program/program.h"
 #include "framework/program/scope.h"
 #include "framework/reader/position.h"
 #include "framework/reader/reader_holder.h"
 #include "operators/fluent/reader.h"
+#include "tests/bytes.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -277,6 +280,113 @@ TEST(FluentReader, FiltersByTheNamesOfTheFormat) {
   }
   ReaderLoop dogs = Reader::OpenFiles({"image_folder:" + folder}).Filter("label % 2 == 1").Open();
   EXPECT_EQ(Pass(&dogs, 1), (std::vector<Numbers>{{1}}));
+}
+
+// The next pass: the bytes of the images of slot 0.
+std::vector<std::string> ImagesOf(ReaderLoop* loop) {
+  std::vector<std::string> images;
+  for (const std::vector<LoDTensor>& element : *loop) {
+    images.emplace_back(static_cast<const char*>(element[0].raw_data()), element[0].bytes());
+  }
+  return images;
+}
+
+Reader::Steps Flip(const std::string& axis) {
+  return [axis](const Reader& reader) { return reader.Apply("flip", 0, {{"axis", axis}}); };
+}
+
+Reader RandomImages() {
+  Reader::RandomDataGeneratorOptions options;
+  SlotSpec slot;
+  slot.dims = {1, 8, 9, 3};
+  options.slots = {slot};
+  options.high = 256;
+  options.count = 90;
+  return Reader::RandomDataGenerator(options).Apply(
+      "cast", 0, {{"out_dtype", static_cast<int32_t>(DataType::kUint8)}});
+}
+
+Reader ChosenImages() {
+  const auto inverted = [](const Reader& reader) {
+    return reader.Apply("flip", 0, {{"p", 0.5f}}).Apply("invert", 0);
+  };
+  const auto turned = [](const Reader& reader) {
+    return reader.Apply("rotate", 0, {{"degrees", std::vector<float>{-30, 30}}});
+  };
+  const auto solarized = [](const Reader& reader) {
+    return reader.RandomApply([](const Reader& some) { return some.Apply("solarize", 0); });
+  };
+  const auto jittered = [](const Reader& reader) {
+    return reader.Apply("color_jitter", 0, {{"brightness", std::vector<float>{0.5, 1.5}}});
+  };
+  const auto nothing = [](const Reader& reader) { return reader; };
+  Reader::ChoiceOptions options;
+  options.seed = 3;
+  return RandomImages()
+      .RandomApply(inverted, 0.7)
+      .RandomChoice({turned, Flip("vertical"), nothing}, {1, 2, 1}, options)
+      .RandomOrder({solarized, jittered});
+}
+
+// test_choices.py has the same digest for the same chain in Python.
+TEST(FluentReader, ChoosesAsTheSameChainInPythonDoes) {
+  ReaderLoop loop = ChosenImages().Open(uint64_t{5});
+  std::vector<std::string> images = ImagesOf(&loop);
+  const std::vector<std::string> second = ImagesOf(&loop);
+  images.insert(images.end(), second.begin(), second.end());
+  ASSERT_EQ(images.size(), 180u);
+  std::string bytes;
+  for (const std::string& image : images) bytes += image;
+  EXPECT_EQ(DigestOf({bytes}),
+            FromHex("6795d62710165b76530a6a54a27690db3f5b2197040026a1e85a0daba31231e6"));
+}
+
+TEST(FluentReader, ChoicesMayChangeTheSizeOfImages) {
+  const auto padded = [](const Reader& reader) {
+    return reader.Apply("pad", 0, {{"padding", std::vector<int32_t>{1}}});
+  };
+  std::set<int64_t> heights;
+  ReaderLoop loop = RandomImages().RandomApply(padded).Open();
+  for (const std::vector<LoDTensor>& element : loop) heights.insert(element[0].dims()[1]);
+  EXPECT_EQ(heights, (std::set<int64_t>{8, 10}));
+}
+
+TEST(FluentReader, StepsThatDrawAreNamedByTheirSource) {
+  const Reader twice = RandomImages().Shuffle(8).Apply("flip", 0).Apply("flip", 0);
+  for (const char* const name : {"\"reader.flip:Out\"", "\"reader.flip_2:Out\""}) {
+    EXPECT_NE(twice.ToText().find(name), std::string::npos) << name;
+  }
+  Reader::ChoiceOptions options;
+  options.name = "mine";
+  const std::string named = RandomImages().RandomApply(Flip("vertical"), 1, options).ToText();
+  EXPECT_NE(named.find("\"mine:draw\""), std::string::npos);
+  ExpectError(ErrorCode::kInvalidArgument, "another step or reader has the name 'mine'", [&] {
+    RandomImages().RandomApply(Flip("vertical"), 1, options).Apply("flip", 0, {}, "mine");
+  });
+}
+
+TEST(FluentReader, ChoicesTakeFunctionsThatAddSteps) {
+  const auto expect = [](const std::string& words, const auto& function) {
+    ExpectError(ErrorCode::kInvalidArgument, words, function);
+  };
+  const Reader images = RandomImages();
+  const Reader::Steps flip = Flip("vertical");
+  expect("random_apply: a function returns a reader that is not its reader with more steps",
+         [&] { images.RandomApply([](const Reader& reader) { return reader.Batch(2); }); });
+  expect("is not its reader with more steps",
+         [&] { images.RandomApply([&](const Reader&) { return RandomImages(); }); });
+  expect("random_apply: p is 1.5; it is from 0 to 1", [&] { images.RandomApply(flip, 1.5); });
+  expect("random_choice: 2 probabilities for 1 steps", [&] {
+    images.RandomChoice({flip}, {0.5, 0.5});
+  });
+  expect("random_choice: the sum of p is 0", [&] { images.RandomChoice({flip}, {0}); });
+  expect("random_order: 5 functions; it takes 1 to 4", [&] {
+    images.RandomOrder({flip, flip, flip, flip, flip});
+  });
+  const Reader::Steps order = [&](const Reader& reader) {
+    return reader.RandomOrder({flip, flip, flip, flip});
+  };
+  expect("a choice of more than 8 alternatives", [&] { images.RandomOrder({order}); });
 }
 
 TEST(FluentReader, CombinesReadersOfWhichEachHasItsOwnChain) {

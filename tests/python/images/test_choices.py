@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import millhopper
@@ -224,3 +225,38 @@ def test_transforms_are_chosen() -> None:
     assert pixels.shape == (400, 4, 4, 1)
     assert set(np.unique(pixels)) == {0, 255}
     assert 0.3 < (pixels[:, 0, 0, 0] == 255).mean() < 0.7
+
+
+def test_the_same_chain_in_cpp() -> None:
+    """``fluent_reader_test.cc`` has the same digest of the bytes of two passes."""
+    reader = Reader.create(
+        "create_random_data_generator",
+        slots={"image": ("float32", [1, 8, 9, 3], 0)},
+        high=256.0,
+        count=90,
+        seed=5,
+    )
+    chain = (
+        reader.cast("uint8")
+        .random_apply(lambda r: r.apply("flip", p=0.5).apply("invert"), p=0.7)
+        .random_choice(
+            [
+                lambda r: r.apply("rotate", degrees=[-30.0, 30.0]),
+                lambda r: r.apply("flip", axis="vertical"),
+                lambda r: r,
+            ],
+            p=[1, 2, 1],
+            seed=3,
+        )
+        .random_order(
+            [
+                lambda r: r.random_apply(lambda q: q.apply("solarize")),
+                lambda r: r.apply("color_jitter", brightness=[0.5, 1.5]),
+            ]
+        )
+    )
+    made = [np.asarray(one["image"]).tobytes() for _ in range(2) for one in chain]
+    assert len(made) == 180
+    pixels = b"".join(made)
+    digest = hashlib.sha256(b"%d:%s" % (len(pixels), pixels)).hexdigest()
+    assert digest == "6795d62710165b76530a6a54a27690db3f5b2197040026a1e85a0daba31231e6"
