@@ -49,14 +49,26 @@ Padding PaddingOf(const AttributeMap& attributes, int64_t height, int64_t width)
   return padding;
 }
 
+// What is left of an image of which padding below 0 cuts off some.
+Box KeptOf(const Padding& padding, int64_t height, int64_t width) {
+  const auto cut = [](int64_t pixels) { return std::max<int64_t>(-pixels, 0); };
+  const Box kept{cut(padding.left), cut(padding.top),
+                 width - cut(padding.left) - cut(padding.right),
+                 height - cut(padding.top) - cut(padding.bottom)};
+  Require(kept.width >= 0 && kept.height >= 0, "an image of ", height, " x ", width,
+          " pixels has not as many as attribute 'padding' cuts off");
+  return kept;
+}
+
 OpSchema Schema() {
-  OpSchema schema = GeometricSchema("Each image with more pixels around it, as torchvision's Pad.",
-                                    "[N, top + H + bottom, left + W + right, C], type of X; may "
-                                    "be X");
+  OpSchema schema =
+      GeometricSchema("Each image with more pixels around it, as torchvision's Pad, or with fewer.",
+                      "[N, top + H + bottom, left + W + right, C], type of X; may "
+                      "be X");
   return WithMaskFill(schema)
-      .Attr(AttributeSchema("padding", Ints{0},
-                            "[all], [left and right, top and bottom] or [left, top, right, bottom]")
-                .AtLeast(0))
+      .Attr({"padding", Ints{0},
+             "[all], [left and right, top and bottom] or [left, top, right, "
+             "bottom]; below 0: so many pixels are cut off there"})
       .Attr(AttributeSchema("least", Ints{},
                             "[height, width] that images have at least: where one is smaller with "
                             "its padding, what it lacks is added")
@@ -80,8 +92,9 @@ OpSchema Schema() {
       .Infer([](InferContext& context) {
         Dims dims = InferImages(context);
         const Padding padding = PaddingOf(context.attributes(), dims[1], dims[2]);
-        if (dims[1] >= 0) dims[1] += padding.top + padding.bottom;
-        if (dims[2] >= 0) dims[2] += padding.left + padding.right;
+        if (dims[1] >= 0 && dims[2] >= 0) KeptOf(padding, dims[1], dims[2]);
+        if (dims[1] >= 0) dims[1] = std::max<int64_t>(dims[1] + padding.top + padding.bottom, 0);
+        if (dims[2] >= 0) dims[2] = std::max<int64_t>(dims[2] + padding.left + padding.right, 0);
         InferMoved(context, dims[1], dims[2]);
       });
 }
@@ -94,20 +107,26 @@ int64_t PixelAt(int64_t place, int64_t size, const std::string& mode) {
   return place < 0 ? -1 - place : 2 * size - 1 - place;
 }
 
+// Throws unless an image of this size has the pixels that `mode` puts around it.
+void RequireMirrors(const Padding& padding, const Box& image, const std::string& mode) {
+  if (mode == "constant") return;
+  const int64_t across = std::max(padding.left, padding.right);
+  const int64_t down = std::max(padding.top, padding.bottom);
+  const int64_t beyond = mode == "reflect" ? 1 : 0;
+  Require(image.height > 0 && image.width > 0,
+          "an image without pixels can be padded with a constant only");
+  Require(mode == "edge" || (across + beyond <= image.width && down + beyond <= image.height),
+          "an image of ", image.height, " x ", image.width, " pixels cannot be mirrored for ", down,
+          " more rows and ", across, " more columns");
+}
+
 void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
   const Padding padding = PaddingOf(context.attributes(), shape.height, shape.width);
+  const Box kept = KeptOf(padding, shape.height, shape.width);
+  const int64_t left = std::max<int64_t>(padding.left, 0), top = std::max<int64_t>(padding.top, 0);
   const auto& mode = context.Attr<std::string>("mode");
-  const bool is_constant = mode == "constant";
-  const int64_t most_across = std::max(padding.left, padding.right);
-  const int64_t most_down = std::max(padding.top, padding.bottom);
-  const int64_t beyond = mode == "reflect" ? 1 : 0;
-  Require(is_constant || (shape.height > 0 && shape.width > 0),
-          "an image without pixels can be padded with a constant only");
-  Require(is_constant || mode == "edge" ||
-              (most_across + beyond <= shape.width && most_down + beyond <= shape.height),
-          "an image of ", shape.height, " x ", shape.width, " pixels cannot be mirrored for ",
-          most_down, " more rows and ", most_across, " more columns");
+  RequireMirrors(padding, kept, mode);
   const auto& fills = context.Attr<Floats>("fills");
   const Fill fill = fills.empty() ? Fill{context.Attr<float>("fill")} : fills;
   RequireFill(context, "X", fill, fills.empty() ? "fill" : "fills");
@@ -118,18 +137,19 @@ void Run(OpContext& context) {
   MovePlaces(context, height, width, [&](uint64_t) {
     return MapOfPart({-padding.left, -padding.top, width, height}, height, width);
   });
-  MoveImages(context, height, width, [&](uint64_t, auto from, auto to, bool is_mask) {
-    if (is_constant) {
+  MoveImages(context, height, width, [&](uint64_t, auto whole, auto to, bool is_mask) {
+    const auto from = whole.Crop(kept);
+    if (mode == "constant") {
       FillPixels(is_mask ? mask_fill : fill, to);
-      CopyPixels(from, to.Crop({padding.left, padding.top, shape.width, shape.height}));
+      CopyPixels(from, to.Crop({left, top, kept.width, kept.height}));
       return;
     }
     const int64_t channels = from.shape.channels;
     for (int64_t y = 0; y < height; ++y) {
-      const int64_t from_y = PixelAt(y - padding.top, shape.height, mode);
+      const int64_t from_y = PixelAt(y - top, kept.height, mode);
       auto* pixel = to.row(y);
       for (int64_t x = 0; x < width; ++x, pixel += channels) {
-        const int64_t from_x = PixelAt(x - padding.left, shape.width, mode);
+        const int64_t from_x = PixelAt(x - left, kept.width, mode);
         std::copy_n(from.row(from_y) + from_x * channels, channels, pixel);
       }
     }

@@ -30,7 +30,7 @@ namespace {
 // A step that changes which pixels are seen, and the key of its draws.
 struct FramingStep {
   std::variant<CropStep, CenterCropStep, RandomCropStep, ResizeStep, RandomResizedCropStep,
-               RandomShortestSizeStep, ScaleJitterStep, FlipStep>
+               RandomShortestSizeStep, ScaleJitterStep, ResizeKeepRatioStep, FlipStep>
       step;
   RandomKey key;
 };
@@ -56,6 +56,9 @@ std::optional<FramingStep> FramingStepOf(const ImageRun::Step& step, const RunSt
     return FramingStep{RandomShortestSizeStep(step.attributes), key};
   }
   if (step.type == "scale_jitter") return FramingStep{ScaleJitterStep(step.attributes), key};
+  if (step.type == "resize_keep_ratio") {
+    return FramingStep{ResizeKeepRatioStep(step.attributes), key};
+  }
   return std::nullopt;
 }
 
@@ -199,6 +202,8 @@ class FusedImages final : public FusedOperators {
         SetSize(shortest->resize, shortest->Of(shape, key, 0), &framing);
       } else if (const auto* jitter = std::get_if<ScaleJitterStep>(&next.step)) {
         SetSize(jitter->resize, jitter->Of(shape, key, 0), &framing);
+      } else if (const auto* keeping = std::get_if<ResizeKeepRatioStep>(&next.step)) {
+        SetSize(keeping->resize, keeping->Of(shape, key, 0), &framing);
       } else {
         const Resize resize = std::get<ResizeStep>(next.step).Of(shape);
         SetSize(resize, {resize.height, resize.width}, &framing);

@@ -108,7 +108,7 @@ class Grammar {
 
   static bool Resizes(const std::string& type) {
     return type == "resize" || type == "random_resized_crop" || type == "random_shortest_size" ||
-           type == "scale_jitter";
+           type == "scale_jitter" || type == "resize_keep_ratio";
   }
 
   static std::optional<Phase> PhaseOf(const std::string& type, const AttributeMap& attributes) {

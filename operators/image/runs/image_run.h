@@ -15,10 +15,10 @@ namespace millhopper {
 class Program;
 
 // decode_image, then any of: crops (crop, center_crop, random_crop), one operator that resizes
-// (resize, random_resized_crop, random_shortest_size, scale_jitter), crops and flips, normalize,
-// and transpose to [N, C, H, W], in this order. Each takes the result of the one before it, whose
-// values no other operator uses; masks, boxes and points may move with the image, and operators may
-// ask for the size of what a step makes (object_masks, sanitize_boxes).
+// (resize, random_resized_crop, random_shortest_size, scale_jitter, resize_keep_ratio), crops and
+// flips, normalize, and transpose to [N, C, H, W], in this order. Each takes the result of the one
+// before it, whose values no other operator uses; masks, boxes and points may move with the image,
+// and operators may ask for the size of what a step makes (object_masks, sanitize_boxes).
 struct ImageRun {
   struct Step {
     size_t op;  // its number in the block

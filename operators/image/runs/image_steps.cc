@@ -53,6 +53,16 @@ Box Within(const ImageShape& shape, const ImageSize& size) {
   return Within(shape, {0, 0, size.width, size.height});
 }
 
+// The lowest and the highest factor of a size.
+std::pair<double, double> FactorsOf(const AttributeMap& attributes, const char* name) {
+  const auto& range = attributes.Get<Floats>(name);
+  Require(range.size() == 2, "attribute '", name, "' is the lowest and the highest factor");
+  Require(range[0] > 0 && range[0] <= range[1] && range[1] <= 1000, "attribute '", name,
+          "' asks for the range from ", range[0], " to ", range[1],
+          "; it must lie above 0 and within 1000, the lowest first");
+  return {range[0], range[1]};
+}
+
 // Half of a number, a half rounded to even, as Python's round does.
 int64_t HalfToEven(int64_t n) { return n / 2 + (n % 2 == 1 && n / 2 % 2 == 1 ? 1 : 0); }
 
@@ -178,11 +188,7 @@ Resize ResizeStep::Of(const ImageShape& shape) const {
 
 ScaleJitterStep::ScaleJitterStep(const AttributeMap& attributes)
     : target(ImageSizeOf(attributes)), resize(ResizeOf(attributes)) {
-  const auto& scale = attributes.Get<Floats>("scale");
-  Require(scale.size() == 2, "attribute 'scale' is the lowest and the highest factor");
-  low = scale[0], high = scale[1];
-  Require(low > 0 && low <= high && high <= 1000, "attribute 'scale' asks for the range from ", low,
-          " to ", high, "; it must lie above 0 and within 1000, the lowest first");
+  std::tie(low, high) = FactorsOf(attributes, "scale");
 }
 
 ImageSize ScaleJitterStep::Of(const ImageShape& shape, const RandomKey& key, uint64_t i) const {
@@ -190,6 +196,43 @@ ImageSize ScaleJitterStep::Of(const ImageShape& shape, const RandomKey& key, uin
   const double fits = std::min(static_cast<double>(target.height) / height,
                                static_cast<double>(target.width) / width);
   return ScaledSize(shape, fits * (low + (high - low) * ToUnitDouble(key.Bits(i, 0))));
+}
+
+ResizeKeepRatioStep::ResizeKeepRatioStep(const AttributeMap& attributes)
+    : target(ImageSizeOf(attributes)),
+      resize(ResizeOf(attributes)),
+      longest(attributes.Get<float>("longest")),
+      scale_area(attributes.Get<bool>("scale_area")) {
+  Require(longest >= 0 && longest <= 1, "attribute 'longest' is ", longest, "; it is from 0 to 1");
+  scale.p = attributes.Get<float>("scale_p");
+  std::tie(scale.low, scale.high) = FactorsOf(attributes, "scale");
+  aspect.p = attributes.Get<float>("aspect_p");
+  std::tie(aspect.low, aspect.high) = FactorsOf(attributes, "aspect");
+}
+
+ImageSize ResizeKeepRatioStep::Of(const ImageShape& shape, const RandomKey& key, uint64_t i) const {
+  Require(shape.height > 0 && shape.width > 0, "an image without pixels cannot be resized");
+  const auto height = static_cast<double>(shape.height), width = static_cast<double>(shape.width);
+  const double down = height / static_cast<double>(target.height);
+  const double across = width / static_cast<double>(target.width);
+  const double ratio = std::max(down, across) * longest + std::min(down, across) * (1.0 - longest);
+  double taller = 1, wider = 1;
+  if (ToUnitFloat(key.Bits(i, 0)) < scale.p) {
+    taller = scale.low + (scale.high - scale.low) * ToUnitDouble(key.Bits(i, 1));
+    if (scale_area) taller = 1 / std::sqrt(taller);
+    wider = taller;
+  }
+  if (ToUnitFloat(key.Bits(i, 2)) < aspect.p) {
+    const double low = std::log(aspect.low), high = std::log(aspect.high);
+    const double root = std::sqrt(std::exp(low + (high - low) * ToUnitDouble(key.Bits(i, 3))));
+    taller /= root;
+    wider *= root;
+  }
+  const auto side = [&](double pixels) {
+    constexpr double kMost = 1e12;  // which is refused later
+    return static_cast<int64_t>(std::clamp(std::nearbyint(pixels / ratio), 1.0, kMost));
+  };
+  return {side(height * taller), side(width * wider)};
 }
 
 RandomShortestSizeStep::RandomShortestSizeStep(const AttributeMap& attributes)

@@ -85,6 +85,24 @@ struct ScaleJitterStep {
   double low, high;
 };
 
+// resize_keep_ratio: a size of the same proportions, or nearly, for a target.
+struct ResizeKeepRatioStep {
+  explicit ResizeKeepRatioStep(const AttributeMap& attributes);
+  ImageSize Of(const ImageShape& shape, const RandomKey& key, uint64_t i) const;
+
+  // A factor that is drawn, or 1.
+  struct Factor {
+    float p;
+    double low, high;
+  };
+
+  ImageSize target;
+  Resize resize;  // its size is not used
+  double longest;
+  Factor scale, aspect;
+  bool scale_area;
+};
+
 // random_shortest_size: one of several lengths of the shorter side.
 struct RandomShortestSizeStep {
   explicit RandomShortestSizeStep(const AttributeMap& attributes);

@@ -346,7 +346,7 @@ class ImageMethods(AugmentMethods):
         """Puts pixels around images: all, [left and right, top and bottom], or one for each side.
 
         Args:
-            padding: how many.
+            padding: how many; of a number below 0 so many are cut off.
             least: the [height, width] that images get at least, after their padding.
             where: what an image lacks then is added on ``"each"`` side; half on each side with the
                 image in the ``"center"``; or on the right and at the bottom, the ``"end"``.
@@ -396,6 +396,60 @@ class ImageMethods(AugmentMethods):
             slots,
             size=sides(size),
             scale=floats(scale),
+            interpolation=interpolation,
+            antialias=antialias,
+            seed=seed,
+            name=name,
+        )
+
+    def resize_keep_ratio(
+        self,
+        size: Size,
+        longest: float = 0.0,
+        *,
+        scale: Sequence[float] = (0.85, 1.05),
+        scale_p: float = 0.0,
+        scale_area: bool = False,
+        aspect: Sequence[float] = (0.9, 1.11),
+        aspect_p: float = 0.0,
+        interpolation: str = "bilinear",
+        antialias: bool = True,
+        slot: str | None = None,
+        slots: MovedSlots | None = None,
+        seed: int | None = None,
+        name: str = "",
+    ) -> Self:
+        """Resizes images so that they fill [height, width], or so that they fit into it.
+
+        Args:
+            size: what is filled.
+            longest: 0: the size is filled; 1: images fit into it; or a number between.
+            scale: the lowest and the highest factor of both sides.
+            scale_p: how likely there is one.
+            scale_area: whether the factor is that of the area of which the size is made, so that
+                images become larger by one below 1.
+            aspect: the lowest and the highest factor of the proportions.
+            aspect_p: how likely there is one.
+            interpolation: as for ``resize``.
+            antialias: as for ``resize``.
+            slot: the images.
+            slots: what moves with them.
+            seed: decides the draws, too.
+            name: of the new reader, which the draws depend on.
+
+        Source: operator resize_keep_ratio; timm's ResizeKeepRatio.
+        """
+        return self._move(
+            "resize_keep_ratio",
+            slot,
+            slots,
+            size=sides(size),
+            longest=float(longest),
+            scale=floats(scale),
+            scale_p=float(scale_p),
+            scale_area=scale_area,
+            aspect=floats(aspect),
+            aspect_p=float(aspect_p),
             interpolation=interpolation,
             antialias=antialias,
             seed=seed,

@@ -277,6 +277,37 @@ def _resize(t: Any) -> Chain:
     return [ours.Resize(_size(t.size), **_given(max_size=t.max_size), **_resampled(t))]
 
 
+def _resize_keep_ratio(t: Any) -> Chain:
+    modes = t.interpolation if isinstance(t.interpolation, (tuple, list)) else [t.interpolation]
+    more = _given(longest=float(t.longest) or None)
+    if t.random_scale_prob:
+        area = bool(t.random_scale_area) or None
+        more.update(scale=_range(t.random_scale_range), scale_p=float(t.random_scale_prob))
+        more.update(_given(scale_area=area))
+    if t.random_aspect_prob:
+        more.update(aspect=_range(t.random_aspect_range), aspect_p=float(t.random_aspect_prob))
+    resizes: Chain = [
+        ours.ResizeKeepRatio(
+            _square(t.size), **more, interpolation=str(getattr(mode, "value", mode))
+        )
+        for mode in modes
+    ]
+    return resizes if len(resizes) == 1 else [ours.RandomChoice(resizes)]
+
+
+def _center_crop_or_pad(t: Any) -> Chain:
+    size, mode = _square(t.size), None if t.padding_mode == "constant" else t.padding_mode
+    pad = ours.Pad(least=size, where="center", **_given(padding_mode=mode), **_filled(t))
+    return [pad, ours.CenterCrop(size)]
+
+
+def _random_crop_or_pad(t: Any) -> Chain:
+    """What lacks is added on both sides, so that an image lies anywhere in what is cut out."""
+    mode = None if t.padding_mode == "constant" else t.padding_mode
+    more = _given(pad_if_needed=True, padding_mode=mode)
+    return [ours.RandomCrop(_square(t.size), **more, **_filled(t))]
+
+
 def _scale_jitter(t: Any) -> Chain:
     width, height = t.target_size  # so torchvision takes what it calls (height, width)
     return [ours.ScaleJitter(_square((height, width)), _range(t.scale_range), **_resampled(t))]
@@ -498,6 +529,7 @@ def _choice(t: Any) -> Chain:
 _METHODS: dict[str, Callable[[Any], Chain]] = {
     "AugMix": _aug_mix,
     "AutoAugment": _auto_augment,
+    "CenterCropOrPad": _center_crop_or_pad,
     "CenterCrop": lambda t: [ours.CenterCrop(_square(t.size))],
     "ColorJitter": _color_jitter,
     "ElasticTransform": _elastic,
@@ -517,6 +549,7 @@ _METHODS: dict[str, Callable[[Any], Chain]] = {
     "RandomChannelPermutation": lambda t: [ours.RandomChannelPermutation()],
     "RandomChoice": _choice,
     "RandomCrop": _random_crop,
+    "RandomCropOrPad": _random_crop_or_pad,
     "RandomEqualize": lambda t: [ours.RandomEqualize(float(t.p))],
     "RandomErasing": _erasing,
     "RandomGrayscale": lambda t: [ours.RandomGrayscale(float(t.p))],
@@ -536,8 +569,10 @@ _METHODS: dict[str, Callable[[Any], Chain]] = {
     "RandomVerticalFlip": lambda t: [ours.RandomVerticalFlip(float(t.p))],
     "RandomZoomOut": _zoom_out,
     "Resize": _resize,
+    "ResizeKeepRatio": _resize_keep_ratio,
     "SanitizeBoundingBoxes": _sanitized,
     "ScaleJitter": _scale_jitter,
+    "TrimBorder": lambda t: [ours.Pad(-t.border_size)],
     "TenCrop": lambda t: [ours.TenCrop(_square(t.size), bool(t.vertical_flip))],
     "TrivialAugmentWide": lambda t: [ours.TrivialAugmentWide(t.num_magnitude_bins, **_augment(t))],
 }

@@ -432,6 +432,12 @@ class Resize(_MovingMethod):
     method = "resize"
 
 
+class ResizeKeepRatio(_MovingMethod):
+    """``Reader.resize_keep_ratio``. Source: timm's ResizeKeepRatio."""
+
+    method = "resize_keep_ratio"
+
+
 class SanitizeBoxes:
     """``Reader.sanitize_boxes`` of the boxes among ``slots``.
 

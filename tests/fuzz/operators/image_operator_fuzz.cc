@@ -52,6 +52,7 @@ constexpr const char* kTypes[] = {"adjust_sharpness",
                                   "aug_mix",
                                   "scale_jitter",
                                   "random_shortest_size",
+                                  "resize_keep_ratio",
                                   "five_crop",
                                   "elastic"};
 

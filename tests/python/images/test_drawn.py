@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from drawn import Key, log_gamma, normal
 from image_cases import some_images
-from millhopper import Reader
+from millhopper import Reader, vision
 from millhopper.base.zipped import zip_strict
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -131,8 +131,10 @@ def test_aug_mix() -> None:
 
 
 def resized(image: np.ndarray, height: int, width: int) -> np.ndarray:
+    """By Pillow, the columns after the rows: from 13 on it may begin with the columns."""
     bilinear = Image.Resampling.BILINEAR
-    return np.asarray(Image.fromarray(image).resize((width, height), bilinear))
+    rows = Image.fromarray(image).resize((width, image.shape[0]), bilinear)
+    return np.asarray(rows.resize((width, height), bilinear))
 
 
 def sizes_by(transform: Any, image: np.ndarray, unit: float) -> tuple[int, int]:
@@ -151,6 +153,57 @@ def test_scale_jitter() -> None:
         size = sizes_by(theirs, image, key.unit(0))
         np.testing.assert_array_equal(made, resized(image, *size))
         seen.add(size)
+    assert len(seen) > COUNT // 2
+
+
+class UnitDraws:
+    """Python's random, as timm calls it, with the numbers of a key in turn."""
+
+    def __init__(self, *units: float) -> None:
+        self._units = list(units)
+
+    def random(self) -> float:
+        return self._units.pop(0)
+
+    def uniform(self, low: float, high: float) -> float:
+        return low + (high - low) * self.random()
+
+
+def test_resize_keep_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
+    timm = pytest.importorskip("timm.data.transforms", reason="timm is not installed")
+    theirs = timm.ResizeKeepRatio(
+        (50, 40),
+        longest=0.25,
+        random_scale_prob=0.5,
+        random_scale_range=(0.5, 1.25),
+        random_scale_area=True,
+        random_aspect_prob=0.5,
+        random_aspect_range=(0.75, 1.25),
+    )
+    (_, step) = vision.from_torchvision(theirs).transforms
+    seen = set()
+    for made, image, key in drawn(
+        lambda r, name: r.resize_keep_ratio(*step.arguments, **step.options, name=name)
+    ):
+        scaled, turned = key.unit24(0) < 0.5, key.unit24(2) < 0.5
+        units = [
+            *(key.unit(i) if i % 2 else key.unit24(i) for i in (0, 1)[: 1 + scaled]),
+            *(key.unit(i) if i % 2 else key.unit24(i) for i in (2, 3)[: 1 + turned]),
+        ]
+        monkeypatch.setattr(timm, "random", UnitDraws(*units))
+        size = theirs.get_params(
+            Image.fromarray(image),
+            theirs.size,
+            theirs.longest,
+            theirs.random_scale_prob,
+            theirs.random_scale_range,
+            theirs.random_scale_area,
+            theirs.random_aspect_prob,
+            theirs.random_aspect_range,
+        )
+        np.testing.assert_array_equal(made, resized(image, *size))
+        seen.add((made.shape, scaled, turned))
+    assert len({(scaled, turned) for _, scaled, turned in seen}) == 4
     assert len(seen) > COUNT // 2
 
 

@@ -59,6 +59,10 @@ METHODS: dict[str, Method] = {
     "least": lambda reader, **slots: reader.pad(1, least=(60, 70), where="end", **slots),
     "scale_jitter": lambda reader, **slots: reader.scale_jitter(40, (0.5, 1.5), **slots),
     "shortest": lambda reader, **slots: reader.random_shortest_size([30, 50], 80, **slots),
+    "keeping": lambda reader, **slots: reader.resize_keep_ratio(
+        40, 0.4, scale_p=0.5, aspect_p=0.5, **slots
+    ),
+    "cut": lambda reader, **slots: reader.pad([-1, 2, 3, -4], **slots),
     "elastic": lambda reader, **slots: reader.elastic(40, 4, **slots),
     "expanded": lambda reader, **slots: reader.random_rotation(20, expand=True, **slots),
     "perspective": lambda reader, **slots: reader.random_perspective(0.4, 0.8, **slots),

@@ -190,6 +190,7 @@ class Mode(enum.Enum):
     """As torchvision's InterpolationMode."""
 
     BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
     BOX = "box"
 
 
@@ -275,6 +276,43 @@ def test_arguments_that_libraries_keep_otherwise() -> None:
         antialias=True,
     )
     assert steps(jitter) == ["ScaleJitter((64, 32), (1.0, 1.0), interpolation='bilinear')"]
+
+
+def test_resizes_and_crops_of_timm_are_taken_apart() -> None:
+    def taken(name: str, **attributes: object) -> list[str]:
+        transform = vision.from_torchvision(made(name, **attributes))
+        return [repr(step) for step in transform.transforms[1:]]
+
+    framed = {"size": (8, 9), "fill": [1, 2, 3], "padding_mode": "constant"}
+    assert taken("CenterCropOrPad", **framed) == [
+        "Pad(least=(8, 9), where='center', fill=[1, 2, 3])",
+        "CenterCrop((8, 9))",
+    ]
+    framed = {"size": (8, 8), "fill": 0, "padding_mode": "reflect"}
+    assert taken("RandomCropOrPad", **framed) == [
+        "RandomCrop(8, pad_if_needed=True, padding_mode='reflect')"
+    ]
+    assert taken("TrimBorder", border_size=5) == ["Pad(-5)"]
+    resize = {
+        "size": (8, 8),
+        "longest": 0.0,
+        "interpolation": (Mode.BILINEAR, Mode.BICUBIC),
+        "random_scale_prob": 0.5,
+        "random_scale_range": (0.8, 1.0),
+        "random_scale_area": True,
+        "random_aspect_prob": 0.0,
+    }
+    drawn = "scale=(0.8, 1.0), scale_p=0.5, scale_area=True"
+    assert taken("ResizeKeepRatio", **resize) == [
+        "RandomChoice([\n"
+        f"    ResizeKeepRatio(8, {drawn}, interpolation='bilinear'),\n"
+        f"    ResizeKeepRatio(8, {drawn}, interpolation='bicubic'),\n"
+        "], p=None)"
+    ]
+    resize.update(longest=1.0, interpolation=Mode.BICUBIC, random_scale_prob=0.0)
+    assert taken("ResizeKeepRatio", **resize) == [
+        "ResizeKeepRatio(8, longest=1.0, interpolation='bicubic')"
+    ]
 
 
 def test_steps_of_detection_are_taken_apart() -> None:

@@ -32,6 +32,7 @@ STEPS: list[Callable[[], Any]] = [
     lambda: vision.Resize(28, max_size=60),
     lambda: vision.ScaleJitter(40, (0.5, 1.5)),
     lambda: vision.RandomShortestSize([20, 33], 70),
+    lambda: vision.ResizeKeepRatio(40, 0.5, scale_p=0.5, aspect_p=0.5),
     lambda: vision.Pad([1, 2, 3, 4], fill=7),
     lambda: vision.RandomZoomOut(side_range=(1.0, 1.5), mask_fill=255),
     lambda: vision.RandomRotation(30),

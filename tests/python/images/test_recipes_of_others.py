@@ -231,6 +231,17 @@ if data is not None:
         std=(1.0, 1.0, 1.0),
     )
     PAIRS["timm"] = (vision.from_torchvision(theirs), "image", theirs)
+    for mode in ("rkrc", "rkrr"):
+        theirs = data.create_transform(
+            32,
+            is_training=True,
+            train_crop_mode=mode,
+            interpolation="random",
+            color_jitter=None,
+            mean=(0.0, 0.0, 0.0),
+            std=(1.0, 1.0, 1.0),
+        )
+        PAIRS[f"timm, {mode}"] = (vision.from_torchvision(theirs), "image", theirs)
 
 
 def expect_alike(found: np.ndarray, wanted: np.ndarray) -> None:
@@ -270,11 +281,16 @@ def test_training_has_the_same_distribution(name: str) -> None:
 def test_transforms_of_timm_are_taken_apart(folder: Path, photos: list[np.ndarray]) -> None:
     if data is None:
         pytest.skip("timm is not installed")
-    theirs = data.create_transform(96, interpolation="bicubic")
-    taken = vision.from_torchvision(theirs)
-    for element, photo in zip(taken(dataset.image_folder(folder), slot="image"), photos):
-        wanted = theirs(Image.fromarray(photo)).numpy()
-        np.testing.assert_allclose(element["image"][0], wanted, rtol=0, atol=2e-6)
+    for theirs in (
+        data.create_transform(96, interpolation="bicubic"),
+        data.create_transform(96, crop_mode="border", crop_border_pixels=7),
+        data.create_transform(96, crop_mode="squash", interpolation="bilinear"),
+        data.create_transform((80, 112), interpolation="bilinear"),
+    ):
+        taken = vision.from_torchvision(theirs)
+        for element, photo in zip(taken(dataset.image_folder(folder), slot="image"), photos):
+            wanted = theirs(Image.fromarray(photo)).numpy()
+            np.testing.assert_allclose(element["image"][0], wanted, rtol=0, atol=2e-6)
     training = data.create_transform(
         96, is_training=True, interpolation="random", re_prob=0.3, grayscale_prob=0.1
     )

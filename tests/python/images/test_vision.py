@@ -150,6 +150,7 @@ METHODS: dict[str, tuple[object, ...]] = {
     "random_perspective": (0.5, 0.9),
     "scale_jitter": (30, (0.2, 1.9)),
     "random_shortest_size": ([5, 9, 12], 14),
+    "resize_keep_ratio": (9, 1.0),
     "elastic": (20.0, 1.0),
     "five_crop": (9,),
     "ten_crop": (9,),

@@ -40,6 +40,13 @@ TEST(PadOp, PutsPixelsAround) {
                                                                  5, 4, 4, 5, 6, 6}));
 }
 
+TEST(PadOp, CutsOffPixelsBelowZero) {
+  EXPECT_EQ(Padded({-1, 0}, "constant"), (std::vector<int>{2, 5}));
+  EXPECT_EQ(Padded({-1, 1, 1, -1}, "constant", 9), (std::vector<int>{9, 9, 9, 2, 3, 9}));
+  EXPECT_EQ(Padded({-1, 1, 1, -1}, "edge"), (std::vector<int>{2, 3, 3, 2, 3, 3}));
+  EXPECT_EQ(Padded({-1, -1}, "constant"), (std::vector<int>{}));
+}
+
 TEST(PadOp, KeepsChannelsTogetherAndTakesFloats) {
   const LoDTensor x = MakeTensor<float>({2, 1, 1, 2}, {1, 2, 3, 4});
   EXPECT_EQ(ValuesOf<float>(
@@ -64,7 +71,8 @@ TEST(PadOp, RefusesWhatItCannotDo) {
                 {{"padding", Ints{2}}, {"mode", std::string("reflect")}});
   ExpectRefused("attribute 'fill' is 256", "pad", {{"X", x}}, {"Out"},
                 {{"padding", Ints{2}}, {"fill", 256.0f}});
-  ExpectRefused("at least 0", "pad", {{"X", x}}, {"Out"}, {{"padding", Ints{-1}}});
+  ExpectRefused("has not as many as attribute 'padding' cuts off", "pad", {{"X", x}}, {"Out"},
+                {{"padding", Ints{-2, 0, -2, 0}}});
 }
 
 TEST(PadOp, FillsEachChannel) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale_jitter and random_shortest_size: resize to a size that is drawn.
-// tests/python/images/test_drawn.py compares the sizes with torchvision's.
+// scale_jitter, resize_keep_ratio and random_shortest_size: resize to a size that is drawn.
+// tests/python/images/test_drawn.py compares the sizes with torchvision's and timm's.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -55,6 +56,47 @@ TEST(ScaleJitterOp, ResizesByADrawnFactor) {
   EXPECT_EQ(least.dims(), (Dims{1, 1, 1, 1}));
 }
 
+TEST(ResizeKeepRatioOp, FillsASizeOrFitsIntoIt) {
+  const LoDTensor image = RandomImages({1, 20, 33, 3});
+  const auto made = [&](float longest) {
+    return Drawn("resize_keep_ratio", image, {{"size", Ints{40, 50}}, {"longest", longest}}, 1);
+  };
+  ExpectResized(made(0), image, 40, 66);
+  ExpectResized(made(1), image, 30, 50);     // 30.3
+  ExpectResized(made(0.5f), image, 34, 57);  // 34.48, 56.9
+}
+
+TEST(ResizeKeepRatioOp, DrawsFactors) {
+  const LoDTensor image = RandomImages({1, 20, 30, 3});
+  std::set<std::pair<int64_t, int64_t>> sizes;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const RandomKey key = ImageOpKey(seed);
+    const auto unit = [&](uint64_t draw) { return UnitOf(key.Bits(0, draw)); };
+    double height = 60, width = 90;
+    if (unit(0) < 0.5) {
+      const double factor = 1 / std::sqrt(0.25 + 0.75 * unit(1));
+      height *= factor;
+      width *= factor;
+    }
+    if (unit(2) < 0.5) {
+      const double aspect = std::exp(std::log(0.5) + (std::log(2.0) - std::log(0.5)) * unit(3));
+      height /= std::sqrt(aspect);
+      width *= std::sqrt(aspect);
+    }
+    const LoDTensor made = Drawn("resize_keep_ratio", image,
+                                 {{"size", Ints{60, 60}},
+                                  {"scale_p", 0.5f},
+                                  {"scale", Floats{0.25f, 1}},
+                                  {"scale_area", true},
+                                  {"aspect_p", 0.5f},
+                                  {"aspect", Floats{0.5f, 2}}},
+                                 seed);
+    ExpectResized(made, image, std::lround(height), std::lround(width));
+    sizes.emplace(made.dims()[1], made.dims()[2]);
+  }
+  EXPECT_GT(sizes.size(), 20u);
+}
+
 TEST(RandomShortestSizeOp, ChoosesALengthUpToALongestSide) {
   const LoDTensor image = RandomImages({1, 30, 20, 3});
   std::set<std::pair<int64_t, int64_t>> sizes;
@@ -79,6 +121,10 @@ TEST(ResizedByChance, Refuses) {
                 {{"size", Ints{5, 9}}, {"scale", Floats{0, 1}}});
   ExpectRefused("'scale' is the lowest and the highest", "scale_jitter", x, {"Out"},
                 {{"size", Ints{5, 9}}, {"scale", Floats{1}}});
+  ExpectRefused("'longest' is 2", "resize_keep_ratio", x, {"Out"},
+                {{"size", Ints{5, 9}}, {"longest", 2.0f}});
+  ExpectRefused("'aspect' asks for the range from 2 to 1", "resize_keep_ratio", x, {"Out"},
+                {{"size", Ints{5, 9}}, {"aspect", Floats{2, 1}}});
   ExpectRefused("without pixels", "scale_jitter", {{"X", RandomImages({1, 0, 4, 1})}}, {"Out"},
                 {{"size", Ints{5, 9}}});
 }

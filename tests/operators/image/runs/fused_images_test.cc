@@ -284,6 +284,9 @@ TEST(FusedImages, MoveWhatBelongsToTheImage) {
   ExpectSameTogether({kDecode, kFlip, Sized("random_crop", "[16, 18]"), kPlanes}, 1, 4);
   ExpectSame({kDecode, shortest, kFlip, kNormalize}, 4);
   ExpectSame({kDecode, jitter, kPlanes}, 3);
+  const Op keeping = {"resize_keep_ratio", R"(attrs { name: "size" ints: [30, 40] }
+      attrs { name: "scale_p" f: 0.5 } attrs { name: "aspect_p" f: 0.5 })"};
+  ExpectSameTogether({kDecode, keeping, kFlip, kNormalize}, 2, 4);
   // What is asked for the size of a normalised image ends the run before.
   const std::string asks = R"(vars { name: "left" type { type: LOD_TENSOR } } ops {
       type: "sanitize_boxes" inputs { parameter: "X" arguments: "v2" }
