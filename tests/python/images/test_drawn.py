@@ -56,22 +56,26 @@ def between(key: Key, index: int, low: float, high: float) -> float:
     return low + (high - low) * key.unit(index)
 
 
+def distorted(pixels: torch.Tensor, key: Key) -> torch.Tensor:
+    """RandomPhotometricDistort with these draws."""
+    steps: list[tuple[int, Callable[..., Any], float, float]] = [
+        (0, F.adjust_brightness, 0.875, 1.125),
+        (2, F.adjust_saturation, 0.5, 1.5),
+        (3, F.adjust_hue, -0.05, 0.05),
+    ]
+    steps.insert(1 if key.unit24(8) < 0.5 else 3, (1, F.adjust_contrast, 0.5, 1.5))
+    for which, function, low, high in steps:
+        if key.unit24(2 * which) < 0.5:
+            pixels = function(pixels, between(key, 2 * which + 1, low, high))
+    if key.unit24(9) < 0.5:
+        pixels = v2.permute_channels(pixels, key.order(3, 10))
+    return pixels
+
+
 def test_photometric_distort() -> None:
     changed = 0
     for made, image, key in drawn(Reader.random_photometric_distort):
-        pixels = tensor(image)
-        steps: list[tuple[int, Callable[..., Any], float, float]] = [
-            (0, F.adjust_brightness, 0.875, 1.125),
-            (2, F.adjust_saturation, 0.5, 1.5),
-            (3, F.adjust_hue, -0.05, 0.05),
-        ]
-        steps.insert(1 if key.unit24(8) < 0.5 else 3, (1, F.adjust_contrast, 0.5, 1.5))
-        for which, function, low, high in steps:
-            if key.unit24(2 * which) < 0.5:
-                pixels = function(pixels, between(key, 2 * which + 1, low, high))
-        if key.unit24(9) < 0.5:
-            pixels = v2.permute_channels(pixels, key.order(3, 10))
-        np.testing.assert_array_equal(made, array(pixels))
+        np.testing.assert_array_equal(made, array(distorted(tensor(image), key)))
         changed += int((made != image).any())
     assert COUNT > changed > COUNT * 3 // 4
 
@@ -99,31 +103,32 @@ def test_gaussian_noise() -> None:
         assert (made != wanted).mean() < 1e-3
 
 
+def augmented_and_mixed(pixels: torch.Tensor, key: Key) -> torch.Tensor:
+    """AugMix with these draws."""
+    gammas = [log_gamma(key.part(0), k, 1.0) for k in range(5)]
+    parts = [np.exp(np.array(some) - max(some)) for some in (gammas[:2], gammas[2:])]
+    m, mixing = (part / part.sum() for part in parts)
+    mix = np.float32(m[0]) * pixels
+    changes = autoaugment.AugMix()._augmentation_space(10, tuple(pixels.shape[1:]))
+    names = [*list(changes)[:9], "Brightness", "Color", "Contrast", "Sharpness"]
+    for chain in range(3):
+        changed = pixels
+        draw = 64 * chain
+        for _ in range(1 + key.below(3, draw)):
+            name = names[key.below(13, draw + 1)]
+            values, signed = changes[name]
+            value = float(values[key.below(3, draw + 2)]) if values.ndim > 0 else 0.0
+            if signed and key.below(2, draw + 3):
+                value = -value
+            changed = autoaugment._apply_op(changed, name, value, InterpolationMode.BILINEAR, None)
+            draw += 3
+        mix = mix + np.float32(mixing[chain]) * np.float32(m[1]) * changed
+    return mix.to(torch.uint8)
+
+
 def test_aug_mix() -> None:
-    space = autoaugment.AugMix()
     for made, image, key in drawn(Reader.aug_mix):
-        gammas = [log_gamma(key.part(0), k, 1.0) for k in range(5)]
-        parts = [np.exp(np.array(some) - max(some)) for some in (gammas[:2], gammas[2:])]
-        m, mixing = (part / part.sum() for part in parts)
-        pixels = tensor(image)
-        mix = np.float32(m[0]) * pixels
-        changes = space._augmentation_space(10, image.shape[:2])
-        names = [*list(changes)[:9], "Brightness", "Color", "Contrast", "Sharpness"]
-        for chain in range(3):
-            changed = pixels
-            draw = 64 * chain
-            for _ in range(1 + key.below(3, draw)):
-                name = names[key.below(13, draw + 1)]
-                values, signed = changes[name]
-                value = float(values[key.below(3, draw + 2)]) if values.ndim > 0 else 0.0
-                if signed and key.below(2, draw + 3):
-                    value = -value
-                changed = autoaugment._apply_op(
-                    changed, name, value, InterpolationMode.BILINEAR, None
-                )
-                draw += 3
-            mix = mix + np.float32(mixing[chain]) * np.float32(m[1]) * changed
-        wanted = array(mix.to(torch.uint8)).astype(int)
+        wanted = array(augmented_and_mixed(tensor(image), key)).astype(int)
         # Pixels that are moved are rounded otherwise, by 1, which the changes after it may spread.
         difference = np.abs(made - wanted)
         assert (difference > 1).mean() < 0.02
