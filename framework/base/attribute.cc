@@ -134,9 +134,10 @@ Attribute AttributeSchema::Check(const Attribute& given) const {
     if (one != nullptr) value = std::vector<int64_t>{*one};
     if (one_long != nullptr) value = std::vector<int64_t>{*one_long};
   }
-  Require(value.index() == default_value.index(), "attribute '", name, "' is ",
-          AttributeTypeName(given), " ", ToString(given), "; it must be ",
-          AttributeTypeName(default_value));
+  if (value.index() != default_value.index()) {
+    Throw(ErrorCode::kInvalidArgument, "attribute '", name, "' is ", AttributeTypeName(given), " ",
+          ToString(given), "; it must be ", AttributeTypeName(default_value));
+  }
   if (lowest.has_value()) {
     std::visit(
         [this](const auto& v) {

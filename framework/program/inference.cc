@@ -6,10 +6,7 @@
 #include "framework/program/operator_check.h"
 
 namespace millhopper {
-namespace {
 
-// What the declaration of a tensor or a reader says. A tensor's lod_level of 0 counts as unknown,
-// because programs often do not declare the levels that a tensor has.
 VariableSpec SpecOfDeclaration(const proto::VarDesc& variable) {
   VariableSpec spec;
   try {
@@ -27,6 +24,8 @@ VariableSpec SpecOfDeclaration(const proto::VarDesc& variable) {
   }
   return spec;
 }
+
+namespace {
 
 // `made`, with unknown parts filled in from `declared`.
 TensorSpec Merged(TensorSpec made, const TensorSpec& declared) {

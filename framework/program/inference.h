@@ -17,6 +17,10 @@
 
 namespace millhopper {
 
+// What the declaration of a tensor or a reader says. A tensor's lod_level of 0 counts as unknown,
+// because programs often do not declare the levels that a tensor has.
+VariableSpec SpecOfDeclaration(const proto::VarDesc& variable);
+
 // What the rule of an operator says of its outputs, by slot. Empty if the operator is unknown, has
 // no rule or has wrong attributes. `find` gives what is known of a variable. Throws what the rule
 // throws.

@@ -141,14 +141,18 @@ std::vector<AttributeSchema> AttributeSchemasOf(const OpSchema& schema, const pr
 
 AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
                              const ReportPart& report) {
-  std::vector<AttributeSchema> schemas;
+  std::vector<AttributeSchema> more;
   try {
-    schemas = AttributeSchemasOf(schema, op);
+    if (schema.more_attributes) more = schema.more_attributes(op);
   } catch (...) {
     report({}, CurrentProblem());
     return {};
   }
-  const std::vector<std::string> names = NamesOf(schemas);
+  const auto has = [&](const std::string& name) {
+    const auto is_it = [&name](const AttributeSchema& one) { return one.name == name; };
+    return std::any_of(schema.attributes.begin(), schema.attributes.end(), is_it) ||
+           std::any_of(more.begin(), more.end(), is_it);
+  };
   std::map<std::string, int> given;
   std::set<std::string> meant;  // suggested for misspelt names: not reported as missing too
   for (int i = 0; i < op.attrs_size(); ++i) {
@@ -156,30 +160,32 @@ AttributeMap CheckAttributes(const OpSchema& schema, const proto::OpDesc& op,
     const OperatorPart part{OperatorPart::kAttribute, i};
     if (!given.emplace(name, i).second) {
       report(part, StrCat("attribute '", Escaped(name), "' is given twice"));
-    } else if (!IsLineageAttribute(name) && !Contains(names, name)) {
-      const std::string nearest = NearestWord(name, names);
+    } else if (!has(name) && !IsLineageAttribute(name)) {
+      const std::string nearest = NearestWord(name, NamesOf(AttributeSchemasOf(schema, op)));
       report(part, StrCat("no attribute '", Escaped(name), "'", DidYouMean(nearest)));
       meant.insert(nearest);
     }
   }
   AttributeMap attributes;
-  for (const AttributeSchema& attribute : schemas) {
+  const auto take = [&](const AttributeSchema& attribute) {
     const auto found = given.find(attribute.name);
     if (found == given.end()) {
-      if (attribute.required && meant.count(attribute.name) > 0) continue;
+      if (attribute.required && meant.count(attribute.name) > 0) return;
       if (attribute.required) {
         report({}, StrCat("attribute '", attribute.name, "' is missing (", attribute.doc, ")"));
       } else {
         attributes.Set(attribute.name, attribute.default_value);
       }
-      continue;
+      return;
     }
     try {
       attributes.Set(attribute.name, attribute.Check(FromProto(op.attrs(found->second))));
     } catch (const Error& error) {
       report({OperatorPart::kAttribute, found->second}, error.message());
     }
-  }
+  };
+  for (const AttributeSchema& attribute : schema.attributes) take(attribute);
+  for (const AttributeSchema& attribute : more) take(attribute);
   return attributes;
 }
 

@@ -108,6 +108,13 @@ constexpr char kColumnarHint[] =
     "'millhopper[parquet]' adds; for other programs than the package's "
     "tools/build_parquet_plugin builds it, --plugin=/absolute/FILE loads it";
 
+// Whether a name in small letters ends as those of such files do.
+bool HasColumnarName(const std::string& name) {
+  return std::any_of(
+      std::begin(kColumnarFormats), std::end(kColumnarFormats),
+      [&](const ColumnarFormat& format) { return EndsWith(name, format.extension); });
+}
+
 }  // namespace
 
 bool FileSource::Seek(uint64_t, std::optional<uint64_t>) { return false; }
@@ -329,23 +336,20 @@ FormatChoice ChooseFormat(const std::string& file_name) {
     const bool fits = std::any_of(schema.extensions.begin(), schema.extensions.end(),
                                   [&](const std::string& end) { return EndsWith(name, end); });
     if (!fits) continue;
-    Require(choice.schema == nullptr, "'", Escaped(file_name), "' may be of the formats ",
-            choice.schema == nullptr ? "" : choice.schema->tag, " and ", tag,
-            "; put one of them and a colon before the name");
+    if (choice.schema != nullptr) {
+      Throw(ErrorCode::kInvalidArgument, "'", Escaped(file_name), "' may be of the formats ",
+            choice.schema->tag, " and ", tag, "; put one of them and a colon before the name");
+    }
     choice.schema = &schema;
   }
-  for (const ColumnarFormat& format : kColumnarFormats) {
-    Require(choice.schema != nullptr || !EndsWith(name, format.extension), "'", Escaped(file_name),
-            "': ", kColumnarHint);
+  if (choice.schema == nullptr && HasColumnarName(name)) {
+    Throw(ErrorCode::kInvalidArgument, "'", Escaped(file_name), "': ", kColumnarHint);
   }
   return choice;
 }
 
 bool NamesColumns(const std::string& file_name) {
-  const std::string name = WithSmallLetters(file_name);
-  return std::any_of(
-      std::begin(kColumnarFormats), std::end(kColumnarFormats),
-      [&](const ColumnarFormat& format) { return EndsWith(name, format.extension); });
+  return HasColumnarName(WithSmallLetters(file_name));
 }
 
 bool HoldsColumns(const std::string& path) {

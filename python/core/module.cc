@@ -19,7 +19,6 @@
 #include "framework/program/program.h"
 #include "framework/reader/first_pass_indexes.h"
 #include "framework/reader/position.h"
-#include "operators/readers/support/default_lanes.h"
 #include "python/core/executor.h"
 #include "python/core/functions/arrow.h"
 #include "python/core/functions/collected.h"
@@ -36,6 +35,7 @@
 #include "python/core/program.h"
 #include "python/core/queue.h"
 #include "python/core/reader.h"
+#include "python/core/reader_program.h"
 #include "python/core/recordio.h"
 #include "python/core/saved_scope.h"
 #include "python/core/schemas.h"
@@ -107,11 +107,9 @@ py::tuple WriteFiles(PythonReader& reader, uint64_t pass, const std::string& nam
   return py::make_tuple(files, written.records(), attributes);
 }
 
-std::shared_ptr<PythonReader> MakeReader(const std::string& program, const std::string& name,
-                                         const std::string& variable, uint64_t seed,
-                                         const Settings& settings) {
-  return std::make_shared<PythonReader>(Program::FromString(program, name, settings), variable,
-                                        seed);
+std::shared_ptr<PythonReader> MakeReader(std::shared_ptr<Program> program,
+                                         const std::string& variable, uint64_t seed) {
+  return std::make_shared<PythonReader>(std::move(program), variable, seed);
 }
 
 void Define(py::module_ module) {
@@ -131,22 +129,7 @@ void Define(py::module_ module) {
   DefineArrow(&module);
   DefineForks(&module);
   DefineRecordio(&module);
-  module.def(
-      "program_text",
-      [](const std::string& program, const std::string& name, const Settings& settings) {
-        return Program::FromString(program, name, settings)->ToText();
-      },
-      py::arg("program"), py::arg("name"), py::arg("settings"));
-  module.def(
-      "state_lanes",
-      [](const std::string& program, const std::vector<std::string>& sources, size_t lanes,
-         bool shares_batches) {
-        proto::ProgramDesc stated = Program::FromString(program, "startup program")->desc();
-        const bool any = StateLanes(sources, lanes, shares_batches, &stated);
-        return py::bytes(any ? stated.SerializeAsString() : program);
-      },
-      py::arg("program"), py::arg("sources"), py::arg("lanes"), py::arg("shares_batches"));
-  module.attr("default_lanes") = kDefaultLanes;
+  DefineReaderPrograms(&module);
   module.def(
       "merge_positions",
       [](const std::vector<std::string>& positions) {
@@ -175,8 +158,7 @@ void Define(py::module_ module) {
   DefineLoop(&module);
   py::class_<PythonReader, std::shared_ptr<PythonReader>>(
       module, "Reader", py::dynamic_attr(), py::custom_type_setup(&HideWhatIsDestroyed))
-      .def(py::init(&MakeReader), py::arg("program"), py::arg("name"), py::arg("variable"),
-           py::arg("seed"), py::arg("settings"))
+      .def(py::init(&MakeReader), py::arg("program"), py::arg("variable"), py::arg("seed"))
       .def("begin", &BeginLoop, py::arg("pass_number"), py::arg("position") = py::none())
       .def("save",
            [](PythonReader& reader) -> std::optional<py::bytes> {

@@ -68,9 +68,10 @@ const FormatSchema* FormatOf(const std::vector<std::string>& names) {
   for (size_t i = 0; i < names.size(); ++i) {
     const FormatSchema* schema = ChooseFormat(names[i]).schema;
     if (i == 0) first = schema;
-    Require(schema == first, "the files of one reader must have one format, but that of '",
-            Escaped(names[0]), "' is ", Named(first), " and that of '", Escaped(names[i]), "' is ",
-            Named(schema), "; a prefix such as 'recordio:' names it");
+    if (schema == first) continue;
+    Throw(ErrorCode::kInvalidArgument, "the files of one reader must have one format, but that of ",
+          "'", Escaped(names[0]), "' is ", Named(first), " and that of '", Escaped(names[i]),
+          "' is ", Named(schema), "; a prefix such as 'recordio:' names it");
   }
   return first;
 }

@@ -409,7 +409,9 @@ class DataLoader(StateInJson, NoArray):
         lanes = 1
         if isinstance(dataset, Reader):
             if not self._is_sharded:
-                reader = reader._with_lanes(self._loaded_lanes or math.lcm(reader._lanes, size))
+                reader = reader._with_lanes(
+                    self._loaded_lanes or math.lcm(reader._lanes.number, size)
+                )
             lanes = reader.num_lanes
         # With lanes the chain is the same for one rank, too, so that a state is that of any number.
         if several or lanes > 1:

@@ -60,13 +60,11 @@ def may_be_columns(path: str | bytes) -> bool:
     name = os.fsencode(path)
     if _PARQUET.search(name) is not None:
         return True
-    if os.path.isdir(name):
-        inside = (file for _, _, files in os.walk(name) for file in files)
-        return any(map(_PARQUET.search, itertools.islice(inside, _MOST_NAMES)))
-    if not os.path.isfile(name):
-        return False
-    with open(name, "rb") as file:
-        return file.read(6).startswith(_MAGIC)
+    if os.path.isfile(name):
+        with open(name, "rb", buffering=0) as file:
+            return file.read(6).startswith(_MAGIC)
+    inside = (file for _, _, files in os.walk(name) for file in files)  # none if it is no folder
+    return any(map(_PARQUET.search, itertools.islice(inside, _MOST_NAMES)))
 
 
 def parquet_plugin() -> str | None:

@@ -229,12 +229,31 @@ def checked_operator(
     """An operator for a block, checked against its schema.
 
     Raises:
-        ValueError: there is no such operator, input, output or attribute, or one that is needed is
-            missing, or has a value that it cannot have.
-        TypeError: an argument is no variable, or an attribute is of another type.
+        ValueError, TypeError: as ``checked_attributes`` and ``checked_arguments``, or there is no
+            such operator.
     """
     schema = schema_of(type)
-    given = {name: value for name, value in (attrs or {}).items() if value is not None}
+    attributes = checked_attributes(schema, attrs or {})
+    return Operator(
+        block,
+        type,
+        checked_arguments(schema, schema.inputs, "input", inputs or {}),
+        checked_arguments(schema, schema.outputs, "output", outputs or {}),
+        attributes,
+    )
+
+
+def checked_attributes(
+    schema: OperatorSchema, attrs: Mapping[str, Any]
+) -> dict[str, tuple[str, Any]]:
+    """The types and values of an operator's attributes; None leaves one at its default.
+
+    Raises:
+        ValueError: there is no such attribute, or one that is needed is missing, or has a value
+            that it cannot have.
+        TypeError: an attribute is of another type.
+    """
+    given = {name: value for name, value in attrs.items() if value is not None}
     attributes: dict[str, tuple[str, Any]] = {}
     # The schema's own attributes come first: the core needs the names of the files to know the
     # attributes of their formats.
@@ -242,14 +261,8 @@ def checked_operator(
         attributes[name] = _attribute(schema, name, given[name], attributes)
     for attribute in schema.attributes:
         if attribute.required and attribute.name not in attributes:
-            raise ValueError(f"operator {type!r}: attribute {attribute.name!r} is required!")
-    return Operator(
-        block,
-        type,
-        _arguments(schema, schema.inputs, "input", inputs or {}),
-        _arguments(schema, schema.outputs, "output", outputs or {}),
-        attributes,
-    )
+            raise ValueError(f"operator {schema.type!r}: attribute {attribute.name!r} is required!")
+    return attributes
 
 
 def operator_from_dict(block: Block, message: Mapping[str, Any], blocks: list[Block]) -> Operator:
@@ -265,9 +278,16 @@ def operator_from_dict(block: Block, message: Mapping[str, Any], blocks: list[Bl
     return Operator(block, message["type"], arguments("inputs"), arguments("outputs"), attributes)
 
 
-def _arguments(
+def checked_arguments(
     schema: OperatorSchema, declared: tuple[ArgumentSchema, ...], side: str, given: Arguments
 ) -> dict[str, list[str]]:
+    """The names of the variables of an operator's inputs or outputs.
+
+    Raises:
+        ValueError: there is no such argument, one that is needed is missing, or one of several
+            variables takes one.
+        TypeError: an argument is no variable, or one of another kind.
+    """
     known = [argument.name for argument in declared]
     for name in given:
         if name not in known:

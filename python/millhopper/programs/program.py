@@ -193,6 +193,10 @@ class Program:
             self._core = (self._changes, name, made)
         return self._core[2]
 
+    def binary_core_program(self, name: str) -> _core.Program:
+        """The same, made anew, whose error texts number operators in place of lines."""
+        return _core.Program(self.to_bytes(), name)
+
     def to_dict(self) -> dict[str, Any]:
         """The message ProgramDesc, in protobuf's JSON mapping."""
         return {"blocks": [block.to_dict() for block in self._blocks]}
@@ -230,7 +234,11 @@ class Program:
         Raises:
             Error: it cannot be parsed; every problem is named with its line.
         """
-        parsed = _core.Program(content, "program", dict(settings or {}))
+        return Program.of_core(_core.Program(content, "program", dict(settings or {})))
+
+    @staticmethod
+    def of_core(parsed: _core.Program) -> Program:
+        """A program that the core has parsed. Operators are not checked."""
         program = program_from_dict(json.loads(parsed.to_json()))
         program.is_parsed = True
         return program

@@ -41,8 +41,6 @@ def append_reader(
 ) -> Variable:
     """Declares a reader in a block of a startup program, and appends the operator that creates it.
 
-    Both ``millhopper.Reader`` and the layers of readers create their readers by this.
-
     Args:
         block: the global block of the startup program.
         operator: the type of the operator.

@@ -13,8 +13,9 @@ from millhopper.base.warn import warn_caller
 from millhopper.base.zipped import zip_strict
 from millhopper.errors import Error
 from millhopper.programs.extras import load_extras
+from millhopper.programs.operator import checked_arguments, checked_attributes
 from millhopper.programs.program import Program
-from millhopper.programs.reader_creation import append_reader
+from millhopper.programs.schemas import schema_of
 from millhopper.readers.map_function import Held
 from millhopper.readers.slots import Slot, declared
 
@@ -22,17 +23,28 @@ if TYPE_CHECKING:
     from typing_extensions import Self, TypeAlias
 
 
+Core: TypeAlias = "_core.Program"
+
 # The names of a reader's slots, or the function of map that tells them in the first pass.
 Names: TypeAlias = "Iterable[str] | _core.Function | None"
 
 AnyReader = TypeVar("AnyReader", bound="Chain")
 
 
+class Lanes(NamedTuple):
+    """How many lanes files have of which nobody says it: `number`, if that suits the chain
+    (StateLanes in default_lanes.h), or none."""
+
+    undecided: frozenset[str] = frozenset()  # the sources that these files are
+    number: int = _core.default_lanes
+    shares_batches: bool = False
+
+
 class Made(NamedTuple):
     """What runs."""
 
-    program: bytes  # to which methods append
-    stated: bytes  # the same, with the number of lanes where nobody says it
+    program: Core  # to which methods append
+    stated: Core  # the same, with the number of lanes where nobody says it
     core: _core.Reader  # of `stated`
 
 
@@ -42,11 +54,11 @@ class Chain:
     The classes of methods that ``Reader`` is made of stand on it. It is not made by itself.
     """
 
-    # The sources of which nobody says how many lanes they have: `_lanes`, if that suits the chain
-    # (StateLanes in default_lanes.h), or none.
-    _undecided: frozenset[str] = frozenset()
-    _lanes = _core.default_lanes
-    _shares_batches = False
+    # What it was made of, if not by a method: a program, in which these texts replace ${name}.
+    _written: tuple[bytes, dict[str, str]] | None = None
+    _lanes = Lanes()
+    _names_from: _core.Function | None = None
+    _epoch = 0
 
     def __init__(
         self,
@@ -80,10 +92,11 @@ class Chain:
         if not isinstance(program, (str, bytes)):
             raise TypeError(f"program is {program!r}; it must be protobuf text or bytes")
         content = program.encode() if isinstance(program, str) else program
-        self._settings = {
+        replaced = {
             checked_text("a setting's name", key): checked_text(f"setting {key!r}", value)
             for key, value in dict(settings or {}).items()
         }
+        self._written = content, replaced
         self._name = checked_text("name", name)
         self._names = None if names is None else _checked_names(names)
         self._seed = integer_within("seed", seed, 0, UINT64_MAX)
@@ -91,7 +104,7 @@ class Chain:
         variable = checked_text("variable", variable)
         load_extras(content)
         try:
-            core = _core.Reader(content, name, variable, self._seed, self._settings)
+            self._take(_core.Program(content, name, replaced), variable)
         except Error as error:
             # A path has no braces, as every program in text has, is no longer than this, and has
             # no control characters, as every binary program has.
@@ -99,18 +112,48 @@ class Chain:
                 raise
             hint = f"{program!r} is no program; Reader.open_files(...) reads files"
             raise Error(f"{error.message}\n{hint}", error.code, context=error.context) from None
-        self._give_to(core)
-        self._made: Made | None = Made(content, content, core)
-        self._variable = core.variable
         if isinstance(program, str):  # that a user has written; readers on readers are bytes
             self._warn(self._core.warnings())
-        self._epoch = 0
-        self._names_from: _core.Function | None = None
 
-    def _give_to(self, core: _core.Reader) -> None:
+    @classmethod
+    def _of(
+        cls,
+        program: Core,
+        variable: str,
+        *,
+        names: Names,
+        seed: int,
+        name: str,
+        functions: Iterable[Held],
+        lanes: Lanes,
+    ) -> Self:
+        """The reader of a program that methods have made; arguments as those of ``__init__``."""
+        made: Self = object.__new__(cls)
+        made._name, made._seed, made._functions, made._lanes = name, seed, tuple(functions), lanes
+        if isinstance(names, _core.Function):
+            made._names, made._names_from = None, names
+        else:
+            made._names = None if names is None else _checked_names(names)
+        made._take(program, variable)
+        return made
+
+    def _take(self, program: Core, variable: str) -> None:
+        """This is the reader of a program from now on."""
+        stated = None
+        if self._lanes.undecided:
+            stated = _core.state_lanes(
+                program,
+                self._name,
+                sorted(self._lanes.undecided),
+                self._lanes.number,
+                self._lanes.shares_batches,
+            )
+        core = _core.Reader(stated or program, variable, self._seed)
         core.functions = self._functions  # loops need them, even after this object is deleted
         if self._names is not None:
             core.set_names(self._names)
+        self._made: Made | None = Made(program, stated or program, core)
+        self._variable = core.variable
 
     def _make(self) -> Made:
         """What runs of a reader that has been only noted (OperatorMethods)."""
@@ -122,52 +165,38 @@ class Chain:
         return self._made
 
     @property
-    def _program(self) -> bytes:
+    def _program(self) -> Core:
         return self._now_made().program
 
     @property
-    def _stated(self) -> bytes:
+    def _stated(self) -> Core:
         return self._now_made().stated
 
     @property
     def _core(self) -> _core.Reader:
         return self._now_made().core
 
-    def _state_lanes(self, undecided: frozenset[str], lanes: int, shares_batches: bool) -> None:
-        """Says how many lanes these sources have, of which nobody has said it."""
-        self._undecided, self._lanes, self._shares_batches = undecided, lanes, shares_batches
-        if not undecided:
-            return
-        program = self._program
-        stated = _core.state_lanes(program, sorted(undecided), lanes, shares_batches)
-        if stated != program:
-            core = _core.Reader(stated, self._name, self._variable, self._seed, {})
-            self._give_to(core)
-            self._made = Made(program, stated, core)
-
     @property
     def _chose_lanes(self) -> bool:
         """Whether files of the chain have lanes of which nobody has said how many."""
-        return self._stated != self._program
+        return self._stated is not self._program
 
     def _with_lanes(self, lanes: int) -> Self:
         """This reader with so many lanes, if they suit, where nobody has said how many.
 
         For whoever knows that ranks share them, and makes the batches of all ranks.
         """
-        if not self._undecided:
+        if not self._lanes.undecided:
             return self
-        made = type(self)(
+        return self._of(
             self._program,
-            variable=self._variable,
-            names=self._names,
+            self._variable,
+            names=self._naming,
             seed=self._seed,
             name=self._name,
             functions=self._functions,
+            lanes=Lanes(self._lanes.undecided, lanes, True),
         )
-        made._names_from = self._names_from
-        made._state_lanes(self._undecided, lanes, True)
-        return made
 
     @classmethod
     def create(
@@ -201,14 +230,18 @@ class Chain:
         functions: Iterable[Held] = (),
     ) -> Self:
         """The reader that an operator creates in its own program."""
-        checked_text("operator", operator)
-        checked_text("name", name)
         title = "startup program"
-        program = _with_reader(Program(), title, operator, name, attributes, slots)
-        made = cls(program, variable=name, names=names, seed=seed, functions=functions)
-        if operator == "open_files" and attributes.get("lanes") is None:
-            made._undecided = frozenset([name])
-        return made
+        program = _with_reader(_EMPTY, title, operator, name, attributes, slots)
+        is_undecided = operator == "open_files" and attributes.get("lanes") is None
+        return cls._of(
+            program,
+            name,
+            names=names,
+            seed=integer_within("seed", seed, 0, UINT64_MAX),
+            name=title,
+            functions=functions,
+            lanes=Lanes(frozenset([name])) if is_undecided else Lanes(),
+        )
 
     def decorate(self, operator: str, *, name: str = "", **attributes: object) -> Self:
         """Decorates this reader by a creation operator, which may be that of a plugin.
@@ -265,17 +298,15 @@ class Chain:
         functions: Iterable[Held],
     ) -> Self:
         checked_text("operator", operator)
-        checked_text("name", name)
-        variable = name or f"{self._variable}.{_short(operator)}"
-        program = Program.parse_from_string(self._program, self._settings)
+        variable = checked_text("name", name) or f"{self._variable}.{_short(operator)}"
         below = {"UnderlyingReader": self._variable}
         return self._created(
-            program, below, operator, variable, slots, attributes, names, functions
+            self._program, below, operator, variable, slots, attributes, names, functions
         )
 
     def _created(
         self,
-        program: Program,
+        program: Core,
         inputs: Mapping[str, str | list[str]],
         operator: str,
         variable: str,
@@ -290,20 +321,16 @@ class Chain:
         ``undecided`` are the sources of which nobody says how many lanes they have, by default
         those of this reader.
         """
-        variable = checked_text("name", variable)
-        text = _with_reader(program, self._name, operator, variable, attributes, slots, inputs)
-        made = type(self)(
-            text,
-            variable=variable,
-            names=None if isinstance(names, _core.Function) else names,
+        lanes = self._lanes if undecided is None else self._lanes._replace(undecided=undecided)
+        made = self._of(
+            _with_reader(program, self._name, operator, variable, attributes, slots, inputs),
+            variable,
+            names=names,
             seed=self._seed,
             name=self._name,
             functions=functions,
+            lanes=lanes,
         )
-        made._names_from = names if isinstance(names, _core.Function) else None
-        if undecided is None:
-            undecided = self._undecided
-        made._state_lanes(undecided, self._lanes, self._shares_batches)
         made._warn(warning for warning in made._core.warnings() if warning[0] == variable)
         return made
 
@@ -359,25 +386,40 @@ def _short(operator: str) -> str:
     return operator.removeprefix("create_").removeprefix("python_").removesuffix("_reader")
 
 
+# What sources are appended to.
+_EMPTY = _core.Program(Program().to_bytes(), "startup program")
+
+
 def _with_reader(
-    program: Program,
+    program: Core,
     title: str,
     operator: str,
     name: str,
     attributes: Mapping[str, object],
     slots: Mapping[str, Slot] | None,
     inputs: Mapping[str, str | list[str]] | None = None,
-) -> bytes:
+) -> Core:
     """Adds a reader that stands on ``inputs``. Errors call the program ``title``.
 
     Raises:
         Error: the operator or an attribute is unknown or wrong, or the name is taken.
     """
+    checked_text("operator", operator)
+    checked_text("name", name)
     given = list(declared(slots).values())
-    dtypes, dims, levels = zip_strict(*given) if given else (None, None, None)
-    block = program.global_block()
     try:
-        append_reader(block, operator, name, attributes, inputs, (dims, dtypes, levels))
+        schema = schema_of(operator)
+        if not schema.creates_reader:
+            raise ValueError(f"operator {operator!r} creates no reader")
+        checked = checked_attributes(schema, attributes)
+        below = checked_arguments(schema, schema.inputs, "input", inputs or {})
     except (TypeError, ValueError) as error:
         raise Error(f"{title}: {error}") from None
-    return program.to_bytes()
+    texts = [value for kind, value in checked.values() if kind == "STRING"]
+    texts += [text for kind, value in checked.values() if kind == "STRINGS" for text in value]
+    load_extras("\n".join(texts))
+    values = [
+        (key, kind, value.idx if kind == "BLOCK" else value)
+        for key, (kind, value) in checked.items()
+    ]
+    return _core.append_reader(program, title, operator, name, list(below.items()), values, given)

@@ -135,7 +135,7 @@ class ChoiceMethods(OperatorMethods):
         variable = checked_text("name", name) or f"{self._variable}.{method}"
         added = [self._added(method, function) for function in functions]
         below, steps = self._applied or (self, ())
-        program = Program.parse_from_string(below._program, below._settings)
+        program = Program.of_core(below._program)
         taken = taken_names(program, itertools.chain(steps, *added))  # also of choices within
         own = name
         if not own:

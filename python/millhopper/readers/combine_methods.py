@@ -188,21 +188,21 @@ def _combined(
     """The reader that an operator creates on top of copies of the readers' chains."""
     first = readers[0]
     short = operator.removeprefix("create_").removesuffix("_reader")
-    program = Program.parse_from_string(first._program, first._settings)
+    program = Program.of_core(first._program)
     variables = [first._variable]
-    undecided = set(first._undecided)
+    undecided = set(first._lanes.undecided)
     for reader in readers[1:]:
         if reader._seed != first._seed:
             raise ValueError(
                 f"{short}: the readers have seeds {first._seed} and {reader._seed}; a chain has"
                 " one, so give the same seed where they are made"
             )
-        theirs = Program.parse_from_string(reader._program, reader._settings)
+        theirs = Program.of_core(reader._program)
         called = program.append_program(theirs)
         variables.append(called[reader._variable])
-        undecided.update(called[source] for source in reader._undecided)
+        undecided.update(called[source] for source in reader._lanes.undecided)
     return first._created(
-        program,
+        program.binary_core_program(first._name),
         {"UnderlyingReaders": variables},
         operator,
         name or f"{first._variable}.{short}",

@@ -153,7 +153,7 @@ class FunctionMethods(Chain):
 
     def _filter_by_text(self, condition: str, name: str) -> Self:
         variable = checked_text("name", name) or f"{self._variable}.filter"
-        program = Program.parse_from_string(self._program, self._settings)
+        program = Program.of_core(self._program)
         slots = self._slot_names()
         steps = []
         if condition not in slots:
@@ -166,7 +166,7 @@ class FunctionMethods(Chain):
             raise Error(f"{self._name}: filter: {error}") from None
         attributes["sink_var_names"] = [attributes["sink_var_names"][made.index(condition)]]
         return self._created(
-            program,
+            program.binary_core_program(self._name),
             {"UnderlyingReader": self._variable},
             "create_filter_reader",
             variable,

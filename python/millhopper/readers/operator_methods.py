@@ -110,7 +110,7 @@ class OperatorMethods(Chain):
         variable = checked_text("name", name) or f"{self._variable}.{operator}"
         below, steps = self._applied or (self, ())
         slot = self._default_slot() if slot is None else slot
-        program = Program.parse_from_string(below._program, below._settings)
+        program = Program.of_core(below._program)
         taken = taken_names(program, steps)
         own = name or default_name(program, below._variable, variable, operator, taken)
         if own in taken:
@@ -132,30 +132,28 @@ class OperatorMethods(Chain):
         names = list(self._slot_names())
         names += [slot for slots in step.outputs.values() for slot in slots if slot not in names]
         # What a new reader begins with; not the place of a loop, for instance.
-        kept = ["_settings", "_name", "_seed", "_functions", "_notes"]
-        kept += ["_undecided", "_lanes", "_shares_batches"]
+        kept = ["_name", "_seed", "_functions", "_notes", "_lanes"]
         return self._copy(
             {attribute: getattr(self, attribute) for attribute in kept},
             _made=None,
             _applied=(below, steps),
             _variable=variable,
             _names=names,
-            _names_from=None,
-            _epoch=0,
         )
 
     def _with_steps(
         self, below: OperatorMethods, steps: tuple[Step | Choice, ...], variable: str
     ) -> Self:
         """The reader of this name that has these steps on another one."""
-        program = Program.parse_from_string(below._program, below._settings)
+        program = Program.of_core(below._program)
         try:
             names, block = append_steps(program, below._variable, below._slot_names(), steps)
         except (TypeError, ValueError) as error:
             raise Error(f"{self._name}: {error}") from None
         inputs = {"UnderlyingReader": below._variable}
+        made = program.binary_core_program(self._name)
         reader = self._created(
-            program, inputs, "create_custom_reader", variable, None, block, names, self._functions
+            made, inputs, "create_custom_reader", variable, None, block, names, self._functions
         )
         reader._applied = (below, steps)
         return reader
@@ -178,7 +176,7 @@ class OperatorMethods(Chain):
         """
         variable = checked_text("name", name) or f"{self._variable}.select"
         chosen = [slot for given in slots for slot in _names_in(given)]
-        program = Program.parse_from_string(self._program, self._settings)
+        program = Program.of_core(self._program)
         names, block = append_steps(program, self._variable, self._slot_names(), ())
         for slot in chosen:
             if slot not in names:
@@ -189,8 +187,9 @@ class OperatorMethods(Chain):
         sources = block["source_var_names"]
         block["sink_var_names"] = [sources[names.index(slot)] for slot in chosen]
         inputs = {"UnderlyingReader": self._variable}
+        made = program.binary_core_program(self._name)
         return self._created(
-            program, inputs, "create_custom_reader", variable, None, block, chosen, self._functions
+            made, inputs, "create_custom_reader", variable, None, block, chosen, self._functions
         )
 
     def cast(

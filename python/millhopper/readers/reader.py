@@ -8,10 +8,10 @@ import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from millhopper import _core
 from millhopper.errors import Error
 from millhopper.programs.program import Program
 from millhopper.readers.box_methods import BoxMethods
+from millhopper.readers.chain import Lanes
 from millhopper.readers.choice_methods import ChoiceMethods
 from millhopper.readers.combine_methods import CombineMethods
 from millhopper.readers.decorate_methods import DecorateMethods
@@ -193,10 +193,10 @@ class Reader(
                 "a reader with functions, arrays or data sets of Python cannot be pickled, because "
                 "its program names them by numbers of this process: make a new one in the other"
             )
-        fields = (self._program, self._variable, self._names, self._seed, self._settings)
+        program, settings = self._written or (self._program.to_binary(), {})
+        fields = (program, self._variable, self._names, self._seed, settings)
         state = (self._epoch, self._position, self._loaded)
-        lanes = (self._undecided, self._lanes, self._shares_batches)
-        return _remake, (type(self), *fields, self._name, *state, lanes)
+        return _remake, (type(self), *fields, self._name, *state, self._lanes)
 
     def to_text(self) -> str:
         """The startup program as protobuf text.
@@ -204,7 +204,7 @@ class Reader(
         ``python -m millhopper`` can run it, and so can the commands ``executor`` and ``peek`` of a
         build of the sources.
         """
-        return _core.program_text(self._stated, self._name, self._settings)
+        return self._stated.to_text()
 
     def stats(self) -> ReaderStats:
         """Statistics of this reader and each one below it, over all loops so far.
@@ -220,12 +220,12 @@ class Reader(
 
     def __str__(self) -> str:
         table = self._core.table().rstrip("\n")
-        program = Program.parse_from_string(self._stated, self._settings)
+        program = Program.of_core(self._stated)
         lines = [table]
         for op in program.global_block().ops:
             if op.has_attr("lanes"):
                 source = op.output_arg_names[0]
-                why = ", which a shuffle stands on" if source in self._undecided else ""
+                why = ", which a shuffle stands on" if source in self._lanes.undecided else ""
                 lines.append(f"lanes of {source}: {op.attr('lanes')}{why}")
             if not op.has_attr("fields"):
                 continue
@@ -265,10 +265,11 @@ def _remake(
     epoch: int,
     position: bytes | None,
     loaded: bool,
-    lanes: tuple[frozenset[str], int, bool],
+    lanes: Lanes,
 ) -> Reader:
     """Makes a pickled reader again; its next loop is the one that the other's would be."""
     reader = cls(program, variable=variable, names=names, seed=seed, settings=settings, name=name)
     reader._epoch, reader._position, reader._loaded = epoch, position, loaded
-    reader._state_lanes(*lanes)
+    reader._lanes = lanes
+    reader._take(reader._program, variable)
     return reader
