@@ -112,6 +112,10 @@ Stretch StretchOf(const parquet::ColumnChunkMetaData& chunk) {
   return {static_cast<uint64_t>(first), static_cast<uint64_t>(chunk.total_compressed_size())};
 }
 
+bool IsInt96(const parquet::FileMetaData& footer, int leaf) {
+  return footer.schema()->Column(leaf)->physical_type() == parquet::Type::INT96;
+}
+
 // An outermost column of a file, as far as it is read.
 struct Outermost {
   Columns leaves;
@@ -132,6 +136,29 @@ class Access {
   }
 
   const parquet::arrow::SchemaManifest& manifest() { return reader().manifest(); }
+
+  // Timestamps of INT96 are int64 microseconds from now on, in place of nanoseconds.
+  void ReadMicroseconds() {
+    microseconds_ = true;
+    reader_.reset();
+  }
+
+  // Whether the first rows have timestamps of INT96, and all of these are whole microseconds.
+  bool HasOnlyMicroseconds() {
+    bool any = false;
+    if (footer_->num_row_groups() == 0 || footer_->is_encryption_algorithm_set()) return false;
+    for (int leaf = 0; leaf < footer_->num_columns(); ++leaf) {
+      if (!IsInt96(*footer_, leaf)) continue;
+      any = true;
+      const bool is_finer = access_.Run([&] {
+        const auto column = reader().parquet_reader()->RowGroup(0)->Column(leaf);
+        return arrow::Result<bool>(
+            HasNanoseconds(static_cast<parquet::Int96Reader*>(column.get()), kSampleRows));
+      });
+      if (is_finer) return false;
+    }
+    return any;
+  }
 
   std::shared_ptr<arrow::Schema> schema() {
     std::shared_ptr<arrow::Schema> schema;
@@ -196,7 +223,8 @@ class Access {
       if (!MayBeCut(*chunk, column)) continue;
       access_.Run([&] { return access_.Keep(StretchOf(*chunk)); });
       access_.Run([&] {
-        CheckUncut(reader().parquet_reader()->RowGroup(group)->Column(number), column);
+        CheckUncut(reader().parquet_reader()->RowGroup(group)->Column(number), column,
+                   microseconds_);
         return arrow::Status::OK();
       });
     }
@@ -221,6 +249,7 @@ class Access {
     parquet::ArrowReaderProperties settings(false);
     settings.set_batch_size(batch_rows_);
     settings.set_pre_buffer(false);  // it reads on threads of Arrow's
+    if (microseconds_) settings.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);
     auto opened = parquet::arrow::FileReader::Make(
         access_.memory(), parquet::ParquetFileReader::Open(access_.file(), properties_, footer_),
         settings);
@@ -239,6 +268,7 @@ class Access {
   const Footer footer_;
   const int64_t batch_rows_;
   parquet::ReaderProperties properties_;
+  bool microseconds_ = false;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
 };
 
@@ -280,6 +310,28 @@ std::vector<Outermost> OutermostOf(const parquet::arrow::SchemaManifest& manifes
   return outermost;
 }
 
+// Whether timestamps of INT96 are read, and all of them as whole microseconds or coarser.
+bool AreMicrosecondsEnough(const parquet::arrow::SchemaManifest& manifest,
+                           const parquet::FileMetaData& footer, const ArrowFields& fields,
+                           const FieldColumns& columns) {
+  constexpr int64_t kTicks = int64_t{86400} * 1000000;  // a day
+  bool any = false;
+  for (const FieldColumn& one : columns) {
+    if (one.column.empty() || one.column[0] >= manifest.schema_fields.size()) continue;
+    const Columns leaves = LeavesOf(manifest, {one});
+    if (std::none_of(leaves.begin(), leaves.end(),
+                     [&footer](int leaf) { return IsInt96(footer, leaf); })) {
+      continue;
+    }
+    any = true;
+    const Field& field = fields.fields()[one.field];
+    if (field.decode != Field::Decode::kTimestamp || field.ticks_per_day > kTicks) {
+      return false;
+    }
+  }
+  return any;
+}
+
 // Where columns of a row group lie in the file.
 struct Extent {
   uint64_t begin = 0;
@@ -318,6 +370,8 @@ class ParquetSource final : public FileSource {
     const auto own = static_cast<size_t>(whole->num_fields());
     partitions_.emplace(file_->path(), *whole, fields);
     std::vector<FieldColumns> parts = {ColumnsOf(fields, *partitions_->AddTo(*whole))};
+    microseconds_ = AreMicrosecondsEnough(access.manifest(), *footer_, fields, parts[0]);
+    if (microseconds_) access.ReadMicroseconds();
     if (!together) {
       parts = Divided(std::move(parts[0]), [&](const FieldColumns& some) {
         if (footer_->num_row_groups() == 0) return uint64_t{0};
@@ -440,6 +494,7 @@ class ParquetSource final : public FileSource {
     const int64_t rows = footer_->RowGroup(claimed.group)->num_rows();
     const Part& part = parts_[claimed.part];
     Access access(file_, footer_, rows);
+    if (microseconds_) access.ReadMicroseconds();
     access.CheckStored(claimed.group, part.columns);
     Ref<ArrowPart> columns(new ArrowPart(part.rows, access.shared_memory()));
     access.ReadGroup(
@@ -459,6 +514,7 @@ class ParquetSource final : public FileSource {
     const auto declared = static_cast<uint64_t>(footer_->RowGroup(claimed.group)->num_rows());
     const Part& part = parts_[claimed.part];
     Access access(file_, footer_, kRecordRows);
+    if (microseconds_) access.ReadMicroseconds();
     access.CheckStored(claimed.group, part.columns);
     uint64_t rows = 0;
     access.Read({claimed.group}, part.columns, [&](const arrow::RecordBatch& batch) {
@@ -477,6 +533,7 @@ class ParquetSource final : public FileSource {
   const Footer footer_;
   const bool leaves_out_;  // rows, so that a chunk may have fewer records
   const bool records_;
+  bool microseconds_ = false;  // what timestamps of INT96 are, in place of nanoseconds
   std::optional<PartitionColumns> partitions_;
   std::vector<Part> parts_;
   // What Claim finds next.
@@ -629,6 +686,9 @@ ArrowFacts FactsOf(const Footer& footer, const std::vector<Columns>& leaves, boo
 ArrowGuesses GuessBySample(const std::string& path, const std::shared_ptr<const File>& file,
                            const Footer& footer, const std::vector<Columns>& leaves) {
   Access access(file, footer, kSampleRows, true);
+  const bool microseconds =
+      WithPlace(path, 0, PlaceOf(0), [&] { return access.HasOnlyMicroseconds(); });
+  if (microseconds) access.ReadMicroseconds();
   const bool sampled = footer->num_rows() <= kSampleRows && footer->num_row_groups() <= 1;
   return GuessColumnsOf(*access.schema(), FactsOf(footer, leaves, sampled, {}),
                         [&](const std::vector<int>& columns, const auto& use) {

@@ -4,6 +4,7 @@
 #include <parquet/statistics.h>
 #include <parquet/types.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -59,22 +60,42 @@ std::string DateOf(int64_t days_since_1970) {
   return text;
 }
 
-struct Nanoseconds {};
+// What int64 numbers of INT96 timestamps count.
+struct Ticks {
+  bool are_microseconds;
+};
 
-bool IsCut(const Nanoseconds&, const parquet::Int96& value) {
-  const parquet::DecodedInt96 decoded = parquet::DecodeInt96Timestamp(value);
-  const __int128 exact = static_cast<__int128>(static_cast<int64_t>(decoded.days_since_epoch)) *
-                             (int64_t{86400} * 1000000000) +
-                         decoded.nanoseconds;
+constexpr int64_t kNanosecondsPerMicrosecond = 1000;
+
+bool HasNanoseconds(const parquet::DecodedInt96& time) {
+  return time.nanoseconds % kNanosecondsPerMicrosecond != 0;
+}
+
+bool IsCut(const Ticks& ticks, const parquet::Int96& value) {
+  const parquet::DecodedInt96 time = parquet::DecodeInt96Timestamp(value);
+  if (ticks.are_microseconds && HasNanoseconds(time)) return true;
+  const int64_t divisor = ticks.are_microseconds ? kNanosecondsPerMicrosecond : 1;
+  const __int128 exact = static_cast<__int128>(static_cast<int64_t>(time.days_since_epoch)) *
+                             (int64_t{86400} * 1000000000 / divisor) +
+                         time.nanoseconds / static_cast<uint64_t>(divisor);
   return exact != static_cast<int64_t>(exact);
 }
 
-std::string Text(const Nanoseconds&, const parquet::Int96& value) {
-  const auto days = static_cast<int64_t>(parquet::DecodeInt96Timestamp(value).days_since_epoch);
-  return StrCat("the INT96 timestamp ", DateOf(days),
-                " is outside of what int64 nanoseconds hold, 1677-09-21 to 2262-04-11; "
-                "pyarrow.parquet.read_table(..., coerce_int96_timestamp_unit=\"us\") reads it, so "
-                "that it can be written as microseconds");
+std::string Text(const Ticks& ticks, const parquet::Int96& value) {
+  const parquet::DecodedInt96 time = parquet::DecodeInt96Timestamp(value);
+  const std::string date = DateOf(static_cast<int64_t>(time.days_since_epoch));
+  if (!ticks.are_microseconds) {
+    return StrCat("the INT96 timestamp ", date,
+                  " is outside of what int64 nanoseconds hold, 1677-09-21 to 2262-04-11; "
+                  "decode=timestamp unit=us after this field, and after all others of INT96, "
+                  "reads it");
+  }
+  if (!HasNanoseconds(time)) {
+    return StrCat("the INT96 timestamp ", date, " is outside of what int64 microseconds hold");
+  }
+  return StrCat("an INT96 timestamp of ", date,
+                " is finer than its unit; unit=ns after the field "
+                "keeps all of it");
 }
 
 template <typename Reader, typename Type>
@@ -116,12 +137,22 @@ bool MayBeCut(const parquet::ColumnChunkMetaData& chunk, const parquet::ColumnDe
 }
 
 void CheckUncut(const std::shared_ptr<parquet::ColumnReader>& values,
-                const parquet::ColumnDescriptor& column) {
+                const parquet::ColumnDescriptor& column, bool microseconds) {
   if (column.physical_type() == parquet::Type::INT96) {
-    Check(static_cast<parquet::Int96Reader*>(values.get()), column, Nanoseconds());
+    Check(static_cast<parquet::Int96Reader*>(values.get()), column, Ticks{microseconds});
   } else {
     Check(static_cast<parquet::Int32Reader*>(values.get()), column, RangeOf(column));
   }
+}
+
+bool HasNanoseconds(parquet::Int96Reader* values, int64_t most) {
+  std::vector<parquet::Int96> times(static_cast<size_t>(most));
+  std::vector<int16_t> definitions(times.size()), repetitions(times.size());
+  int64_t count = 0;
+  values->ReadBatch(most, definitions.data(), repetitions.data(), times.data(), &count);
+  return std::any_of(times.begin(), times.begin() + count, [](const parquet::Int96& time) {
+    return HasNanoseconds(parquet::DecodeInt96Timestamp(time));
+  });
 }
 
 }  // namespace millhopper

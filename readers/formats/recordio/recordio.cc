@@ -15,6 +15,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/io/file_system.h"
 #include "framework/io/one_pass.h"
 #include "framework/reader/file_format.h"
 #include "framework/reader/prefetched.h"
@@ -327,11 +328,15 @@ std::vector<SlotSpec> SlotsFor(const FormatArguments& arguments) {
     return AgreeOnSlots(arguments.declared, {});
   } catch (const Error& error) {
     if (paths.empty() || CanBeReadOnceOnly(paths.front())) throw;
-    if (const auto found = SlotsOfFirstRecords(paths.front())) return *found;
-    throw error.WithMessage(StrCat(
-        error.message(), "; no manifest tells them, and the first records of ",
-        Escaped(paths.front()),
-        " are no lists of tensors of the same types; content \"bytes\" reads them as bytes"));
+    const std::string& path = paths.front();
+    if (const auto found = SlotsOfFirstRecords(path)) return *found;
+    const std::string name = Escaped(path);
+    throw error.WithMessage(
+        StrCat(error.message(), "; no manifest tells them, and ",
+               FileSystemOf(path).Stat(path).size == 0
+                   ? name + " is empty"
+                   : "the first records of " + name + " are no lists of tensors of the same types",
+               "; content \"bytes\" reads them as bytes"));
   }
 }
 
