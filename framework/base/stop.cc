@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "framework/base/error.h"
 
@@ -13,11 +14,10 @@ std::atomic<bool> stop_requested{false};
 }  // namespace internal
 
 CancelScope::CancelScope(Of of)
-    : of_(of), around_(of == Of::kWork ? innermost.work : innermost.waits) {
-  (of_ == Of::kWork ? innermost.work : innermost.waits) = this;
-}
+    : innermost_(of == Of::kWork ? &ThisLane().work : &ThisLane().waits),
+      around_(std::exchange(*innermost_, this)) {}
 
-CancelScope::~CancelScope() { (of_ == Of::kWork ? innermost.work : innermost.waits) = around_; }
+CancelScope::~CancelScope() { *innermost_ = around_; }
 
 bool CancelScope::AnyIsOver(CancelScope* scope) {
   for (; scope != nullptr; scope = scope->around_) {

@@ -10,22 +10,15 @@
 #include <atomic>
 #include <chrono>
 
+#include "framework/base/lane_context.h"
 #include "framework/base/mutex.h"
 
 namespace millhopper {
 
-class CancelScope;
-
-// The innermost scopes of a thread; null where there are none.
-struct CancelScopes {
-  CancelScope* work = nullptr;
-  CancelScope* waits = nullptr;
-};
-
 // Work of a thread whose result may cease to be needed. Scopes nest: the work of a thread is over
 // as soon as one of the scopes around it is. A scope that was once found to be over stays so,
 // because a thread that has left its work must not take that for an error later. A thread that
-// takes over a part of another thread's work shares that thread's scopes (ShareScopes).
+// takes over a part of another thread's work shares that thread's scopes (ShareLane).
 class CancelScope {
  public:
   enum class Of {
@@ -39,14 +32,12 @@ class CancelScope {
   // Whether the work of the calling thread is over; and whether its work or its waits are. A
   // kCancelled that is thrown while that is so says nothing about the data: the work that was left
   // can be continued.
-  static bool IsWorkOver() { return innermost.work != nullptr && AnyIsOver(innermost.work); }
+  static bool IsWorkOver() { return ThisLane().work != nullptr && AnyIsOver(ThisLane().work); }
   static bool IsWaitOver() {
-    return IsWorkOver() || (innermost.waits != nullptr && AnyIsOver(innermost.waits));
+    return IsWorkOver() || (ThisLane().waits != nullptr && AnyIsOver(ThisLane().waits));
   }
   // Whether the calling thread may have to leave its present work and repeat it later.
-  static bool MayLeave() { return innermost.work != nullptr || innermost.waits != nullptr; }
-  // Those of the calling thread.
-  static const CancelScopes& Current() { return innermost; }
+  static bool MayLeave() { return ThisLane().work != nullptr || ThisLane().waits != nullptr; }
   // Whether the exception that is being handled is kCancelled because IsWaitOver. Call it in a
   // catch block only. It takes no memory, because there may be none.
   static bool WasLeft();
@@ -56,17 +47,12 @@ class CancelScope {
   ~CancelScope();
 
  private:
-  friend class ShareScopes;
-  friend class RunsToItsEnd;
-
   // All threads that share in the work may ask at once.
   virtual bool IsOver() const = 0;
   static bool AnyIsOver(CancelScope* scope);
 
-  static inline thread_local CancelScopes innermost;
-
-  const Of of_;
-  CancelScope* const around_;  // of the same kind
+  CancelScope** const innermost_;  // of the thread that made it, and of its kind
+  CancelScope* const around_;
   std::atomic<bool> over_{false};
 };
 
@@ -83,29 +69,11 @@ class HelpScope final : public CancelScope {
   const Function& is_there_;
 };
 
-// While it lives, the calling thread uses the scopes of another thread, which waits for it, in
-// place of its own scopes.
-class ShareScopes {
- public:
-  explicit ShareScopes(const CancelScopes& scopes) : before_(CancelScope::innermost) {
-    CancelScope::innermost = scopes;
-  }
-  ~ShareScopes() { CancelScope::innermost = before_; }
-  ShareScopes(const ShareScopes&) = delete;
-  ShareScopes& operator=(const ShareScopes&) = delete;
-
- private:
-  const CancelScopes before_;
-};
-
 // While it lives, the calling thread runs something that must not be left and repeated, such as a
 // function of Python: HelpScope and other scopes of kWaits have no effect.
-class RunsToItsEnd {
+class RunsToItsEnd : public LaneScope<&LaneContext::waits> {
  public:
-  RunsToItsEnd() : share_({CancelScope::innermost.work, nullptr}) {}
-
- private:
-  const ShareScopes share_;
+  RunsToItsEnd() : LaneScope(nullptr) {}
 };
 
 namespace internal {

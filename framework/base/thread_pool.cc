@@ -238,7 +238,7 @@ void ParallelJob::Start(size_t n, Function function, const void* context) {
   n_ = n;
   function_ = function;
   context_ = context;
-  scopes_ = CancelScope::Current();
+  lane_ = ThisLane();
   done_.store(0, std::memory_order_relaxed);
   next_.store(0, std::memory_order_release);
 }
@@ -246,7 +246,7 @@ void ParallelJob::Start(size_t n, Function function, const void* context) {
 void ParallelJob::TakePart() {
   for (size_t i; (i = next_.fetch_add(1, std::memory_order_acq_rel)) < n_;) {
     try {
-      const ShareScopes share(scopes_);
+      const ShareLane share(lane_);
       function_(context_, i);
     } catch (...) {
       const MutexLock lock(&mutex_);

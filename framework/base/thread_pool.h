@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "framework/base/forks.h"
+#include "framework/base/lane_context.h"
 #include "framework/base/mutex.h"
 #include "framework/base/ref_counted.h"
 #include "framework/base/sleepers.h"
@@ -163,15 +164,16 @@ class ParallelJob final : public Job {
   size_t n_ = 0;
   Function function_ = nullptr;
   const void* context_ = nullptr;
-  CancelScopes scopes_;  // of the thread that waits for the parts
-  Mutex mutex_;          // guards the members below while parts are run
+  LaneContext lane_;  // of the thread that waits for the parts
+  Mutex mutex_;       // guards the members below while parts are run
   size_t failed_ = SIZE_MAX;
   std::exception_ptr error_;
 };
 
 }  // namespace internal
 
-// Calls function(0) ... function(n - 1), on idle workers too; the caller takes part and waits.
+// Calls function(0) ... function(n - 1), on idle workers too, which work in the caller's lane
+// (ShareLane); the caller takes part and waits.
 // Parts are begun in order, and none after an error. All that are begun are finished when this
 // returns or throws; of several errors the one of the lowest-numbered part is thrown, whatever the
 // timing.

@@ -4,18 +4,17 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <utility>
 
 namespace millhopper {
 namespace {
 
-thread_local MappingCache* scope = nullptr;
 std::atomic<size_t> kept_in_process{0};
 
 }  // namespace
 
 Ref<Mapping> MappingCache::Open(const std::string& path, int descriptor,
                                 const struct stat& status) {
+  MappingCache* const scope = ThisLane().mappings;
   if (scope == nullptr) return Ref<Mapping>(new Mapping(path, descriptor, status));
   std::map<std::string, Ref<Mapping>>& kept = scope->mappings_;
   const auto found = kept.find(path);
@@ -37,10 +36,5 @@ Ref<Mapping> MappingCache::Open(const std::string& path, int descriptor,
 }
 
 MappingCache::~MappingCache() { kept_in_process -= mappings_.size(); }
-
-MappingCacheScope::MappingCacheScope(MappingCache* mappings)
-    : before_(std::exchange(scope, mappings)) {}
-
-MappingCacheScope::~MappingCacheScope() { scope = before_; }
 
 }  // namespace millhopper

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "framework/base/lane_context.h"
 #include "framework/base/ref_counted.h"
 #include "framework/io/mapping.h"
 
@@ -35,16 +36,7 @@ class MappingCache {
 };
 
 // Within its life, files that the calling thread maps are kept here. Scopes nest.
-class MappingCacheScope {
- public:
-  explicit MappingCacheScope(MappingCache* mappings);
-  ~MappingCacheScope();
-  MappingCacheScope(const MappingCacheScope&) = delete;
-  MappingCacheScope& operator=(const MappingCacheScope&) = delete;
-
- private:
-  MappingCache* const before_;
-};
+using MappingCacheScope = LaneScope<&LaneContext::mappings>;
 
 }  // namespace millhopper
 

@@ -15,8 +15,6 @@ namespace {
 
 constexpr char kCommandPrefix[] = "pipe:";
 
-thread_local OnePassFiles* scope = nullptr;
-
 // The FIFOs and the standard input that readers of this process have.
 struct Taken {
   Mutex mutex;
@@ -204,17 +202,13 @@ std::shared_ptr<OnePassStream> OnePassFiles::OpenHere(const std::string& path) {
 }
 
 std::shared_ptr<OnePassStream> OnePassFiles::Open(const std::string& path) {
-  if (scope != nullptr) return scope->OpenHere(path);
+  if (ThisLane().inputs != nullptr) return ThisLane().inputs->OpenHere(path);
   std::unique_ptr<OnePassInput> input = FileSystemOf(path).OpenOnce(path);
   if (input == nullptr) return nullptr;
   return std::make_shared<OnePassStream>(path, std::move(input));
 }
 
-// --- OnePassScope, OnePassLook ---
-
-OnePassScope::OnePassScope(OnePassFiles* files) : before_(std::exchange(scope, files)) {}
-
-OnePassScope::~OnePassScope() { scope = before_; }
+// --- OnePassLook ---
 
 OnePassLook::OnePassLook() {
   files_.takes_all_ = true;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "framework/base/error.h"
+#include "framework/base/lane_context.h"
 #include "framework/io/file.h"
 
 namespace millhopper {
@@ -128,16 +129,7 @@ class OnePassFiles {
 };
 
 // Within its life, the calling thread opens inputs for these files. Scopes nest.
-class OnePassScope {
- public:
-  explicit OnePassScope(OnePassFiles* files);
-  ~OnePassScope();
-  OnePassScope(const OnePassScope&) = delete;
-  OnePassScope& operator=(const OnePassScope&) = delete;
-
- private:
-  OnePassFiles* const before_;
-};
+using OnePassScope = LaneScope<&LaneContext::inputs>;
 
 // For code that looks at the beginnings of files before it makes their readers, such as a command
 // that finds out which format they have. What is opened in a scope of files() is handed over, as if

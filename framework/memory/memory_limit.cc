@@ -32,8 +32,6 @@ std::atomic<size_t> ahead_of_need{0};
 std::atomic<size_t> peak_now{0};  // of needed_now
 std::atomic<size_t> held{0};      // what the pools gave out, and what lies idle in them
 
-thread_local const MemoryScope* current = nullptr;
-
 size_t ShareAhead() { return limit.load(std::memory_order_relaxed) / kAheadOneIn; }
 size_t ShareNow() { return limit.load(std::memory_order_relaxed) - ShareAhead(); }
 
@@ -104,30 +102,25 @@ MemoryAccount::~MemoryAccount() {
 }
 
 MemoryScope::MemoryScope(const Ref<MemoryAccount>& account, Need need)
-    : previous_(current),
+    : previous_(std::exchange(ThisLane().memory, this)),
       account_(account.get()),
-      ahead_(need == Need::kAhead || (previous_ != nullptr && previous_->ahead_)) {
-  current = this;
-}
+      ahead_(need == Need::kAhead || (previous_ != nullptr && previous_->ahead_)) {}
 
 MemoryScope::MemoryScope(const MemoryScope* other, Need need)
-    : previous_(current),
+    : previous_(std::exchange(ThisLane().memory, this)),
       account_(other == nullptr ? nullptr : other->account_),
-      ahead_(need == Need::kAhead || (other != nullptr && other->ahead_)) {
-  current = this;
-}
+      ahead_(need == Need::kAhead || (other != nullptr && other->ahead_)) {}
 
-MemoryScope::~MemoryScope() { current = previous_; }
-
-const MemoryScope* MemoryScope::Current() { return current; }
+MemoryScope::~MemoryScope() { ThisLane().memory = previous_; }
 
 std::string MemoryScope::CurrentName() {
+  const MemoryScope* const current = Current();
   return current == nullptr || !current->account_ ? "" : current->account_->name();
 }
 
 bool MemoryScope::IsAhead() { return MayGiveUp() && MemoryLimit::is_set(); }
 
-bool MemoryScope::MayGiveUp() { return current != nullptr && current->ahead_; }
+bool MemoryScope::MayGiveUp() { return Current() != nullptr && Current()->ahead_; }
 
 void MemoryScope::ThrowRefused() {
   auto cause = std::make_shared<OutOfMemory>();
@@ -170,6 +163,7 @@ bool MemoryLimit::HasRoomInStore() {
 }
 
 MemoryCharge MemoryLimit::Use(size_t bytes) {
+  const MemoryScope* const current = MemoryScope::Current();
   if (current != nullptr && current->ahead_) {
     const size_t used = ahead_of_need.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     if (used <= ShareAhead()) {
@@ -207,6 +201,7 @@ void MemoryLimit::UseNow(size_t bytes, MemoryCharge* charge) {
   ahead_of_need.fetch_sub(bytes, std::memory_order_relaxed);
   if (charge->account) charge->account->SubtractAhead(bytes);
   charge->ahead = false;
+  const MemoryScope* const current = MemoryScope::Current();
   charge->account = Ref<MemoryAccount>(current == nullptr ? nullptr : current->account_);
   if (charge->account) charge->account->Add(bytes);
 }

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "framework/base/error.h"
+#include "framework/base/lane_context.h"
 #include "framework/base/ref_counted.h"
 
 namespace millhopper {
@@ -65,7 +66,7 @@ class MemoryScope {
   MemoryScope& operator=(const MemoryScope&) = delete;
 
   // The innermost scope of this thread, or null.
-  static const MemoryScope* Current();
+  static const MemoryScope* Current() { return ThisLane().memory; }
   // The name of the account that is charged, for error texts; "" if there is none.
   static std::string CurrentName();
   // True if the calling thread works ahead of need, so that it may be refused memory and have to do

@@ -74,8 +74,8 @@ void ParallelLoad::Load(const ReaderBase& reader, const Ticket* tickets, size_t 
 void ParallelLoad::LoadOneStepParts(const ReaderBase& reader, const Ticket* tickets, size_t n,
                                     size_t grain, Rows* rows) {
   try {
-    ParallelFor((n + grain - 1) / grain, [&, scope = MemoryScope::Current()](size_t k) {
-      const MemoryScope shared(scope, MemoryScope::Need::kAhead);
+    ParallelFor((n + grain - 1) / grain, [&](size_t k) {
+      const MemoryScope ahead(MemoryScope::Current(), MemoryScope::Need::kAhead);
       const size_t size = std::min(grain, n - k * grain);
       Ref<ScratchRows> part = Pool<ScratchRows>::Take();
       rows->MakePart(k * grain, &part->rows);
@@ -103,8 +103,8 @@ void ParallelLoad::LoadScratchParts(const ReaderBase& reader, const Ticket* tick
   const size_t parts = (n + grain - 1) / grain;
   std::vector<Ref<ScratchRows>> loaded(parts);
   std::vector<std::exception_ptr> errors(parts);
-  ParallelFor(parts, [&, scope = MemoryScope::Current()](size_t k) {
-    const MemoryScope shared(scope, MemoryScope::Need::kAhead);
+  ParallelFor(parts, [&](size_t k) {
+    const MemoryScope ahead(MemoryScope::Current(), MemoryScope::Need::kAhead);
     loaded[k] = Pool<ScratchRows>::Take();
     const size_t size = std::min(grain, n - k * grain);
     try {

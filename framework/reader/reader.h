@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "framework/base/forks.h"
+#include "framework/base/lane_context.h"
 #include "framework/reader/chain_stats.h"
 #include "framework/reader/parallel_load.h"
 #include "framework/reader/position.h"
@@ -70,17 +71,11 @@ struct SavedRank {
 // While it lives on a thread, readers that this thread restarts must expect that their tickets are
 // still held: a reader above begins another pass by itself, or only some of the readers that share
 // one restart. Without it, the caller of Restart has dropped all tickets.
-class TicketsStay {
+class TicketsStay : public LaneScope<&LaneContext::tickets_stay> {
  public:
-  TicketsStay() { ++depth_; }
-  ~TicketsStay() { --depth_; }
-  TicketsStay(const TicketsStay&) = delete;
-  TicketsStay& operator=(const TicketsStay&) = delete;
+  TicketsStay() : LaneScope(true) {}
 
-  static bool OnThisThread() { return depth_ > 0; }
-
- private:
-  static inline thread_local int depth_ = 0;
+  static bool OnThisThread() { return ThisLane().tickets_stay; }
 };
 
 class ReaderBase {

@@ -5,9 +5,6 @@
 
 namespace millhopper {
 
-thread_local CounterClock::duration WaitTimer::of_thread_{0};
-thread_local const WaitTimer* WaitTimer::innermost_ = nullptr;
-
 // The index of the place that a thread counts in, in every reader. When the thread ends, another
 // thread may get it.
 class ReaderCounters::PlaceOfThread {
@@ -53,16 +50,17 @@ uint64_t ReaderCounters::loaded() const {
 }
 
 WaitTimer::WaitTimer(ReaderCounters* counters)
-    : counters_(counters), outer_(innermost_), before_(of_thread_), begin_(CounterClock::now()) {
-  innermost_ = this;
-}
+    : counters_(counters),
+      outer_(std::exchange(ThisLane().timer, this)),
+      before_(OfThread()),
+      begin_(CounterClock::now()) {}
 
 CounterClock::duration WaitTimer::Stop() {
   if (stopped_) return {};
   stopped_ = true;
   const CounterClock::duration time = CounterClock::now() - begin_;
-  innermost_ = outer_;
-  of_thread_ = before_ + time;  // includes waits of nested timers
+  ThisLane().timer = outer_;
+  ThisLane().waited = before_ + time;  // includes waits of nested timers
   const WaitTimer* outer = outer_;
   while (outer != nullptr && outer->counters_ != counters_) outer = outer->outer_;
   if (outer == nullptr && counters_ != nullptr) counters_->AddWaitTime(time);

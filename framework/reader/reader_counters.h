@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "framework/base/lane_context.h"
+
 namespace millhopper {
 
 using CounterClock = std::chrono::steady_clock;
@@ -69,12 +71,9 @@ class WaitTimer {
   // Ends the scope and returns its length. Only for the innermost timer of the thread.
   CounterClock::duration Stop();
   // The time that the calling thread has waited so far, over all scopes that have ended.
-  static CounterClock::duration OfThread() { return of_thread_; }
+  static CounterClock::duration OfThread() { return ThisLane().waited; }
 
  private:
-  static thread_local CounterClock::duration of_thread_;
-  static thread_local const WaitTimer* innermost_;
-
   ReaderCounters* const counters_;
   const WaitTimer* const outer_;
   const CounterClock::duration before_;

@@ -5,8 +5,6 @@
 
 namespace millhopper {
 
-thread_local RecordPlace* RecordPlace::now_ = nullptr;
-
 Error RecordPlace::Named(const Error& error) const {
   return reader_ == nullptr || !error.file().empty() ? error : reader_->InRecord(error, ticket_);
 }

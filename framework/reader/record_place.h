@@ -3,7 +3,10 @@
 #ifndef MILLHOPPER_FRAMEWORK_READER_RECORD_PLACE_H_
 #define MILLHOPPER_FRAMEWORK_READER_RECORD_PLACE_H_
 
+#include <utility>
+
 #include "framework/base/error.h"
+#include "framework/base/lane_context.h"
 #include "framework/reader/ticket.h"
 
 namespace millhopper {
@@ -15,8 +18,8 @@ class FileReader;
 // record that the thread loads first, or none.
 class RecordPlace {
  public:
-  RecordPlace() : before_(now_) { now_ = this; }
-  ~RecordPlace() { now_ = before_; }
+  RecordPlace() : before_(std::exchange(ThisLane().place, this)) {}
+  ~RecordPlace() { ThisLane().place = before_; }
   RecordPlace(const RecordPlace&) = delete;
   RecordPlace& operator=(const RecordPlace&) = delete;
 
@@ -34,7 +37,8 @@ class RecordPlace {
   // Called by a reader of files for what it loads. Notes it in all places of the thread, since
   // several readers may work on an element.
   static void Note(const FileReader* reader, const Ticket& ticket) {
-    for (RecordPlace* place = now_; place != nullptr && !place->stopped_; place = place->before_) {
+    for (RecordPlace* place = ThisLane().place; place != nullptr && !place->stopped_;
+         place = place->before_) {
       if (place->reader_ != nullptr) continue;
       place->reader_ = reader;
       place->ticket_ = ticket;
@@ -42,7 +46,6 @@ class RecordPlace {
   }
 
  private:
-  static thread_local RecordPlace* now_;
   RecordPlace* const before_;
   bool stopped_ = false;
   const FileReader* reader_ = nullptr;

@@ -63,7 +63,7 @@ class StageReader::Ahead final : public Job {
 
   // Plans one more group and works on it, if there is one and memory for it.
   bool Step() {
-    const MemoryScope none(nullptr);  // leaves the scope of this thread's other work
+    const OtherLane other;
     try {
       return reader_->Advance(MemoryScope::Need::kAhead);
     } catch (const std::bad_alloc&) {  // nothing was planned; the consumer will plan it

@@ -18,8 +18,8 @@ namespace millhopper {
 template <typename Part>
 void ParallelParts(size_t n, const Part& part) {
   try {
-    ParallelFor(n, [&part, scope = MemoryScope::Current()](size_t i) {
-      const MemoryScope shared(scope, MemoryScope::Need::kAhead);
+    ParallelFor(n, [&part](size_t i) {
+      const MemoryScope ahead(MemoryScope::Current(), MemoryScope::Need::kAhead);
       part(i);
     });
   } catch (const Error&) {

@@ -255,7 +255,6 @@ class LaneBatchReader::Ahead final : public Job {
 
  private:
   void Work() override {
-    const MemoryScope none(nullptr);  // leaves the scope of this thread's other work
     uint64_t seen = 0;
     do {
       seen = reader_->taken_;

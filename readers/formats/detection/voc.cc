@@ -40,7 +40,6 @@
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
 #include "framework/base/url.h"
-#include "framework/io/counted_reads.h"
 #include "framework/io/file_system.h"
 #include "framework/io/listed_files.h"
 #include "framework/io/xml/xml.h"
@@ -265,10 +264,7 @@ class VocParser {
   // Adds lines whose annotations are read at once: each costs a way to the disk or the server.
   void AddAll(std::vector<Line>* lines) {
     CheckStop();
-    ParallelFor(lines->size(), [&, sum = CountedReads::Sum()](size_t i) {
-      const CountedReads reads(sum);
-      Read(&(*lines)[i]);
-    });
+    ParallelFor(lines->size(), [&](size_t i) { Read(&(*lines)[i]); });
     for (const Line& line : *lines) {
       try {
         Add(line);

@@ -86,9 +86,9 @@ TEST(CancelScope, ThreadsThatTakePartShareIt) {
   const auto is_over = [&over] { return over; };
   const HelpScope scope(is_over);
   over = true;
-  std::thread other([scopes = CancelScope::Current()] {
+  std::thread other([lane = ThisLane()] {
     CheckWait();
-    const ShareScopes share(scopes);
+    const ShareLane share(lane);
     EXPECT_TRUE(CancelScope::IsWaitOver());
   });
   other.join();
