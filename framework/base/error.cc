@@ -167,6 +167,14 @@ Error CurrentError() {
   }
 }
 
+Error KeptError(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (...) {
+    return CurrentError();
+  }
+}
+
 void NoteOutOfMemory(std::string_view first, std::string_view second) noexcept {
   noted_size = 0;
   for (const std::string_view part : {first, second}) {

@@ -153,6 +153,8 @@ void Require(bool condition, const Parts&... parts) {
 // that cannot be started; kIo for other errors of the system, naming the file if there is one; else
 // kInternal with its text. Call inside a catch block only.
 Error CurrentError();
+// The same for an exception that was kept.
+Error KeptError(const std::exception_ptr& thrown);
 
 // Notes a step that led to a std::bad_alloc, so that CurrentError on this thread can say it later:
 // when memory is exhausted there is none for an Error with context. The parts are joined.

@@ -129,20 +129,6 @@ void MemoryScope::ThrowRefused() {
       .WithCause(std::move(cause));
 }
 
-bool MemoryScope::WasRefused() {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return error.out_of_memory() != nullptr && error.out_of_memory()->refused;
-  } catch (...) {
-    return false;
-  }
-}
-
-bool MayBeRepeated() {
-  return (MemoryScope::IsAhead() && MemoryScope::WasRefused()) || CancelScope::WasLeft();
-}
-
 void MemoryLimit::Set(size_t bytes) {
   Require(bytes >= kSmallestLimit, "a memory limit of ", bytes, " bytes; the least is ",
           kSmallestLimit);

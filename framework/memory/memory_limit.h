@@ -76,11 +76,8 @@ class MemoryScope {
   // stop before its work is done, because a pass is over or its reader is destroyed.
   static bool MayGiveUp();
   // Tells a thread that works ahead of need that there is no memory now: throws an error whose
-  // cause has `refused` set.
+  // cause has `refused` set, which the lane that it runs looks for (Attempt).
   [[noreturn]] static void ThrowRefused();
-  // Whether the exception that is being handled is such an error. Call it in a catch block only. It
-  // takes no memory, because there may be none.
-  static bool WasRefused();
 
  private:
   friend class MemoryLimit;
@@ -89,11 +86,6 @@ class MemoryScope {
   MemoryAccount* const account_;  // not a reference: many threads begin scopes of one account
   const bool ahead_;
 };
-
-// Whether the exception that is being handled says nothing about the data, because the thread was
-// refused memory ahead of need, or has left its work (CancelScope): the work can be done again.
-// Call it in a catch block only, within the scope in which the work was done.
-bool MayBeRepeated();
 
 // The limit, as the pools ask it. Any thread.
 class MemoryLimit {

@@ -11,6 +11,7 @@
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
 #include "framework/io/counted_reads.h"
+#include "framework/memory/attempt.h"
 #include "framework/reader/reader_counters.h"
 
 namespace millhopper {
@@ -139,10 +140,12 @@ void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Tic
   next_ += n;
 }
 
-std::optional<DealtChunk> ChunkQueue::Deal(MemoryScope::Need need) {
-  Ref<Chunk> chunk = Claim(need);
+std::optional<DealtChunk> ChunkQueue::Deal() {
+  Ref<Chunk> chunk;
+  const Did claimed = Claim(MemoryScope::Need::kNow, &chunk);
+  if (claimed == Did::kNotYet) ThrowNotYet();
   const MutexLock lock(&mutex_);
-  if (!chunk) {
+  if (claimed == Did::kNothing) {
     if (!chunks_.empty()) std::rethrow_exception(chunks_.front()->error_);
     return std::nullopt;
   }
@@ -245,50 +248,49 @@ bool ChunkQueue::IsNextUnderWay() const {
   return !chunks_.front()->ready_ && !chunks_.front()->deferred_;
 }
 
-Ref<Chunk> ChunkQueue::Claim(MemoryScope::Need need) {
-  Ref<Chunk> chunk;
+ChunkQueue::Did ChunkQueue::Claim(MemoryScope::Need need, Ref<Chunk>* chunk) {
   {
     const MutexLock lock(&mutex_);
     // A chunk after the next one is not needed now.
-    if (need == MemoryScope::Need::kNow && !IsNextIdle()) return Ref<Chunk>();
+    if (need == MemoryScope::Need::kNow && !IsNextIdle()) return Did::kNothing;
     for (const Ref<Chunk>& claimed : chunks_) {
-      if (claimed && std::exchange(claimed->deferred_, false)) return claimed;
+      if (!claimed || !std::exchange(claimed->deferred_, false)) continue;
+      *chunk = claimed;
+      return Did::kDone;
     }
-    if (claiming_ || claimed_all_) return Ref<Chunk>();
+    if (claiming_ || claimed_all_) return Did::kNothing;
     // Memory is taken first, so that a chunk that the source claims cannot be lost.
-    chunk = Pool<Chunk>::Take();
+    *chunk = Pool<Chunk>::Take();
     chunks_.emplace_back();
     claiming_ = true;
   }
+  Chunk& own = **chunk;
   bool found = false;
-  try {
+  const Attempt claiming([&] {
     const CountedFetch counted(file_.counters);
     AtWork at_work;
     at_work->library = file_.library;
     at_work->file = file_.path.c_str();
-    found = ClaimShare(chunk.get());
-    chunk->claimed_pieces_ = chunk->pieces.size();
-  } catch (...) {
-    if (MayBeRepeated()) {
-      const MutexLock lock(&mutex_);
-      claiming_ = false;
-      chunks_.pop_back();
-      throw;
-    }
-    chunk->error_ = std::current_exception();
-    IsUnchanged(*chunk, &chunk->error_);
-  }
+    found = ClaimShare(&own);
+    own.claimed_pieces_ = own.pieces.size();
+  });
+  own.error_ = claiming.error();
+  if (own.error_ != nullptr) IsUnchanged(own, &own.error_);
   const MutexLock lock(&mutex_);
   claiming_ = false;
+  if (claiming.may_be_repeated()) {
+    chunks_.pop_back();
+    return Did::kNotYet;
+  }
   claimed_all_ = !found;
-  chunk->ready_ = !found;
-  chunk->left_out_ = std::exchange(left_out_, 0);
-  if (found || chunk->error_ != nullptr || chunk->left_out_ > 0) {
-    chunks_.back() = chunk;
+  own.ready_ = !found;
+  own.left_out_ = std::exchange(left_out_, 0);
+  if (found || own.error_ != nullptr || own.left_out_ > 0) {
+    chunks_.back() = *chunk;
   } else {
     chunks_.pop_back();
   }
-  return found ? chunk : Ref<Chunk>();
+  return found ? Did::kDone : Did::kNothing;
 }
 
 void ChunkQueue::ClaimSought(Chunk* chunk) {
@@ -358,25 +360,18 @@ bool ChunkQueue::ClaimShare(Chunk* chunk) {
   }
 }
 
-bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
-                       MemoryScope::Need need) {
+ChunkQueue::Did ChunkQueue::Fetch(Ref<Chunk> chunk) {
   Ref<Buffer> claimed = chunk->bytes;
-  std::exception_ptr error;
-  bool left = false;
-  {
-    const MemoryScope scope(account, need);
+  const Attempt fetching([&] {
     const CountedFetch counted(file_.counters);
     AtWork at_work;
     at_work->library = file_.library;
     at_work->file = file_.path.c_str();
     at_work->offset = chunk->offset;
-    try {
-      source_->Fetch(chunk.get());
-    } catch (...) {
-      error = std::current_exception();
-      left = MayBeRepeated();
-    }
-  }
+    source_->Fetch(chunk.get());
+  });
+  const bool left = fetching.may_be_repeated();
+  std::exception_ptr error = fetching.error();
   if (!left && !IsUnchanged(*chunk, &error)) chunk->pieces.clear();
   if (left) {  // restores the chunk as Claim left it
     chunk->pieces.resize(chunk->claimed_pieces_);
@@ -388,9 +383,9 @@ bool ChunkQueue::Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account,
   const MutexLock lock(&mutex_);
   chunk->deferred_ = left;
   chunk->ready_ = !left;
-  if (!left) chunk->error_ = error;
+  chunk->error_ = error;
   chunk = Ref<Chunk>();
-  return !left;
+  return left ? Did::kNotYet : Did::kDone;
 }
 
 DealtChunk::DealtChunk(Ref<ChunkQueue> queue, Ref<Chunk> chunk, uint32_t file, uint64_t number)
@@ -410,11 +405,8 @@ void DealtChunk::Fetch(const Ref<MemoryAccount>& account) {
   if (!queue_) return;
   std::optional<LockOrStop> lock;
   if (fetching_ != nullptr) lock.emplace(fetching_.get());
-  const auto need = MemoryScope::IsAhead() ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow;
-  if (!chunk_->ready_ && !queue_->Fetch(chunk_, account, need)) {
-    CheckWait();
-    MemoryScope::ThrowRefused();
-  }
+  const MemoryScope scope(account);
+  if (!chunk_->ready_ && queue_->Fetch(chunk_) == ChunkQueue::Did::kNotYet) ThrowNotYet();
   // The file can be closed when nothing else of it is read.
   const Ref<ChunkQueue> queue = std::exchange(queue_, Ref<ChunkQueue>());
   const uint64_t needed = end_ == kWhole ? place_.records : end_;
@@ -427,11 +419,8 @@ void DealtChunk::Fetch(const Ref<MemoryAccount>& account) {
 
 void DealtChunk::CheckIsRead() const {
   if (queue_ || chunk_->error_ == nullptr) return;
-  try {
-    std::rethrow_exception(chunk_->error_);
-  } catch (const Error& error) {
-    if (error.interrupts() || error.code() == ErrorCode::kIo) throw;
-  }
+  const Error error = KeptError(chunk_->error_);
+  if (error.interrupts() || error.code() == ErrorCode::kIo) throw Error(error);
 }
 
 size_t DealtChunk::available() const {

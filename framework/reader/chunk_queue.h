@@ -80,9 +80,9 @@ class ChunkQueue final : public RefCounted {
   // Where the queue stands.
   FilePlace place() const;
   // In place of Poll and Take, for lanes, which fetch and plan chunks by themselves: the next
-  // chunk; nothing at the end of the file. Throws what Claim throws, and the file's error in its
-  // place.
-  std::optional<DealtChunk> Deal(MemoryScope::Need need) EXCLUDES(mutex_);
+  // chunk; nothing at the end of the file. Throws the file's error in its place, and ThrowNotYet;
+  // then the call can be repeated.
+  std::optional<DealtChunk> Deal() EXCLUDES(mutex_);
   uint32_t file() const { return file_.index; }
   // Drops the chunk that Take reads, with the records that are left.
   void LeaveChunk() { current_ = Ref<Chunk>(); }
@@ -104,16 +104,18 @@ class ChunkQueue final : public RefCounted {
   // Whether another thread claims or fetches the chunk that is planned next, so that the planning
   // thread has to wait for it.
   bool IsNextUnderWay() const EXCLUDES(mutex_);
-  // A chunk for the caller to Fetch: the one that is planned next or, ahead of need, any later one
-  // that no thread works on. Null if there is none or another thread is claiming. Throws only if
-  // the caller is refused memory ahead of need (MemoryScope) or leaves its work (CancelScope); then
-  // the call can be repeated.
-  Ref<Chunk> Claim(MemoryScope::Need need) EXCLUDES(mutex_);
-  // Fetches a claimed chunk; its memory counts for `account`. An error is kept in the chunk and
-  // thrown by Poll in its place. False if there was no memory ahead of need, or if the thread has
-  // left its work (CancelScope); then the chunk can be claimed again.
-  bool Fetch(Ref<Chunk> chunk, const Ref<MemoryAccount>& account, MemoryScope::Need need)
-      EXCLUDES(mutex_);
+  enum class Did {
+    kDone,
+    kNothing,  // there is nothing to do, or another thread does it
+    kNotYet,   // it was refused memory ahead of need, or left (Attempt); it can be done again
+  };
+  // Gives a chunk for the caller to Fetch: the one that is planned next or, ahead of need, any
+  // later one that no thread works on. An error of the file is kept, and thrown by Poll in its
+  // place.
+  Did Claim(MemoryScope::Need need, Ref<Chunk>* chunk) EXCLUDES(mutex_);
+  // Fetches a claimed chunk; its memory counts in the present MemoryScope. An error is kept in the
+  // chunk and thrown by Poll in its place. After kNotYet the chunk can be claimed again.
+  Did Fetch(Ref<Chunk> chunk) EXCLUDES(mutex_);
 
  private:
   // Whether no thread works on the chunk that is planned next.
@@ -161,8 +163,7 @@ class DealtChunk {
   // The same chunk once more, for another lane that takes other records of it (CutTo). Whichever
   // lane needs it first fetches it for all.
   DealtChunk Share();
-  // Fetches the chunk, if that is not done yet. Throws a refusal of memory, and kCancelled if the
-  // thread has left its work; then the call can be repeated.
+  // Fetches the chunk, if that is not done yet. Throws ThrowNotYet; then the call can be repeated.
   void Fetch(const Ref<MemoryAccount>& account);
   // How many records are left. After Fetch. Throws the chunk's error once there is none.
   size_t available() const;

@@ -340,7 +340,7 @@ std::vector<DealtChunk> FileReader::DealAgain(const FilePlace& place, uint64_t p
                                           std::deque<uint64_t>{place.chunk});
   std::vector<DealtChunk> dealt;
   do {
-    std::optional<DealtChunk> chunk = queue->Deal(MemoryScope::Need::kNow);
+    std::optional<DealtChunk> chunk = queue->Deal();
     if (!chunk) break;
     dealt.push_back(std::move(*chunk));
   } while (dealt.back().is_part());

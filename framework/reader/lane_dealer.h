@@ -18,7 +18,7 @@
 #include "framework/base/limits.h"
 #include "framework/base/mutex.h"
 #include "framework/base/stop.h"
-#include "framework/memory/memory_limit.h"
+#include "framework/memory/attempt.h"
 #include "framework/memory/place.h"
 #include "framework/reader/reader.h"
 
@@ -127,8 +127,8 @@ class LaneDealer : public LaneSource {
   }
 
   // Deals the next units: adds to dealt_, and gives each lane its own. Returns whether there may be
-  // more. Throws an error of the source in its place, and what MayBeRepeated, after which it is
-  // called again.
+  // more. Throws an error of the source in its place, and what may be repeated (Attempt), after
+  // which it is called again.
   virtual bool Deal() REQUIRES(mutex_) = 0;
 
   // What waits for a lane, at least one share; null at the end of the pass. Throws an error of the
@@ -138,15 +138,16 @@ class LaneDealer : public LaneSource {
     while (own.shares.empty()) {
       if (end_ && error_ != nullptr && lane == failed_) std::rethrow_exception(error_);
       if (end_) return nullptr;
-      try {
+      const Attempt dealing([&] {
+        mutex_.AssertHeld();
         end_ = !Deal();
-      } catch (...) {
-        if (MayBeRepeated()) throw;
-        error_ = std::current_exception();
-        end_ = true;
-        failed_ = dealt_ % lanes_.size();
-        while (lanes_[failed_].left) failed_ = failed_ + 1 == lanes_.size() ? 0 : failed_ + 1;
-      }
+      });
+      dealing.ThrowIfMayBeRepeated();
+      if (dealing.is_done()) continue;
+      error_ = dealing.error();
+      end_ = true;
+      failed_ = dealt_ % lanes_.size();
+      while (lanes_[failed_].left) failed_ = failed_ + 1 == lanes_.size() ? 0 : failed_ + 1;
     }
     return &own.shares;
   }

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <optional>
 #include <vector>
 
 #include "framework/base/error.h"
 #include "framework/base/thread_pool.h"
+#include "framework/memory/attempt.h"
 #include "framework/memory/memory_limit.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_counters.h"
@@ -17,15 +17,6 @@ namespace millhopper {
 namespace {
 
 constexpr double kPartMicroseconds = 200;
-
-bool IsRefusal(const std::exception_ptr& error) {
-  if (error == nullptr) return false;
-  try {
-    std::rethrow_exception(error);
-  } catch (...) {
-    return MemoryScope::WasRefused();
-  }
-}
 
 // The only slot whose elements are not one step each; nothing if there are more.
 std::optional<size_t> OnlyRagged(const std::vector<SlotSpec>& slots) {
@@ -73,25 +64,22 @@ void ParallelLoad::Load(const ReaderBase& reader, const Ticket* tickets, size_t 
 // scratch rows of several threads, the calling thread loads everything.
 void ParallelLoad::LoadOneStepParts(const ReaderBase& reader, const Ticket* tickets, size_t n,
                                     size_t grain, Rows* rows) {
-  try {
-    ParallelFor((n + grain - 1) / grain, [&](size_t k) {
-      const MemoryScope ahead(MemoryScope::Current(), MemoryScope::Need::kAhead);
-      const size_t size = std::min(grain, n - k * grain);
-      Ref<ScratchRows> part = Pool<ScratchRows>::Take();
-      rows->MakePart(k * grain, &part->rows);
-      LoadTimed(reader, tickets + k * grain, size, &part->rows);
-      for (size_t slot = 0; slot < part->rows.size(); ++slot) {
-        if (part->rows.steps(slot) == static_cast<int64_t>(size)) continue;
-        Throw(ErrorCode::kInternal, "slot ", slot, ": ", size, " elements of one step each have ",
-              part->rows.steps(slot), " steps");
-      }
-    });
-  } catch (const Error&) {
-    if (!MemoryScope::WasRefused()) throw;
+  const auto load_part = [&](size_t k) {
+    const size_t size = std::min(grain, n - k * grain);
+    Ref<ScratchRows> part = Pool<ScratchRows>::Take();
+    rows->MakePart(k * grain, &part->rows);
+    LoadTimed(reader, tickets + k * grain, size, &part->rows);
+    for (size_t slot = 0; slot < part->rows.size(); ++slot) {
+      if (part->rows.steps(slot) == static_cast<int64_t>(size)) continue;
+      Throw(ErrorCode::kInternal, "slot ", slot, ": ", size, " elements of one step each have ",
+            part->rows.steps(slot), " steps");
+    }
+  };
+  if (TryAhead([&] { ParallelFor((n + grain - 1) / grain, load_part); })) {
+    rows->AdvanceParts(n);
+  } else {
     reader.Load(tickets, n, rows);
-    return;
   }
-  rows->AdvanceParts(n);
 }
 
 // For other slots sizes are known only after loading, so each part has its own rows, which are
@@ -102,21 +90,21 @@ void ParallelLoad::LoadScratchParts(const ReaderBase& reader, const Ticket* tick
                                     size_t grain, Rows* rows) {
   const size_t parts = (n + grain - 1) / grain;
   std::vector<Ref<ScratchRows>> loaded(parts);
-  std::vector<std::exception_ptr> errors(parts);
-  ParallelFor(parts, [&](size_t k) {
+  std::vector<Attempt> attempts(parts);
+  {
     const MemoryScope ahead(MemoryScope::Current(), MemoryScope::Need::kAhead);
-    loaded[k] = Pool<ScratchRows>::Take();
-    const size_t size = std::min(grain, n - k * grain);
-    try {
-      loaded[k]->rows.Reset(reader.row_slots());
-      Expect(reader, tickets + k * grain, size, &loaded[k]->rows);
-      LoadTimed(reader, tickets + k * grain, size, &loaded[k]->rows);
-    } catch (...) {
-      errors[k] = std::current_exception();
-    }
-  });
-  const size_t refused =
-      static_cast<size_t>(std::find_if(errors.begin(), errors.end(), &IsRefusal) - errors.begin());
+    ParallelFor(parts, [&](size_t k) {
+      loaded[k] = Pool<ScratchRows>::Take();
+      const size_t size = std::min(grain, n - k * grain);
+      attempts[k] = Attempt([&] {
+        loaded[k]->rows.Reset(reader.row_slots());
+        Expect(reader, tickets + k * grain, size, &loaded[k]->rows);
+        LoadTimed(reader, tickets + k * grain, size, &loaded[k]->rows);
+      });
+    });
+  }
+  size_t refused = 0;
+  while (refused < parts && attempts[refused].outcome() != Attempt::Outcome::kRefused) ++refused;
   for (size_t slot = 0; slot < rows->size(); ++slot) {
     size_t bytes = 0;
     for (size_t k = 0; k < refused; ++k) bytes += loaded[k]->rows.bytes(slot);
@@ -130,10 +118,10 @@ void ParallelLoad::LoadScratchParts(const ReaderBase& reader, const Ticket* tick
       // The inner dims of this part differ; loading its first element throws an error that names
       // it.
       reader.Load(tickets + k * grain, 1, rows);
-      if (errors[k] != nullptr) std::rethrow_exception(errors[k]);
+      attempts[k].ThrowUnlessDone();
       throw;
     }
-    if (errors[k] != nullptr) std::rethrow_exception(errors[k]);
+    attempts[k].ThrowUnlessDone();
     loaded[k] = Ref<ScratchRows>();
   }
   loaded.clear();

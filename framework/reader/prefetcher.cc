@@ -7,6 +7,7 @@
 
 #include "framework/base/limits.h"
 #include "framework/base/stop.h"
+#include "framework/memory/attempt.h"
 
 namespace millhopper {
 namespace {
@@ -95,13 +96,9 @@ bool Prefetcher::FillSlowly(ChunkQueue* queue) {
     CheckWait();
     // The waiting thread works itself: on this file if no thread fetches its next chunk, else on
     // any file.
-    const Result result = Fetch(queue, MemoryScope::Need::kNow);
-    if (result == Result::kFetched) continue;
-    if (result == Result::kLeft) {
-      CheckWait();
-      MemoryScope::ThrowRefused();  // the caller is ahead of need
-    }
-    HelpOrSleep(is_there, is_there);
+    const ChunkQueue::Did did = Fetch(queue, MemoryScope::Need::kNow);
+    if (did == ChunkQueue::Did::kNotYet) ThrowNotYet();  // the caller is ahead of need, or left
+    if (did == ChunkQueue::Did::kNothing) HelpOrSleep(is_there, is_there);
   }
   return queue->available() > 0;
 }
@@ -113,7 +110,7 @@ size_t Prefetcher::RecordsInStore() {
 
 bool Prefetcher::Help() {
   const Ref<ChunkQueue> queue = Choose(false);
-  return queue && Fetch(queue.get(), MemoryScope::Need::kAhead) == Result::kFetched;
+  return queue && Fetch(queue.get(), MemoryScope::Need::kAhead) == ChunkQueue::Did::kDone;
 }
 
 size_t Prefetcher::most_workers() const {
@@ -139,29 +136,24 @@ void Prefetcher::Wake() {
   if (!Submit()) Leave();
 }
 
-Prefetcher::Result Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) {
-  const Result result = FetchQuietly(queue, need);
+ChunkQueue::Did Prefetcher::Fetch(ChunkQueue* queue, MemoryScope::Need need) {
+  const ChunkQueue::Did did = FetchQuietly(queue, need);
   fetched_.Wake();
-  return result;
+  return did;
 }
 
-Prefetcher::Result Prefetcher::FetchQuietly(ChunkQueue* queue, MemoryScope::Need need) {
+ChunkQueue::Did Prefetcher::FetchQuietly(ChunkQueue* queue, MemoryScope::Need need) {
   const Clock::time_point begin = Clock::now();
+  const MemoryScope scope(account_, need);
   Ref<Chunk> chunk;
-  try {
-    const MemoryScope scope(account_, need);
-    chunk = queue->Claim(need);
-  } catch (const Error&) {
-    Note(queue);
-    return Result::kLeft;
-  }
+  const ChunkQueue::Did claimed = queue->Claim(need, &chunk);
   Note(queue);
-  if (!chunk) return Result::kNothing;
+  if (claimed != ChunkQueue::Did::kDone) return claimed;
   Wake();  // another worker can claim the next chunk
-  const bool fetched = queue->Fetch(std::move(chunk), account_, need);
+  const ChunkQueue::Did fetched = queue->Fetch(std::move(chunk));
   Note(queue);
   NoteTime(Clock::now() - begin);
-  return fetched ? Result::kFetched : Result::kLeft;
+  return fetched;
 }
 
 void Prefetcher::Work() {
@@ -170,7 +162,7 @@ void Prefetcher::Work() {
     const Ref<ChunkQueue> queue = Choose(true);
     if (!queue) return;
     try {
-      if (Fetch(queue.get(), MemoryScope::Need::kAhead) != Result::kLeft) continue;
+      if (Fetch(queue.get(), MemoryScope::Need::kAhead) != ChunkQueue::Did::kNotYet) continue;
     } catch (const std::bad_alloc&) {
       Note(queue.get());  // nothing was claimed; the planning thread will report a lack of memory
     }

@@ -49,8 +49,7 @@ class Prefetcher final : public Job {
   // Ends the reading of a file.
   void Remove(const ChunkQueue& queue) EXCLUDES(mutex_);
   // Waits until the file has a record to take; false if it has no more. Throws the file's error in
-  // its place, kCancelled on a request to stop, and a refusal of memory if the caller is ahead of
-  // need.
+  // its place, and ThrowNotYet.
   bool Fill(ChunkQueue* queue) { return queue->available() > 0 || FillSlowly(queue); }
   // True if Fill would not wait. Throws as Fill does.
   bool Ready(ChunkQueue* queue) EXCLUDES(mutex_);
@@ -85,12 +84,9 @@ class Prefetcher final : public Job {
   void Leave() EXCLUDES(mutex_);
   // Learns how long a chunk takes: a shorter time counts at once, a longer one by an eighth.
   void NoteTime(std::chrono::nanoseconds time);
-  // What Fetch did.
-  enum class Result { kFetched, kNothing, kLeft };
-  Result FetchQuietly(ChunkQueue* queue, MemoryScope::Need need) EXCLUDES(mutex_);
-  // Claims and fetches a chunk of this file. kLeft: there was no memory, which is only so ahead of
-  // need, or the thread has left its work (CancelScope).
-  Result Fetch(ChunkQueue* queue, MemoryScope::Need need) EXCLUDES(mutex_);
+  // Claims and fetches a chunk of this file; Fetch wakes who waits for it.
+  ChunkQueue::Did FetchQuietly(ChunkQueue* queue, MemoryScope::Need need) EXCLUDES(mutex_);
+  ChunkQueue::Did Fetch(ChunkQueue* queue, MemoryScope::Need need) EXCLUDES(mutex_);
   // The file that should get another chunk, or null. No other thread is given it before Note. A
   // worker that finds none leaves.
   Ref<ChunkQueue> Choose(bool worker) EXCLUDES(mutex_);

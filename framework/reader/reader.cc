@@ -10,6 +10,7 @@
 #include "framework/base/limits.h"
 #include "framework/base/random.h"
 #include "framework/base/thread_pool.h"
+#include "framework/memory/attempt.h"
 #include "framework/memory/memory_limit.h"
 #include "framework/memory/place.h"
 
@@ -132,7 +133,7 @@ bool ReaderBase::HasNext() {
       begun_ = true;
       begins_elements_ = begins_elements_ && BeginElement();
     } catch (...) {
-      KeepError("while beginning a pass of ");
+      KeepError(std::current_exception(), "while beginning a pass of ");
     }
   }
   return Plan(1, &ahead_) == 1;
@@ -149,7 +150,7 @@ void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
     NameFailed();
     ahead_.Clear();
     rows_.Release();
-    KeepError("while loading what is read from ");
+    KeepError(std::current_exception(), "while loading what is read from ");
     std::rethrow_exception(error_);
   }
   ahead_.Clear();
@@ -158,18 +159,18 @@ void ReaderBase::ReadNext(std::vector<LoDTensor>* out) {
   try {
     CheckRoomBeside(*out);
   } catch (...) {
-    KeepError("while reading from ");
+    KeepError(std::current_exception(), "while reading from ");
     out->clear();
     dropped_ = true;
     std::rethrow_exception(error_);
   }
 }
 
-void ReaderBase::KeepError(const char* step) {
-  error_ = std::current_exception();
+void ReaderBase::KeepError(std::exception_ptr thrown, const char* step) {
+  error_ = std::move(thrown);
   try {
     EndReading();
-    const Error error = CurrentError();
+    const Error error = KeptError(error_);
     if (error.out_of_memory() == nullptr || !error.context().empty()) return;
     error_ = std::make_exception_ptr(error.WithContext(step + Name()));
   } catch (const std::bad_alloc&) {
@@ -203,18 +204,13 @@ size_t ReaderBase::Plan(size_t n, TicketRun* run) {
   planned_ = true;
   const size_t before = run->tickets.size();
   const TicketsStay stay;
-  try {
-    PlanNext(n, run);
-  } catch (...) {
-    // A thread whose work is no longer needed leaves the reader unchanged for other threads.
-    const bool unchanged = MayBeRepeated();
-    if (!unchanged) KeepError("while planning what is read from ");
-    if (run->tickets.size() == before) {
-      if (unchanged) throw;
-      std::rethrow_exception(error_);
-    }
-  }
+  const Attempt planning([&] { PlanNext(n, run); });
   const size_t added = run->tickets.size() - before;
+  if (planning.error() != nullptr) KeepError(planning.error(), "while planning what is read from ");
+  if (added == 0) {
+    planning.ThrowIfMayBeRepeated();
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
   end_ = added == 0;
   if (end_) EndReading();
   if (!is_handle_) counters_->AddPlanned(added);

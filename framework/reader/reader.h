@@ -253,7 +253,7 @@ class ReaderBase {
   // A number for each element that tells its record: the same in every pass, process and order, and
   // whatever other files are read. Parts of one record have one number. Only `id` of the tickets is
   // looked at. Throws kInvalidArgument where elements consist of several records, for no tickets,
-  // too; never what MayBeRepeated. The thread that plans.
+  // too; never a refusal of memory. The thread that plans.
   virtual void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const;
   // Adds the names of elements to those in *names. Only the tickets tell the elements: the run and
   // the `bytes` may be copies, but a ticket that still has its `owner` has all that this reader put
@@ -322,9 +322,8 @@ class ReaderBase {
   void CheckProcess() const;
   // The name of this reader in error texts.
   std::string Name() const;
-  // Keeps the error that is being handled. An out-of-memory error without context gets this step
-  // and the reader's name.
-  void KeepError(const char* step);
+  // Keeps an error. If it is of memory and has no context, it gets this step and the reader's name.
+  void KeepError(std::exception_ptr error, const char* step);
   // What Save and Restore do for one of several chains.
   void SavePosition(Position* position, SharedReaders* shared);
   // What a position is for this rank, whose own one is `now`.

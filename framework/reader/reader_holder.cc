@@ -13,6 +13,7 @@
 #include "framework/base/mutex.h"
 #include "framework/base/stop.h"
 #include "framework/base/yielding_mutex.h"
+#include "framework/memory/attempt.h"
 #include "framework/memory/place.h"
 #include "framework/reader/reader.h"
 
@@ -276,12 +277,13 @@ class ReaderHolder::Handle final : public ReaderBase {
     for (;;) {
       const LockToWork lock(&held_->planning);
       const Yields yields(held_->planning);
-      try {
+      const Attempt attempt([&] {
+        held_->planning.AssertHeld();
         plan();
-        return;
-      } catch (...) {
-        if (!held_->planning.IsWanted() || !CancelScope::WasLeft()) throw;
-      }
+      });
+      if (attempt.outcome() == Attempt::Outcome::kLeft && held_->planning.IsWanted()) continue;
+      attempt.ThrowUnlessDone();
+      return;
     }
   }
 

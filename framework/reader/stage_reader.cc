@@ -10,6 +10,7 @@
 #include "framework/base/error.h"
 #include "framework/base/random.h"
 #include "framework/base/stop.h"
+#include "framework/memory/attempt.h"
 #include "framework/memory/memory.h"
 #include "framework/reader/reader_counters.h"
 #include "framework/reader/stage_group.h"
@@ -271,24 +272,13 @@ bool StageReader::Advance(MemoryScope::Need need) {
         std::clamp<size_t>(std::min(ready, reader().grain()), 1, stage_->most_together());
     group = Pool<StageGroup>::Take();
     const Yields yields(planning_);
-    try {
-      const MemoryScope scope(account(), need);
-      if (reader().Plan(together, &group->run) == 0) {
-        end_.store(true, std::memory_order_release);
-        return true;
-      }
-      group->first = group->run.tickets.front().id;
-      if (expects_save()) {
-        for (const Ticket& ticket : group->run.tickets) Name(ticket, group.get());
-      }
-      const MutexLock lock(&mutex_);
-      planned_.push_back(group);
-    } catch (...) {
-      if (MemoryScope::WasRefused() || CancelScope::WasLeft()) {
-        if (ahead || planning_.IsWanted()) return false;
-        throw;  // the caller plans ahead of need and will call again, or leaves that to others
-      }
-      error_ = std::current_exception();
+    const MemoryScope scope(account(), need);
+    bool more = false;
+    const Attempt attempt([&] { more = PlanGroup(together, group); });
+    if (attempt.may_be_repeated() && (ahead || planning_.IsWanted())) return false;
+    attempt.ThrowIfMayBeRepeated();  // the caller is ahead of need itself, or has left, too
+    if (!more) {
+      error_ = attempt.error();
       end_.store(true, std::memory_order_release);
       return true;
     }
@@ -297,6 +287,17 @@ bool StageReader::Advance(MemoryScope::Need need) {
   }
   turn.NotePlanned();
   Work(group.get(), need);
+  return true;
+}
+
+bool StageReader::PlanGroup(size_t n, const Ref<StageGroup>& group) {
+  if (reader().Plan(n, &group->run) == 0) return false;
+  group->first = group->run.tickets.front().id;
+  if (expects_save()) {
+    for (const Ticket& ticket : group->run.tickets) Name(ticket, group.get());
+  }
+  const MutexLock lock(&mutex_);
+  planned_.push_back(group);
   return true;
 }
 
@@ -464,17 +465,14 @@ void StageReader::CallWorker() {
 void StageReader::Work(StageGroup* group, MemoryScope::Need need) const {
   const MemoryScope scope(account(), need);
   LoadTimer timer(counters());
-  try {
-    group->WorkOn(reader(), *stage_, origin().empty() ? "a reader" : origin());
-  } catch (...) {
-    // A holder of an element's ticket may still load it.
-    if (CancelScope::WasLeft() || (MemoryScope::MayGiveUp() && MemoryScope::WasRefused())) {
-      group->ForgetWork();
-      group->state.store(GroupState::kDeferred, std::memory_order_release);
-      return;
-    }
-    group->error = std::current_exception();
+  const Attempt working(
+      [&] { group->WorkOn(reader(), *stage_, origin().empty() ? "a reader" : origin()); });
+  if (working.may_be_repeated()) {  // a holder of an element's ticket may still load it
+    group->ForgetWork();
+    group->state.store(GroupState::kDeferred, std::memory_order_release);
+    return;
   }
+  group->error = working.error();
   NoteWork(std::chrono::nanoseconds(timer.Stop()).count(), group->bytes());
   group->run.Clear();
   group->state.store(GroupState::kReady, std::memory_order_release);
@@ -502,9 +500,7 @@ void StageReader::WorkIfDeferred(StageGroup* group) const {
   Work(group, MemoryScope::Need::kNow);
   sleepers_.Wake();
   if (Wait(*group) != GroupState::kDeferred) return;
-  // The caller is loading ahead of need. It will call again, or leaves that to others.
-  CheckWait();
-  MemoryScope::ThrowRefused();
+  ThrowNotYet();  // the caller is loading ahead of need, or leaves that to others
 }
 
 void StageReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {

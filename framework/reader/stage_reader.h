@@ -170,6 +170,8 @@ class StageReader : public DecoratedReader {
   // Plans one more group and works on it. False if there is nothing to plan, or if another thread
   // is planning.
   bool Advance(MemoryScope::Need need) EXCLUDES(planning_, mutex_);
+  // Plans a group of up to n elements; false at the end.
+  bool PlanGroup(size_t n, const Ref<StageGroup>& group) EXCLUDES(mutex_);
   // Does a part of what a thread that plans may be waiting for; false if there is none.
   bool HelpPlanner();
   // The group that is handed out next; null if there is none yet.

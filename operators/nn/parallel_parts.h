@@ -5,9 +5,8 @@
 
 #include <cstddef>
 
-#include "framework/base/error.h"
 #include "framework/base/thread_pool.h"
-#include "framework/memory/memory_limit.h"
+#include "framework/memory/attempt.h"
 
 namespace millhopper {
 
@@ -17,15 +16,8 @@ namespace millhopper {
 // each time. How the work is divided must not depend on the number of threads.
 template <typename Part>
 void ParallelParts(size_t n, const Part& part) {
-  try {
-    ParallelFor(n, [&part](size_t i) {
-      const MemoryScope ahead(MemoryScope::Current(), MemoryScope::Need::kAhead);
-      part(i);
-    });
-  } catch (const Error&) {
-    if (!MemoryScope::WasRefused()) throw;
-    for (size_t i = 0; i < n; ++i) part(i);
-  }
+  if (TryAhead([&] { ParallelFor(n, part); })) return;
+  for (size_t i = 0; i < n; ++i) part(i);
 }
 
 }  // namespace millhopper

@@ -17,6 +17,7 @@
 #include "framework/base/error.h"
 #include "framework/base/forks.h"
 #include "framework/io/file_system.h"
+#include "framework/memory/attempt.h"
 #include "readers/decorate/plan_past.h"
 
 namespace millhopper {
@@ -154,21 +155,19 @@ const std::vector<SlotSpec>& DiskCacheReader::row_slots() const {
 
 template <typename Step>
 void DiskCacheReader::Write(const Step& step) {
-  try {
-    step();
-  } catch (...) {
-    // The caller plans ahead of need, before anything is written, and will call again.
-    if (MemoryScope::IsAhead() && MemoryScope::WasRefused()) throw;
-    const Error error = CurrentError();
-    StopWriting();
-    if (error.code() == ErrorCode::kCancelled) throw Error(error);
-    gave_up_ = true;
-    // One line, which is whole where several threads write.
-    const std::string line =
-        StrCat("warning: ", origin().empty() ? "a reader" : origin(), " keeps no elements in '",
-               Escaped(options_.directory), "' and reads on without: ", error.message(), "\n");
-    std::fputs(line.c_str(), stderr);
-  }
+  const Attempt writing(step);
+  if (writing.is_done()) return;
+  // The caller plans ahead of need, before anything is written, and will call again.
+  if (writing.outcome() != Attempt::Outcome::kRefused) StopWriting();
+  writing.ThrowIfMayBeRepeated();
+  const Error error = KeptError(writing.error());
+  if (error.code() == ErrorCode::kCancelled) throw Error(error);
+  gave_up_ = true;
+  // One line, which is whole where several threads write.
+  const std::string line =
+      StrCat("warning: ", origin().empty() ? "a reader" : origin(), " keeps no elements in '",
+             Escaped(options_.directory), "' and reads on without: ", error.message(), "\n");
+  std::fputs(line.c_str(), stderr);
 }
 
 void DiskCacheReader::StopWriting() {

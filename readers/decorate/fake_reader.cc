@@ -8,7 +8,7 @@
 #include "framework/base/error.h"
 #include "framework/base/mutex.h"
 #include "framework/base/stop.h"
-#include "framework/memory/memory_limit.h"
+#include "framework/memory/attempt.h"
 
 namespace millhopper {
 
@@ -21,17 +21,15 @@ class FakeReader::Element final : public RefCounted {
   // call.
   const std::vector<LoDTensor>& Tensors(const ReaderBase& reader) {
     const LockOrStop lock(&mutex_);
-    if (error_ != nullptr) std::rethrow_exception(error_);
-    if (tensors_.empty()) {
-      try {
+    if (tensors_.empty() && error_ == nullptr) {
+      const Attempt loading([&] {
+        mutex_.AssertHeld();
         Load(reader);
-      } catch (...) {
-        if (!MemoryScope::WasRefused() && !CancelScope::WasLeft()) {
-          error_ = std::current_exception();
-        }
-        throw;
-      }
+      });
+      loading.ThrowIfMayBeRepeated();
+      error_ = loading.error();
     }
+    if (error_ != nullptr) std::rethrow_exception(error_);
     return tensors_;
   }
 

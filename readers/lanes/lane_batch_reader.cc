@@ -72,59 +72,51 @@ class LaneBatchReader::Round final : public RefCounted {
     }
   }
 
-  // Loads the next stripe of a lane. If it throws what MayBeRepeated, the call can be repeated.
+  // Loads the next stripe of a lane. Throws what may be repeated (Attempt).
   void Load(LanesReader* stripes, size_t lane, Rows* scratch) {
     Part& part = parts_[lane];
     Ref<TicketRun> run;
     const Ticket* const tickets = stripes->NextStripe(lane, &run);
     const size_t size = stripes->stripe();
     part.id = tickets->id;
-    try {
+    const Attempt loading([&] {
       if (IsPlaced(*stripes)) {
         rows_.MakePart(lane * size, scratch);
         stripes->lane(lane).Load(tickets, size, scratch);
-        CheckSteps(*scratch, size);
-      } else {
-        // To load elements again tells which one does not fit those before it.
-        part.first = tickets;
-        part.run = std::move(run);
-        if (turn_ == lane && !MemoryLimit::is_set()) {  // under a limit, to grow copies each time
-          LoadInTurn(*stripes, lane);
-        } else {
-          const Ref<ScratchRows> rows = Pool<ScratchRows>::Take();
-          rows->rows.Reset(stripes->row_slots());
-          LoadPart(*stripes, lane, &rows->rows);
-          part.rows = rows;
-        }
+        return CheckSteps(*scratch, size);
       }
-    } catch (...) {
-      if (MayBeRepeated()) throw;
-      part.error = std::current_exception();
-    }
+      // To load elements again tells which one does not fit those before it.
+      part.first = tickets;
+      part.run = std::move(run);
+      // Under a memory limit, rows that grow are copied each time.
+      if (turn_ == lane && !MemoryLimit::is_set()) return LoadInTurn(*stripes, lane);
+      const Ref<ScratchRows> rows = Pool<ScratchRows>::Take();
+      rows->rows.Reset(stripes->row_slots());
+      LoadPart(*stripes, lane, &rows->rows);
+      part.rows = rows;
+    });
+    loading.ThrowIfMayBeRepeated();
+    part.error = loading.error();
     stripes->NoteLoaded(lane, &part.names);
   }
   // A lane has done its part. The last one completes the batch, unless it is refused the memory
   // for that: then whoever wants the batch completes it.
   void FinishPart(const LanesReader& stripes, BatchMode mode) {
-    if (--left_ > 0) return;
-    try {
-      Complete(stripes, mode);
-    } catch (...) {
-    }
+    if (--left_ == 0) static_cast<void>(Attempt([&] { Complete(stripes, mode); }));
   }
   bool has_all_parts() const { return left_ == 0; }
-  // Makes the batch of its parts, if that is not done yet. Throws what MayBeRepeated.
+  // Makes the batch of its parts, if that is not done yet. Throws what may be repeated (Attempt).
   void Complete(const LanesReader& stripes, BatchMode mode) {
     const MutexLock lock(&mutex_);
     if (complete_) return;
     size_t lane = 0;
-    try {
+    const Attempt joining([&] {
+      mutex_.AssertHeld();
       Join(stripes, mode, &lane);
-    } catch (...) {
-      StartAgain(stripes);
-      if (MayBeRepeated()) throw;
-      if (parts_[lane].error == nullptr) parts_[lane].error = std::current_exception();
-    }
+    });
+    if (!joining.is_done()) StartAgain(stripes);
+    joining.ThrowIfMayBeRepeated();
+    if (parts_[lane].error == nullptr) parts_[lane].error = joining.error();
     for (Part& part : parts_) {
       part.rows = Ref<ScratchRows>();
       part.run = Ref<TicketRun>();
@@ -153,16 +145,15 @@ class LaneBatchReader::Round final : public RefCounted {
   // Appends the rows of the lane whose turn it is. If it throws, the batch has no rows any more,
   // and Join loads those of the lanes before it again.
   void LoadInTurn(const LanesReader& stripes, size_t lane) {
-    try {
+    const Attempt loading([&] {
       LoadPart(stripes, lane, &rows_);
       // The other lanes will need about as much.
       for (size_t slot = 0; lane == 0 && slot < rows_.size(); ++slot) {
         rows_.ExpectBytes(slot, rows_.bytes(slot) * (parts_.size() - 1));
       }
-    } catch (...) {
-      StartAgain(stripes);
-      throw;
-    }
+    });
+    if (!loading.is_done()) StartAgain(stripes);
+    loading.ThrowUnlessDone();
     turn_ = lane + 1;
   }
 
@@ -217,7 +208,7 @@ class LaneBatchReader::Round final : public RefCounted {
     try {
       rows_.Join(part.rows->rows);
     } catch (const Error& error) {
-      if (error.interrupts() || MayBeRepeated()) throw;
+      if (error.interrupts()) throw;
       stripes.lane(lane).Load(part.first, 1, &rows_);
       throw;
     }
@@ -485,14 +476,13 @@ bool LaneBatchReader::PlanAhead(size_t v, Lane* lane, uint64_t taken) {
     const MemoryScope scope(account(),
                             is_needed ? MemoryScope::Need::kNow : MemoryScope::Need::kAhead);
     bool ended = false;
-    try {
-      ended = !stripes_->PlanRounds(v, is_needed ? 1 : Stretch(rounds));
-    } catch (...) {  // nothing is lost
-      lane->planned = lane->dropped + stripes_->RoundsPlanned(v);
-      if (!MayBeRepeated()) Fail();
-      return false;
-    }
+    const Attempt planning(
+        [&] { ended = !stripes_->PlanRounds(v, is_needed ? 1 : Stretch(rounds)); });
     planned = lane->dropped + stripes_->RoundsPlanned(v);
+    if (!planning.is_done()) {  // nothing is lost
+      lane->planned = planned;
+      return KeepErrorOf(planning);
+    }
     uint64_t least = short_;
     while (ended && planned < least && !short_.compare_exchange_weak(least, planned)) {
     }
@@ -518,21 +508,20 @@ bool LaneBatchReader::LoadStripe(size_t v, Lane* lane, uint64_t n, uint64_t take
   const bool ahead = n > taken;
   if (ahead && !MemoryLimit::HasRoomAhead(1)) return false;
   const MemoryScope scope(account(), ahead ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow);
-  try {
+  const Attempt loading([&] {
     Round& round = *ring_[n % depth_];
     round.Load(stripes_, v, &lane->rows);
     round.FinishPart(*stripes_, mode());
-  } catch (...) {
-    if (!MayBeRepeated()) Fail();
-    return false;
-  }
-  return true;
+  });
+  return KeepErrorOf(loading);
 }
 
-void LaneBatchReader::Fail() {
+bool LaneBatchReader::KeepErrorOf(const Attempt& attempt) {
+  if (attempt.error() == nullptr) return attempt.is_done();
   const MutexLock lock(&mutex_);
-  failure_ = std::current_exception();
+  failure_ = attempt.error();
   has_failed_ = true;
+  return false;
 }
 
 void LaneBatchReader::CheckFailure() {

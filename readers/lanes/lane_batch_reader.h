@@ -14,7 +14,7 @@
 #include "framework/base/mutex.h"
 #include "framework/base/sleepers.h"
 #include "framework/base/thread_pool.h"
-#include "framework/memory/memory_limit.h"
+#include "framework/memory/attempt.h"
 #include "readers/decorate/batch_reader.h"
 #include "readers/lanes/lanes_reader.h"
 
@@ -83,9 +83,9 @@ class LaneBatchReader final : public BatchReader {
   bool Step(size_t v, Lane* lane);
   bool PlanAhead(size_t v, Lane* lane, uint64_t taken);
   bool LoadStripe(size_t v, Lane* lane, uint64_t n, uint64_t taken);
-  // Keeps the exception that is being handled for the consumer: not of the data, whose errors are
-  // in their place, but of this reader, which may find no memory for its own.
-  void Fail();
+  // Whether it is done. Keeps its error for the consumer: not of the data, whose errors are in
+  // their place, but of this reader, which may find no memory for its own.
+  bool KeepErrorOf(const Attempt& attempt);
   void CheckFailure();
   // The number of rounds of which every lane has planned its stripe.
   uint64_t RoundsPlanned();

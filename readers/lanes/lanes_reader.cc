@@ -6,7 +6,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
-#include "framework/memory/memory_limit.h"
+#include "framework/memory/attempt.h"
 #include "framework/memory/place.h"
 #include "framework/reader/lane_dealer.h"
 #include "readers/lanes/even_lane.h"
@@ -184,14 +184,9 @@ bool LanesReader::PlanRounds(size_t lane, size_t rounds) {
   const size_t wanted = (planned + rounds) * stripe_;
   while (!state.ended && run.tickets.size() < wanted) {
     size_t more = 0;
-    try {
-      more = lanes_[lane]->Plan(wanted - run.tickets.size(), &run);
-    } catch (...) {
-      if (MayBeRepeated()) {
-        if (run.tickets.empty()) state.stretches.pop_back();
-        throw;
-      }
-    }
+    const Attempt planning([&] { more = lanes_[lane]->Plan(wanted - run.tickets.size(), &run); });
+    if (planning.may_be_repeated() && run.tickets.empty()) state.stretches.pop_back();
+    planning.ThrowIfMayBeRepeated();
     state.ended = more == 0;
     const size_t now = run.tickets.size() / stripe_;
     state.rounds += now - std::exchange(planned, now);

@@ -72,7 +72,7 @@ CheckedFile::Found CheckedFile::Check(const std::function<void(const Error& erro
     std::optional<Error> end;
     while (more && dealt.size() < at_once) {
       try {
-        std::optional<DealtChunk> next = queue->Deal(MemoryScope::Need::kNow);
+        std::optional<DealtChunk> next = queue->Deal();
         more = next.has_value();
         if (more) dealt.push_back(*std::move(next));
       } catch (...) {

@@ -15,7 +15,7 @@
 #include "framework/base/error.h"
 #include "framework/base/mutex.h"
 #include "framework/base/stop.h"
-#include "framework/memory/memory_limit.h"
+#include "framework/memory/attempt.h"
 #include "framework/reader/lane_dealer.h"
 
 namespace millhopper {
@@ -119,13 +119,16 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     bool more = true;
     std::exception_ptr error;
     while (more && !HasFound(may_be_few ? lanes() : 1)) {
-      try {
+      more = false;
+      const Attempt finding([&] {
+        mutex_.AssertHeld();
         more = Find();
-      } catch (...) {
-        // Of few chunks none is dealt whole for what this process alone has met.
-        if (MayBeRepeated() || (may_be_few && CurrentError().interrupts())) throw;
-        error = std::current_exception();  // what was found before it is dealt
-        more = false;
+      });
+      finding.ThrowIfMayBeRepeated();
+      error = finding.error();  // what was found before it is dealt
+      // Of few chunks none is dealt whole for what this process alone has met.
+      if (may_be_few && error != nullptr && KeptError(error).interrupts()) {
+        std::rethrow_exception(error);
       }
     }
     if (!found_.empty() && !IsWhole(found_.back())) found_.pop_back();
@@ -161,9 +164,8 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
   }
   // Finds the next chunk, or a part of it; false at the end of the pass.
   bool Find() REQUIRES(mutex_) {
-    const auto need = MemoryScope::IsAhead() ? MemoryScope::Need::kAhead : MemoryScope::Need::kNow;
     if (closed_ != files_.files_ended()) FetchOfEndedFiles();
-    std::optional<DealtChunk> part = files_.Deal(need);
+    std::optional<DealtChunk> part = files_.Deal();
     if (!part) return false;
     if (!found_.empty() && !IsWhole(found_.back())) {
       found_.back().push_back(std::move(*part));

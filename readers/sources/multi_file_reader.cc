@@ -78,12 +78,12 @@ bool MultiFileReader::NextRound() {
   return true;
 }
 
-std::optional<DealtChunk> MultiFileReader::Deal(MemoryScope::Need need) {
+std::optional<DealtChunk> MultiFileReader::Deal() {
   Begin();
   do {
     while (!places_.empty()) {
       if (*cursor_) {
-        if (std::optional<DealtChunk> chunk = (*cursor_)->Deal(need)) {
+        if (std::optional<DealtChunk> chunk = (*cursor_)->Deal()) {
           round_taken_ = true;
           if (!chunk->is_part()) cursor_ = Next(cursor_);
           return chunk;

@@ -52,7 +52,7 @@ class MultiFileReader final : public FileReader {
   // In place of Plan, for lanes: the next chunk, one of each file in turn; nothing at the end of
   // the pass. Throws the error of a file in the place of its next chunk, and what ChunkQueue::Deal
   // throws.
-  std::optional<DealtChunk> Deal(MemoryScope::Need need);
+  std::optional<DealtChunk> Deal();
   // Whether chunks of this file are among those that Deal returns in turn now.
   bool Deals(uint32_t file) const;
   // How many files are read in a pass, each as often as it is read.

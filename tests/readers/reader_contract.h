@@ -24,6 +24,7 @@
 
 #include "framework/base/thread_pool.h"
 #include "framework/io/file_system.h"
+#include "framework/memory/attempt.h"
 #include "framework/memory/memory.h"
 #include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
@@ -345,12 +346,8 @@ TEST_P(ReaderContract, LosesNothingWhereMemoryIsRefused) {
     for (bool more = true; more;) {
       room = room > (size_t{16} << 20) ? 0 : 4 * room + 64 * step;
       const LittleRoomAhead little(room);
-      try {
-        more = read(MemoryScope::Need::kAhead, 1 + room % 7);
-      } catch (const Error&) {
-        ASSERT_TRUE(MemoryScope::WasRefused());
-        if (room > (size_t{16} << 20)) more = read(MemoryScope::Need::kNow, 2);
-      }
+      if (TryAhead([&] { more = read(MemoryScope::Need::kAhead, 1 + room % 7); })) continue;
+      if (room > (size_t{16} << 20)) more = read(MemoryScope::Need::kNow, 2);
     }
     EXPECT_EQ(stream, Reference(contract_, 0));
   }

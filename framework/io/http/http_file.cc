@@ -34,8 +34,8 @@
 #include "framework/base/url.h"
 #include "framework/io/http/cached_object.h"
 #include "framework/io/http/stretches.h"
+#include "framework/memory/attempt.h"
 #include "framework/memory/memory.h"
-#include "framework/memory/memory_limit.h"
 
 namespace millhopper {
 namespace {
@@ -102,13 +102,9 @@ class HttpFile final : public File {
     HttpRequest request = asked_;
     if (CachedObject::Knows(asked_)) return request;
     if (const RemoteCache* const cache = RemoteCache::Get(); cache != nullptr && cache->Takes()) {
-      const MemoryScope scope(MemoryScope::Current(), MemoryScope::Need::kAhead);
-      try {
-        request.buffer = BufferPool::At(Place()).Take(kBlockBytes);
-        request.size = kBlockBytes;
+      request.size = kBlockBytes;
+      if (TryAhead([&] { request.buffer = BufferPool::At(Place()).Take(kBlockBytes); })) {
         return request;
-      } catch (const Error&) {
-        if (!MemoryScope::WasRefused()) throw;
       }
     }
     request.size = kHeadBytes;
@@ -252,14 +248,9 @@ class HttpFile final : public File {
   Blocks::iterator AddBlock(uint64_t index, bool urgent) const REQUIRES(mutex_) {
     const uint64_t offset = index * kBlockBytes;
     const size_t size = std::min<uint64_t>(kBlockBytes, this->size() - offset);
-    const MemoryScope scope(MemoryScope::Current(), MemoryScope::Need::kAhead);
     Block block;
-    try {
-      block.transfer = HttpTransfer::Start(Part(offset, size, urgent));
-    } catch (const Error&) {
-      if (!MemoryScope::WasRefused()) throw;
-      return blocks_.end();
-    }
+    const auto start = [&] { block.transfer = HttpTransfer::Start(Part(offset, size, urgent)); };
+    if (!TryAhead(start)) return blocks_.end();
     block.last_use = ++uses_;
     requested_.insert(index);
     return blocks_.emplace(index, std::move(block)).first;

@@ -533,7 +533,7 @@ class DataLoader(StateInJson, NoArray):
         if isinstance(self.dataset, Reader):
             order, lanes = self._order_and_lanes()
             # A reader that makes batches itself has chosen lanes that no ranks can share.
-            fields["lanes"] = order._lanes if order._chose_lanes else lanes
+            fields["lanes"] = order._lanes.number if order._chose_lanes else lanes
             if lanes > 1:
                 fields["even"] = self._even_of(fields["world_size"] > 1)
             return new_state("DataLoader", reader=order.state_dict(), **fields)

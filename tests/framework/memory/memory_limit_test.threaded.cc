@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "framework/base/thread_pool.h"
+#include "framework/memory/attempt.h"
 #include "framework/memory/buffer.h"
 #include "framework/memory/memory.h"
 #include "tests/testing.h"
@@ -51,16 +52,18 @@ TEST_F(MemoryLimitTest, GivesWhatIsNeededNowUpToTheLimit) {
   Take(2 * kMegabyte);
 }
 
-// Whether memory is refused with the error that makes a worker try again later.
+// Whether memory is refused so that a worker tries again later.
 bool IsRefused(size_t bytes) {
-  try {
-    BufferPool::At(Place()).Take(bytes);
-    return false;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kResourceLimit);
-    EXPECT_TRUE(error.interrupts());
-    return MemoryScope::WasRefused();
-  }
+  const Attempt taking([&] {
+    try {
+      BufferPool::At(Place()).Take(bytes);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kResourceLimit);
+      EXPECT_TRUE(error.interrupts());
+      throw;
+    }
+  });
+  return taking.outcome() == Attempt::Outcome::kRefused;
 }
 
 TEST_F(MemoryLimitTest, GivesAQuarterToWhatIsAheadOfNeed) {

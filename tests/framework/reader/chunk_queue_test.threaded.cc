@@ -17,6 +17,7 @@ namespace millhopper {
 namespace {
 
 using State = ChunkQueue::State;
+using Did = ChunkQueue::Did;
 using Numbers = std::vector<int64_t>;
 
 constexpr auto kNow = MemoryScope::Need::kNow;
@@ -31,13 +32,20 @@ Ref<ChunkQueue> QueueOf(std::vector<ScriptedChunk> chunks, uint32_t file = 0, Ch
                      {file, kPass, "f", nullptr, share}));
 }
 
+// The chunk that is claimed; null if there is none.
+Ref<Chunk> Claimed(ChunkQueue* queue, MemoryScope::Need need) {
+  Ref<Chunk> chunk;
+  const Did did = queue->Claim(need, &chunk);
+  EXPECT_NE(did, Did::kNotYet);
+  return did == Did::kDone ? chunk : Ref<Chunk>();
+}
+
 void FetchNow(ChunkQueue* queue, const Ref<Chunk>& chunk) {
-  const Ref<MemoryAccount> account(new MemoryAccount);
-  EXPECT_TRUE(queue->Fetch(chunk, account, kNow));
+  EXPECT_EQ(queue->Fetch(chunk), Did::kDone);
 }
 
 void FetchAll(ChunkQueue* queue) {
-  while (const Ref<Chunk> chunk = queue->Claim(kAhead)) FetchNow(queue, chunk);
+  while (const Ref<Chunk> chunk = Claimed(queue, kAhead)) FetchNow(queue, chunk);
 }
 
 // The numbers of all records that can be taken at once.
@@ -57,8 +65,9 @@ Numbers TakeAvailable(ChunkQueue* queue) {
 TEST(ChunkQueue, IsPlannedInTheOrderOfClaimsWhateverIsFetchedFirst) {
   const Ref<ChunkQueue> queue = QueueOf({{2}, {3}, {1}});
   EXPECT_EQ(queue->Poll(), State::kWaiting);
-  const Ref<Chunk> chunks[] = {queue->Claim(kAhead), queue->Claim(kAhead), queue->Claim(kAhead)};
-  EXPECT_FALSE(queue->Claim(kAhead));
+  const Ref<Chunk> chunks[] = {Claimed(queue.get(), kAhead), Claimed(queue.get(), kAhead),
+                               Claimed(queue.get(), kAhead)};
+  EXPECT_FALSE(Claimed(queue.get(), kAhead));
   FetchNow(queue.get(), chunks[2]);
   EXPECT_EQ(queue->Poll(), State::kWaiting);
   EXPECT_EQ(queue->available(), 0u);
@@ -77,11 +86,11 @@ TEST(ChunkQueue, IsPlannedInTheOrderOfClaimsWhateverIsFetchedFirst) {
 
 TEST(ChunkQueue, IsOverOnlyWhenTheFileSaysSo) {
   const Ref<ChunkQueue> queue = QueueOf({{1}});
-  FetchNow(queue.get(), queue->Claim(kAhead));
+  FetchNow(queue.get(), Claimed(queue.get(), kAhead));
   EXPECT_EQ(queue->Poll(), State::kRecords);
   TakeAvailable(queue.get());
   EXPECT_EQ(queue->Poll(), State::kWaiting);  // there might be another chunk
-  EXPECT_FALSE(queue->Claim(kAhead));
+  EXPECT_FALSE(Claimed(queue.get(), kAhead));
   EXPECT_EQ(queue->Poll(), State::kEnd);
 }
 
@@ -213,9 +222,9 @@ TEST(ChunkQueue, AnErrorOfFetchComesBehindTheRecordsListedBeforeIt) {
 TEST(ChunkQueue, AnErrorOfClaimEndsTheFileBehindWhatClaimHadListed) {
   for (const int64_t listed : {0, 2}) {
     const Ref<ChunkQueue> queue = QueueOf({{1}, {listed, "cut off"}, {3}});
-    const Ref<Chunk> first = queue->Claim(kAhead);
-    EXPECT_FALSE(queue->Claim(kAhead));
-    EXPECT_FALSE(queue->Claim(kAhead));  // the third is never looked for
+    const Ref<Chunk> first = Claimed(queue.get(), kAhead);
+    EXPECT_FALSE(Claimed(queue.get(), kAhead));
+    EXPECT_FALSE(Claimed(queue.get(), kAhead));  // the third is never looked for
     EXPECT_FALSE(queue->backlog().claimable);
     EXPECT_EQ(queue->Poll(), State::kWaiting);  // the error does not overtake the records before it
     FetchNow(queue.get(), first);
@@ -235,16 +244,16 @@ TEST(ChunkQueue, IsClaimedByOneThreadAtATime) {
   Gate begun, resume_at;
   const Ref<ChunkQueue> queue = QueueOf({{1, "", "", &begun, &resume_at}, {1}});
   EXPECT_TRUE(queue->backlog().claimable);
-  std::thread other([&] { FetchNow(queue.get(), queue->Claim(kAhead)); });
+  std::thread other([&] { FetchNow(queue.get(), Claimed(queue.get(), kAhead)); });
   begun.Wait();
   EXPECT_FALSE(queue->backlog().claimable);
-  EXPECT_FALSE(queue->Claim(kAhead));
+  EXPECT_FALSE(Claimed(queue.get(), kAhead));
   EXPECT_EQ(queue->Poll(), State::kWaiting);
   resume_at.Open();
   other.join();
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_TRUE(queue->backlog().claimable);
-  EXPECT_TRUE(queue->Claim(kAhead));
+  EXPECT_TRUE(Claimed(queue.get(), kAhead));
 }
 
 TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
@@ -252,12 +261,12 @@ TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
   longer.length = 99;
   const Ref<ChunkQueue> queue = QueueOf({{2}, longer});
   EXPECT_EQ(queue->backlog().chunks, 0u);
-  FetchNow(queue.get(), queue->Claim(kAhead));
+  FetchNow(queue.get(), Claimed(queue.get(), kAhead));
   ChunkQueue::Backlog load = queue->backlog();
   EXPECT_EQ(load.chunks, 1u);
   EXPECT_EQ(load.records, 2u);
   EXPECT_EQ(load.bytes, SizeClass(16));
-  const Ref<Chunk> second = queue->Claim(kAhead);
+  const Ref<Chunk> second = Claimed(queue.get(), kAhead);
   load = queue->backlog();
   EXPECT_EQ(load.chunks, 2u);
   EXPECT_EQ(load.records, 2u);  // the number in the second chunk is not known yet
@@ -269,25 +278,25 @@ TEST(ChunkQueue, TellsWhatWaitsToBeTaken) {
   EXPECT_EQ(load.chunks, 1u);
   EXPECT_EQ(load.records, 3u);
   EXPECT_TRUE(load.claimable);
-  EXPECT_FALSE(queue->Claim(kAhead));
+  EXPECT_FALSE(Claimed(queue.get(), kAhead));
   EXPECT_FALSE(queue->backlog().claimable);
 }
 
 TEST(ChunkQueue, AChunkForWhichThereIsNoMemoryAheadWaitsToBeClaimedOnceMore) {
   const LimitInForce limit(size_t{4} << 20);
   const Ref<ChunkQueue> queue = QueueOf({{34000}, {1}});  // more than a quarter of the limit
-  const Ref<MemoryAccount> account(new MemoryAccount);
   for (int time = 0; time < 2; ++time) {
-    const Ref<Chunk> chunk = queue->Claim(kAhead);
+    const Ref<Chunk> chunk = Claimed(queue.get(), kAhead);
     EXPECT_EQ(chunk->offset, 0u);
     EXPECT_FALSE(queue->backlog().idle);
-    EXPECT_FALSE(queue->Fetch(chunk, account, kAhead));
+    const MemoryScope ahead(nullptr, kAhead);
+    EXPECT_EQ(queue->Fetch(chunk), Did::kNotYet);
     EXPECT_TRUE(queue->backlog().idle);
     EXPECT_TRUE(queue->backlog().claimable);
     EXPECT_EQ(queue->backlog().chunks, 0u);
     EXPECT_EQ(queue->Poll(), State::kWaiting);
   }
-  EXPECT_TRUE(queue->Fetch(queue->Claim(kAhead), account, kNow));
+  FetchNow(queue.get(), Claimed(queue.get(), kAhead));
   FetchAll(queue.get());
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(TakeAvailable(queue.get()).size(), 34000u);
@@ -299,21 +308,21 @@ TEST(ChunkQueue, AChunkForWhichThereIsNoMemoryAheadWaitsToBeClaimedOnceMore) {
 // Otherwise memory for later chunks would count as needed now, in some runs and not in others.
 TEST(ChunkQueue, OnlyTheNextChunkIsClaimedBecauseItIsNeeded) {
   const Ref<ChunkQueue> queue = QueueOf({{1}, {1}, {1}});
-  const Ref<Chunk> first = queue->Claim(kNow);
+  const Ref<Chunk> first = Claimed(queue.get(), kNow);
   EXPECT_TRUE(first);
-  EXPECT_FALSE(queue->Claim(kNow));
-  const Ref<Chunk> second = queue->Claim(kAhead);
+  EXPECT_FALSE(Claimed(queue.get(), kNow));
+  const Ref<Chunk> second = Claimed(queue.get(), kAhead);
   EXPECT_TRUE(second);
-  EXPECT_FALSE(queue->Claim(kNow));
+  EXPECT_FALSE(Claimed(queue.get(), kNow));
   FetchNow(queue.get(), first);
-  EXPECT_FALSE(queue->Claim(kNow));
+  EXPECT_FALSE(Claimed(queue.get(), kNow));
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(TakeAvailable(queue.get()), Numbers{0});
-  EXPECT_FALSE(queue->Claim(kNow));
+  EXPECT_FALSE(Claimed(queue.get(), kNow));
   FetchNow(queue.get(), second);
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(TakeAvailable(queue.get()), Numbers{1});
-  EXPECT_TRUE(queue->Claim(kNow));
+  EXPECT_TRUE(Claimed(queue.get(), kNow));
 }
 
 // A stream reads in Claim. What it had read when memory was refused must not be lost with the
@@ -337,11 +346,12 @@ TEST(ChunkQueue, AClaimThatIsRefusedMemoryIsMadeOnceMore) {
       new ChunkQueue(std::make_unique<Stream>(), {0, 0, "stream", nullptr, {}}));
   for (int time = 0; time < 2; ++time) {
     const MemoryScope scope(nullptr, kAhead);
-    EXPECT_THROW(queue->Claim(kAhead), Error);
+    Ref<Chunk> none;
+    EXPECT_EQ(queue->Claim(kAhead, &none), Did::kNotYet);
     EXPECT_TRUE(queue->backlog().claimable);
     EXPECT_EQ(queue->Poll(), State::kWaiting);
   }
-  FetchNow(queue.get(), queue->Claim(kAhead));
+  FetchNow(queue.get(), Claimed(queue.get(), kAhead));
   EXPECT_EQ(queue->Poll(), State::kRecords);
   EXPECT_EQ(queue->available(), 1u);
 }
