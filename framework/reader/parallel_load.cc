@@ -47,6 +47,14 @@ void Expect(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* row
 
 }  // namespace
 
+void CheckOneStepEach(const Rows& rows, size_t elements) {
+  for (size_t slot = 0; slot < rows.size(); ++slot) {
+    if (rows.steps(slot) == static_cast<int64_t>(elements)) continue;
+    Throw(ErrorCode::kInternal, "slot ", slot, ": ", elements, " elements of one step each have ",
+          rows.steps(slot), " steps");
+  }
+}
+
 void ParallelLoad::Load(const ReaderBase& reader, const Ticket* tickets, size_t n, Rows* rows,
                         bool alone) {
   const size_t grain = this->grain();
@@ -69,11 +77,7 @@ void ParallelLoad::LoadOneStepParts(const ReaderBase& reader, const Ticket* tick
     Ref<ScratchRows> part = Pool<ScratchRows>::Take();
     rows->MakePart(k * grain, &part->rows);
     LoadTimed(reader, tickets + k * grain, size, &part->rows);
-    for (size_t slot = 0; slot < part->rows.size(); ++slot) {
-      if (part->rows.steps(slot) == static_cast<int64_t>(size)) continue;
-      Throw(ErrorCode::kInternal, "slot ", slot, ": ", size, " elements of one step each have ",
-            part->rows.steps(slot), " steps");
-    }
+    CheckOneStepEach(part->rows, size);
   };
   if (TryAhead([&] { ParallelFor((n + grain - 1) / grain, load_part); })) {
     rows->AdvanceParts(n);

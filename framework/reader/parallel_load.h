@@ -15,6 +15,9 @@ namespace millhopper {
 
 class ReaderBase;
 
+// Throws kInternal unless each slot has as many steps as there are elements, which have one each.
+void CheckOneStepEach(const Rows& rows, size_t elements);
+
 // Loads elements of one reader, and measures how long they take to choose the size of parts.
 class ParallelLoad {
  public:

@@ -39,6 +39,9 @@ struct StagedElement {
 // next element that is moved there (Rows::MoveTo) needs no new ones, if MayKeepEmptyTable allows
 // it.
 void ForgetValues(std::vector<LoDTensor>* tensors);
+// Appends an element that was made ahead to rows, which take its own memory if they have nothing
+// yet. Then the element is empty, unless the calling thread may have to load it again.
+void GiveOut(std::vector<LoDTensor>* tensors, Rows* rows);
 
 // Work on single elements. The result depends on the element alone, not on earlier ones.
 class Stage {
@@ -172,8 +175,6 @@ class StageReader : public DecoratedReader {
   bool Advance(MemoryScope::Need need) EXCLUDES(planning_, mutex_);
   // Plans a group of up to n elements; false at the end.
   bool PlanGroup(size_t n, const Ref<StageGroup>& group) EXCLUDES(mutex_);
-  // Does a part of what a thread that plans may be waiting for; false if there is none.
-  bool HelpPlanner();
   // The group that is handed out next; null if there is none yet.
   Ref<StageGroup> Planned() EXCLUDES(mutex_);
   // Waits until the work on a group is done or deferred; meanwhile works on later groups.

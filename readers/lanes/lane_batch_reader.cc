@@ -83,7 +83,7 @@ class LaneBatchReader::Round final : public RefCounted {
       if (IsPlaced(*stripes)) {
         rows_.MakePart(lane * size, scratch);
         stripes->lane(lane).Load(tickets, size, scratch);
-        return CheckSteps(*scratch, size);
+        return CheckOneStepEach(*scratch, size);
       }
       // To load elements again tells which one does not fit those before it.
       part.first = tickets;
@@ -133,14 +133,6 @@ class LaneBatchReader::Round final : public RefCounted {
     const Ticket* first = nullptr;  // of the stripe, which the run keeps
     Ref<TicketRun> run;
   };
-
-  static void CheckSteps(const Rows& rows, size_t elements) {
-    for (size_t slot = 0; slot < rows.size(); ++slot) {
-      if (rows.steps(slot) == static_cast<int64_t>(elements)) continue;
-      Throw(ErrorCode::kInternal, "slot ", slot, ": ", elements, " elements of one step each have ",
-            rows.steps(slot), " steps");
-    }
-  }
 
   // Appends the rows of the lane whose turn it is. If it throws, the batch has no rows any more,
   // and Join loads those of the lanes before it again.
@@ -538,11 +530,7 @@ void LaneBatchReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) cons
     }
     auto* const round = tickets[i].object<Round>();
     round->CheckLoaded();
-    const bool may_give_up = MemoryScope::MayGiveUp();
-    if (!may_give_up && MemoryLimit::is_set() && rows->untouched()) SetNeeded(round->tensors());
-    rows->Append(round->tensors());
-    if (may_give_up || CancelScope::MayLeave()) continue;  // the batch may be loaded again
-    for (LoDTensor& tensor : *round->mutable_tensors()) tensor.Clear();
+    GiveOut(round->mutable_tensors(), rows);
   }
 }
 
