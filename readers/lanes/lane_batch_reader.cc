@@ -116,7 +116,7 @@ class LaneBatchReader::Round final : public RefCounted {
     });
     if (!joining.is_done()) StartAgain(stripes);
     joining.ThrowIfMayBeRepeated();
-    if (parts_[lane].error == nullptr) parts_[lane].error = joining.error();
+    if (!joining.is_done() && parts_[lane].error == nullptr) parts_[lane].error = joining.error();
     for (Part& part : parts_) {
       part.rows = Ref<ScratchRows>();
       part.run = Ref<TicketRun>();
@@ -172,7 +172,8 @@ class LaneBatchReader::Round final : public RefCounted {
     return is_placed_;
   }
 
-  // Puts the parts together. *lane is the one that is looked at; stops at one that has failed.
+  // Puts the parts together. *lane is the one that was looked at last; stops at one that has
+  // failed.
   void Join(const LanesReader& stripes, BatchMode mode, size_t* lane) REQUIRES(mutex_) {
     const size_t elements = parts_.size() * stripes.stripe();
     if (is_placed_) {
@@ -183,7 +184,8 @@ class LaneBatchReader::Round final : public RefCounted {
         for (const Part& part : parts_) bytes += part.rows ? part.rows->rows.bytes(slot) : 0;
         rows_.ExpectBytes(slot, bytes);
       }
-      for (; (*lane = turn_) < parts_.size(); turn_ = *lane + 1) {
+      for (; turn_ < parts_.size(); ++turn_) {
+        *lane = turn_;
         if (parts_[*lane].error != nullptr) return;
         JoinPart(stripes, *lane);
       }
