@@ -152,8 +152,28 @@ void AddArgument(const std::string& parameter, const Strings& names,
   for (const std::string& name : names) added->add_arguments(name);
 }
 
+namespace {
+
+// Types by their names are numbers in programs: {"dtype", "int32"s}.
+Attribute WithTypeAsNumber(const std::string& name, const Attribute& value) {
+  constexpr std::string_view kEnd = "dtype";
+  const auto* const text = std::get_if<std::string>(&value);
+  if (text == nullptr || name.size() < kEnd.size() ||
+      name.compare(name.size() - kEnd.size(), kEnd.size(), kEnd) != 0) {
+    return value;
+  }
+  for (const DataType type : kDataTypes) {
+    if (*text == ToString(type)) return static_cast<int32_t>(type);
+  }
+  return value;
+}
+
+}  // namespace
+
 void AddAttributes(const Attributes& attributes, proto::OpDesc* op) {
-  for (const auto& [name, value] : attributes) ToProto(name, value, op->add_attrs());
+  for (const auto& [name, value] : attributes) {
+    ToProto(name, WithTypeAsNumber(name, value), op->add_attrs());
+  }
 }
 
 void AddStepNames(const ElementSteps& steps, std::set<std::string>* names) {

@@ -8,13 +8,14 @@
 #include <string_view>
 
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "framework/program/executor.h"
 #include "framework/program/operator.h"
 #include "framework/program/program.h"
-#include "framework/reader/file_format.h"
 #include "operators/fluent/element_steps.h"
 #include "operators/readers/support/default_lanes.h"
 #include "operators/readers/support/slot_declaration.h"
+#include "operators/readers/support/slot_names.h"
 #include "proto/framework.pb.h"
 #include "readers/fields/fields.h"
 
@@ -167,7 +168,7 @@ std::set<std::string> Reader::NamesBelowStep() const {
 Reader Reader::Apply(const std::string& type, size_t slot, Attributes attributes,
                      const std::string& name) const {
   const OperatorDef* const def = FindOperator(type);
-  Require(def != nullptr, "no operator '", Escaped(type), "'");
+  Require(def != nullptr, "no operator '", Escaped(type), "'", DidYouMean(type, OperatorTypes()));
   Require(!def->schema.inputs.empty() && !def->schema.outputs.empty(), "operator '", type,
           "' makes no tensor of a tensor");
   const Reader steps = WithSteps();
@@ -274,9 +275,7 @@ std::vector<std::string> Reader::Node::SlotNames() const {
   const auto files = attributes.find("file_names");
   if (files != attributes.end()) {
     const auto* const names = std::get_if<std::vector<std::string>>(&files->second);
-    const bool is_given = names != nullptr && !names->empty();
-    const FormatSchema* const format = is_given ? ChooseFormat(names->front()).schema : nullptr;
-    return format == nullptr ? std::vector<std::string>() : format->slot_names;
+    return names == nullptr ? std::vector<std::string>() : SlotNamesOfFiles(*names, attributes);
   }
   const OperatorDef* const def = FindOperator(type);
   const bool joins = def != nullptr && def->schema.composition == Composition::kSideBySide;

@@ -132,8 +132,9 @@ class Reader {
   // Runs an operator that makes one tensor of one, such as decode_image, on a slot of each element,
   // on all threads; what it makes takes the slot's place. Calls one after another are one block.
   // Opens the files, to know how many slots there are. Without a name the operator draws by the
-  // names of the chain's source and of its own, as in Python. Throws kInvalidArgument if there is
-  // no such slot or operator, or if the name is taken.
+  // names of the chain's source and of its own, as in Python. Types may be named:
+  // {"dtype", std::string("int32")}. Throws kInvalidArgument if there is no such slot or operator,
+  // or if the name is taken.
   Reader Apply(const std::string& type, size_t slot, Attributes attributes = {},
                const std::string& name = "") const;
 
@@ -159,8 +160,8 @@ class Reader {
   Reader RandomOrder(const std::vector<Steps>& steps, const ChoiceOptions& options = {}) const;
 
   struct FilterOptions {
-    // What the condition calls the slots, in order. If left out, they have the names of `fields`
-    // or those of the format (image, label), or are slot0, slot1 and so on where there are none.
+    // What the condition calls the slots, in order. If left out, they have the names of `fields`,
+    // of fields that are inferred, or of the format (image, label), or are slot0, slot1 and so on.
     std::vector<std::string> slots;
     // Of the new reader.
     std::string name;

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from millhopper import _core
@@ -24,7 +25,7 @@ from millhopper.programs.schemas import (
     more_attributes,
     schema_of,
 )
-from millhopper.programs.var_type import VarType
+from millhopper.programs.var_type import VarType, convert_dtype
 from millhopper.programs.variable import Variable
 
 if TYPE_CHECKING:
@@ -370,6 +371,8 @@ def _attribute(
     type = guess_type(value) if declared is None else declared.type
     where = f"operator {schema.type!r}: attribute {name!r}"
     try:
+        if type == "INT" and name.endswith("dtype") and not isinstance(value, Integral):
+            value = convert_dtype(value)
         converted = convert(type, value)
     except TypeError as error:
         raise TypeError(f"{where} {error}") from None

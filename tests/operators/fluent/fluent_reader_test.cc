@@ -282,6 +282,27 @@ TEST(FluentReader, FiltersByTheNamesOfTheFormat) {
   EXPECT_EQ(Pass(&dogs, 1), (std::vector<Numbers>{{1}}));
 }
 
+TEST(FluentReader, FiltersByNamesThatTheFilesTell) {
+  const TempFile table("told.csv", "id,lang\n1,a\n2,b\n3,a\n");
+  ReaderLoop inferred = Reader::OpenFiles({table.path()}).Filter("lang == 'a' and id > 1").Open();
+  EXPECT_EQ(Pass(&inferred), (std::vector<Numbers>{{3}}));
+  const TempFile bars("bars.csv", "id|n\n1|7\n2|8\n");
+  Reader::OpenFilesOptions options;
+  options.attributes = {{"delimiter", std::string("|")}};
+  ReaderLoop given = Reader::OpenFiles({bars.path()}, options).Filter("n == 8").Open();
+  EXPECT_EQ(Pass(&given), (std::vector<Numbers>{{2}}));
+}
+
+TEST(FluentReader, AppliesOperatorsWhoseTypesAreNamed) {
+  const TempFile table("table.csv", "id\n1\n2\n");
+  ReaderLoop cast = Reader::OpenFiles({table.path()})
+                        .Apply("cast", 0, {{"out_dtype", std::string("float32")}})
+                        .Open();
+  EXPECT_EQ(cast.holder().slots()[0].dtype, DataType::kFp32);
+  ExpectError(ErrorCode::kInvalidArgument, "no operator 'cats'; did you mean 'cast'?",
+              [&] { Reader::OpenFiles({table.path()}).Apply("cats", 0); });
+}
+
 // The next pass: the bytes of the images of slot 0.
 std::vector<std::string> ImagesOf(ReaderLoop* loop) {
   std::vector<std::string> images;

@@ -219,3 +219,14 @@ def test_of_several_slots_one_is_named(tmp_path: Path) -> None:
         reader.apply("scale")
     with pytest.raises(TypeError, match="takes|slot"):
         reader.apply("scale", ["a"])  # type: ignore[arg-type]
+
+
+def test_types_have_names() -> None:
+    reader = millhopper.Reader.from_arrays({"x": np.arange(3)})
+    for dtype in ["float32", np.float32, 5]:
+        (batch,) = reader.apply("cast", "x", out_dtype=dtype).batch(3)
+        assert batch["x"].dtype == np.float32
+    with pytest.raises(
+        millhopper.Error, match="'out_dtype' values cannot be of type 'float23'; did"
+    ):
+        reader.apply("cast", "x", out_dtype="float23")
