@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import json
 import os
 import re
@@ -189,6 +190,19 @@ def test_a_network_is_trained_on_photographs(tmp_path: Path) -> None:
     assert len(losses) == 2 and np.isfinite(losses).all()
 
 
+def test_a_model_of_jax_is_trained(tmp_path: Path) -> None:
+    pytest.importorskip("jax", reason="JAX is not installed")
+    assert float(run("train_jax.py", tmp_path)) < 1e-3  # of 4 before
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch", "tensorflow"])
+def test_a_model_of_keras_is_trained(backend: str, tmp_path: Path) -> None:
+    for needed in ("keras", backend):
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"{needed} is not installed")
+    assert float(run("train_keras.py", tmp_path, KERAS_BACKEND=backend)) < 1e-2
+
+
 def test_a_model_of_text_is_trained(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed")
     assert float(run("train_text.py", tmp_path)) < 3  # of 5.5 before
@@ -242,6 +256,8 @@ def test_its_convolutional_network_reads_images_in_folders(tmp_path: Path) -> No
 ALONE = {
     "photos.py",
     "train_photos.py",
+    "train_jax.py",
+    "train_keras.py",
     "train_text.py",
     "stores.py",
     "programs.py",

@@ -39,7 +39,13 @@ class JaxReader(View[Array]):
     """
 
     def __init__(self, reader: LoopMethods, device: Any = None) -> None:
-        """``device`` is what ``jax.device_put`` accepts: a device, a sharding, or None."""
+        """``device`` is what ``jax.device_put`` accepts: a device, a sharding, or None.
+
+        Raises:
+            TypeError: it is a text.
+        """
+        if isinstance(device, str):
+            raise TypeError(f"jax: device is {device!r}; jax.devices({device!r})[0] is one")
         super().__init__(reader)
         self._device = device
 

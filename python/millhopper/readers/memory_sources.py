@@ -229,6 +229,7 @@ class MemorySources(Chain):
                 or a sample is not as declared.
         """
         refuse_splits(dataset)
+        _refuse_batches_of_ray("from_dataset", dataset)
         if isinstance(dataset, (str, bytes, Chain)) or not isinstance(dataset, Dataset):
             hint = ""
             if isinstance(dataset, Iterable) and not isinstance(dataset, (str, bytes)):
@@ -289,7 +290,7 @@ class MemorySources(Chain):
                 that of pass 0, and what is ``str`` in it, or lists of them, is ``Texts``, as fields
                 of ``str`` are.
             batched: items are batches of rows, whose values have a row for each along their first
-                axis; elements are rows.
+                axis (dicts of arrays, frames of pandas, tables of pyarrow); elements are rows.
             seed: seed of all random choices in this chain.
             name: the reader's name in error messages and programs.
 
@@ -307,6 +308,7 @@ class MemorySources(Chain):
 
         Source: tf.data.Dataset.from_generator.
         """
+        _refuse_batches_of_ray("from_iterable", iterable)
         source = IterableSource(iterable, declared(slots), batched)
         given = dict(source.slots)
         held, attributes = keep_function(source.feeds, None, None, given)
@@ -379,6 +381,7 @@ class MemorySources(Chain):
         Source: the Arrow PyCapsule interface.
         """
         refuse_splits(source)
+        _refuse_batches_of_ray("from_arrow", source)
         if is_hugging_face(source, "Dataset"):
             source = ArrowRows(source)
         held, attributes = keep_stream(source)
@@ -441,6 +444,15 @@ def indices(
     """A reader of the numbers 0 to ``count - 1``, in the slot ``index``."""
     attributes = {"count": count, "shuffle_records": shuffle, "reshuffle": reshuffle}
     return cls._source("create_range_reader", name, attributes, ["index"], seed=seed)
+
+
+def _refuse_batches_of_ray(method: str, source: object) -> None:
+    """Raises TypeError for a data set of Ray, which is read by its batches."""
+    if hasattr(source, "iter_batches") and hasattr(source, "iter_torch_batches"):
+        raise TypeError(
+            f"{method}: a {type(source).__name__} of Ray is read by its batches: "
+            "Reader.from_iterable(lambda: dataset.iter_batches(batch_size=1024), batched=True)"
+        )
 
 
 def _row(column: npt.NDArray[Any] | Ragged, index: int) -> npt.NDArray[Any] | Ragged:

@@ -81,6 +81,7 @@ _JOIN = (
 _WINDOWS = "window(size, shift=...) makes sliding windows of elements"
 _PACK = "pack(length) makes rows of whole documents"
 _LOADER = "millhopper.DataLoader(reader, batch_size=64) takes the place of torch's"
+_RAY = "Reader.from_iterable(lambda: dataset.iter_batches(), batched=True) reads Ray's"
 _NO_HUB = "write(...) makes files, which huggingface_hub and the like upload"
 _EVEN = 'shard(even="pad") or "drop" has all processes end at one step'
 _STATISTICS = "statistics() has those of numbers; peek --all FILE shows those of each slot"
@@ -211,6 +212,8 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "sample_multiplexer": _MIX,
         "sampler": "millhopper.DataLoader(dataset, sampler=sampler) takes it, and sampled(sampler)",
         "set_length": _COUNT,
+        "set_weights": "mix(others, weights={0: [9, 1], 1000: [1, 1]}) has weights from steps on; "
+        "a state goes on with later ones that are others",
         "sharding_filter": _SHARD,
         "sharding_round_robin_dispatch": _SHARD,
         "StackDataset": _JOIN,
@@ -412,6 +415,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "from_huggingface": "Reader.from_dataset(dataset) reads one, from_iterable a stream",
         "from_items": "Reader.from_dataset(list) reads it",
         "from_numpy": _ARRAYS,
+        "from_ray": _RAY,
         "from_tf": "Reader.from_iterable(stream) reads what a data set of tf.data yields as numpy",
         "from_torch": _SAMPLES,
         "input_files": _WHERE,
@@ -451,6 +455,8 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "summary": _STATISTICS,
         "take_all": "list(reader) is all elements",
         "take_batch": "next(iter(reader.batch(n))) is the first batch",
+        "to_ray": "ray.data.from_pandas([pandas.DataFrame(batch) for batch in reader.batch(1024)]) "
+        "takes a pass",
         "to_tf": _BATCHES,
         "to_torch": "batch(batch_size).torch() yields torch's tensors",
         "union": _CONCAT,

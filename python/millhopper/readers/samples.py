@@ -112,6 +112,8 @@ def _depth_of_texts(rows: Any) -> int:
 def _named(sample: Any, slots: Mapping[str, DeclaredSlot]) -> list[tuple[str, Any]]:
     if isinstance(sample, Mapping) or hasattr(sample, "keys"):  # which frames of pandas have
         return list(dict(sample).items())
+    if hasattr(sample, "column_names") and hasattr(sample, "column"):  # tables of pyarrow
+        return [(name, np.asarray(sample.column(name))) for name in sample.column_names]
     is_one = not isinstance(sample, (tuple, list)) or (
         isinstance(sample, list)
         and len(slots) < 2

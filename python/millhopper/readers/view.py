@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -39,6 +40,10 @@ class RaggedArrays(NamedTuple):
         return RaggedArrays(self.values.to(*args, **kwargs), offsets)
 
 
+# The methods that make views, which come last.
+_MADE_BY = {"JaxReader": "jax", "TorchReader": "torch"}
+
+
 class Passes(StateInJson, NoArray):
     """The passes of a reader, with batches in another form: a loop begins the reader's next pass.
 
@@ -68,6 +73,19 @@ class Passes(StateInJson, NoArray):
         """The next loop resumes from a state; see ``Reader.load_state_dict``."""
         self.reader.load_state_dict(state_dict)
 
+    if not TYPE_CHECKING:  # checkers of types know the names that there are
+
+        def __getattr__(self, name: str) -> Any:
+            from millhopper.readers.reader import Reader
+
+            if inspect.getattr_static(type(self), name, None) is not None:
+                return object.__getattribute__(self, name)  # raises what a property has raised
+            hint = ""
+            if name[0] != "_" and hasattr(Reader, name):
+                made = _MADE_BY.get(type(self).__name__, "to_tuple")
+                hint = f"; {name} comes before {made}: reader.{name}(...).{made}(...)"
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+
     def __repr__(self) -> str:
         return f"<{type(self).__module__}.{type(self).__name__} of {self.reader!r}>"
 
@@ -89,6 +107,12 @@ class Tuples(Passes):
             ValueError: at a batch: it has no slot of a name that ``to_tuple`` was given.
         """
         return map(self._of, iter(self.reader))
+
+    def _text(self) -> str:
+        return (
+            "a Tuples is no array: a loop over it yields tuples of them; fit of Keras takes "
+            'reader.keras("inputs", "targets"), with the names of slots'
+        )
 
     def _of(self, batch: Mapping[str, Any]) -> tuple[Any, ...]:
         try:

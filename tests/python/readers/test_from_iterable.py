@@ -569,3 +569,36 @@ def test_what_is_no_text_among_texts(value: object) -> None:
         millhopper.Error, match=f"TypeError: {value} in a slot of texts or sequences"
     ):
         list(millhopper.Reader.from_iterable([{"s": "x"}, {"s": value}]))
+
+
+def test_batches_that_are_tables() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"n": [1, 2, 3], "f": [0.5, None, 1.5], "t": ["a", "b", "c"]})
+    reader = millhopper.Reader.from_iterable(lambda: [table, table.slice(1)], batched=True)
+    (batch,) = reader.batch(9)
+    assert batch["n"].tolist() == [1, 2, 3, 2, 3] and batch["t"] == ["a", "b", "c", "b", "c"]
+    np.testing.assert_array_equal(batch["f"], [0.5, np.nan, 1.5, np.nan, 1.5])
+
+
+class RayDataset:
+    """As one of Ray's, with what says that it is one."""
+
+    def __iter__(self) -> Any:
+        raise TypeError("`Dataset` objects aren't iterable.")
+
+    def iter_batches(self, batch_size: int = 256) -> Any:
+        yield {"x": np.arange(batch_size)}
+
+    iter_torch_batches = iter_batches
+
+
+@pytest.mark.parametrize("method", ["from_iterable", "from_dataset", "from_arrow"])
+def test_a_data_set_of_ray_is_read_by_its_batches(method: str) -> None:
+    dataset = RayDataset()
+    with pytest.raises(TypeError) as error:
+        getattr(millhopper.Reader, method)(dataset)
+    start = f"{method}: a RayDataset of Ray is read by its batches: "
+    assert str(error.value).startswith(start)
+    typed = str(error.value).removeprefix(start)
+    known = {"Reader": millhopper.Reader, "dataset": dataset}
+    assert len(list(eval(typed, known))) == 1024  # held by no variable, so that its thread ends

@@ -108,3 +108,10 @@ def test_epochs_and_lengths_are_the_readers(mixed: Path) -> None:
     assert not np.array_equal(first, second)
     view.set_epoch(0)
     assert np.array_equal(first, np.concatenate([batch["pixels"] for batch in view]))
+
+
+def test_what_is_no_device_is_answered(mixed: Path) -> None:
+    with pytest.raises(TypeError, match=r"device is 'cpu'; jax.devices\('cpu'\)\[0\] is one"):
+        open_mixed(mixed).jax("cpu")
+    with pytest.raises(AttributeError, match=r"batch comes before jax: reader.batch\(...\).jax\("):
+        open_mixed(mixed).jax().batch(3)  # type: ignore[attr-defined]

@@ -42,6 +42,24 @@ def test_a_tuple_of_a_slot_that_there_is_not() -> None:
         READER.as_supervised  # noqa: B018
 
 
+def test_other_steps_come_before() -> None:
+    tuples = READER.batch(2).to_tuple("x")
+    with pytest.raises(AttributeError) as error:
+        tuples.shuffle(3)  # type: ignore[attr-defined]
+    assert str(error.value) == (
+        "'Tuples' object has no attribute 'shuffle'; shuffle comes before to_tuple: "
+        "reader.shuffle(...).to_tuple(...)"
+    )
+    with pytest.raises(AttributeError, match="^'Tuples' object has no attribute 'shufle'$"):
+        tuples.shufle  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match="a Tuples is no array: a loop over it yields tuples"):
+        tuples.shape  # noqa: B018
+    torch = pytest.importorskip("torch")
+    del torch
+    with pytest.raises(AttributeError, match=r"batch comes before torch: reader.batch\(...\)"):
+        READER.torch().batch(2)  # type: ignore[attr-defined]
+
+
 def test_tuples_are_resumed() -> None:
     batches = READER.shuffle(10, seed=2).batch(2).to_tuple("x")
     loop = iter(batches)
