@@ -7,6 +7,7 @@
 #include "operators/image/byte_images.h"
 #include "operators/image/image_changes.h"
 #include "operators/image/image_sampling.h"
+#include "operators/image/timm_changes.h"
 
 namespace millhopper {
 namespace {
@@ -103,9 +104,13 @@ constexpr Policy kSvhn[kPolicies] = {{{{Change::kShearX, 9, 4}, {Change::kInvert
                                      {{{Change::kShearY, 8, 5}, {Change::kAutoContrast, 7, 0}}},
                                      {{{Change::kShearX, 7, 2}, {Change::kInvert, 1, 0}}}};
 
-const Policy* PoliciesOf(const AttributeMap& attributes) {
-  const auto& policy = attributes.Get<std::string>("policy");
-  return policy == "imagenet" ? kImageNet : policy == "cifar10" ? kCifar10 : kSvhn;
+const Policy* PoliciesOf(const std::string& policy) {
+  if (policy == "imagenet") return kImageNet;
+  if (policy == "cifar10") return kCifar10;
+  Require(policy == "svhn", "attribute 'policy' is '", policy,
+          "'; it is 'imagenet', 'cifar10', 'svhn', or of timm 'original', 'originalr', 'v0' or "
+          "'v0r'");
+  return kSvhn;
 }
 
 OpSchema Schema() {
@@ -116,19 +121,43 @@ OpSchema Schema() {
              "one, if draw 2 + 2j, below 2, is 1. How much is one of 10 numbers, between the "
              "limits "
              "that rand_augment has.")
-      .Attr(AttributeSchema("policy", std::string("imagenet"),
-                            "the data for which the pairs were learned")
-                .OneOf({"imagenet", "cifar10", "svhn"}))
-      .Check(
-          [](const proto::OpDesc&, const AttributeMap& attributes) { SamplingOf(attributes, -1); })
+      .Attr({"policy", std::string("imagenet"),
+             "the data for which the pairs were learned, imagenet, cifar10 or svhn; or one of "
+             "timm's policies, original, originalr, v0 or v0r, also with mstd, the standard "
+             "deviation of magnitudes, as 'original-mstd0.5'. Of these, change j is made if draw 1 "
+             "+ 4j, in [0, 1), is below its probability, its magnitude drawn by 2 + 4j, turned to "
+             "its opposite if 3 + 4j, below 2, is 1, and pixels are moved as rand_augment does for "
+             "timm's policies, by bicubic if 4 + 4j is 1"})
+      .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
+        SamplingOf(attributes, -1);
+        const auto& policy = attributes.Get<std::string>("policy");
+        if (TimmAutoAugment::IsMeant(policy)) {
+          TimmAutoAugment{policy};
+        } else {
+          PoliciesOf(policy);
+        }
+      })
       .Infer(InferSameByteImages);
+}
+
+// Makes the changes of a policy of timm.
+void RunPolicy(OpContext& context, const std::string& policy) {
+  const ImageShape shape = ShapeOfImages(context);
+  const TimmAutoAugment changes(policy);
+  const ImageChanger changer(TimmSampling(context.attributes(), shape.channels), shape);
+  const RandomKey key = ImageKey(context);
+  ChangeByteImages(context, [&](const PixelsOf<uint8_t>& image, uint64_t i) {
+    changes.Apply(key, i, changer, image);
+  });
 }
 
 void Run(OpContext& context) {
   constexpr int32_t kStrengths = 10;
   const ImageShape shape = ShapeOfImages(context);
   RequireWarpable(shape);
-  const Policy* const policies = PoliciesOf(context.attributes());
+  const auto& policy_name = context.Attr<std::string>("policy");
+  if (TimmAutoAugment::IsMeant(policy_name)) return RunPolicy(context, policy_name);
+  const Policy* const policies = PoliciesOf(policy_name);
   const ImageChanger changer(context.attributes(), shape);
   const RandomKey key = ImageKey(context);
   ChangeByteImages(context, [&](const PixelsOf<uint8_t>& image, uint64_t i) {

@@ -67,7 +67,7 @@ OpSchema Schema() {
         RandAugmentStep{attributes};
         SamplingOf(attributes, -1);
         if (const auto& policy = attributes.Get<std::string>("policy"); !policy.empty()) {
-          TimmChanges{policy};
+          TimmRandAugment{policy};
         }
       })
       .Infer(InferSameByteImages);
@@ -76,15 +76,11 @@ OpSchema Schema() {
 // Makes the changes of a policy of timm.
 void RunPolicy(OpContext& context, const std::string& policy) {
   const ImageShape shape = ShapeOfImages(context);
-  const TimmChanges changes(policy);
-  Sampling sampling = SamplingOf(context.attributes(), shape.channels);
-  if (context.Attr<std::vector<int32_t>>("fill").empty()) sampling.fill.fill(128);
-  const ImageChanger changer(sampling, shape);
+  const TimmRandAugment changes(policy);
+  const ImageChanger changer(TimmSampling(context.attributes(), shape.channels), shape);
   const RandomKey key = ImageKey(context);
   ChangeByteImages(context, [&](const PixelsOf<uint8_t>& image, uint64_t i) {
-    for (uint64_t j = 0; j < changes.count(); ++j) {
-      changes.Apply(key, i, j * TimmChanges::kDraws, changer, image);
-    }
+    changes.Apply(key, i, changer, image);
   });
 }
 

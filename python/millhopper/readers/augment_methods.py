@@ -244,7 +244,11 @@ class AugmentMethods(OperatorMethods):
     ) -> Self:
         """Changes images by one of 25 pairs of changes: policy ``imagenet``, ``cifar10``, ``svhn``.
 
-        Source: operator auto_augment; torchvision's AutoAugment.
+        Or by those of timm: ``original``, ``originalr``, ``v0`` or ``v0r``, also with noise of
+        magnitudes, ``"original-mstd0.5"``; pixels are then moved as ``rand_augment`` does for
+        timm's policies.
+
+        Source: operator auto_augment; torchvision's AutoAugment, and timm's.
         """
         return self.apply(
             "auto_augment",

@@ -65,8 +65,8 @@ def imagenet_train(
         interpolation: of the crop and of what moves pixels after it.
         flip: the probability of a flip.
         auto_augment: ``"ra"``, ``"ta_wide"``, ``"augmix"``, a policy of AutoAugment:
-            ``"imagenet"``, ``"cifar10"``, ``"svhn"``, or one of timm's RandAugment:
-            ``"rand-m9-mstd0.5-inc1"``.
+            ``"imagenet"``, ``"cifar10"``, ``"svhn"``, or one of timm's: ``"rand-m9-mstd0.5-inc1"``,
+            ``"original-mstd0.5"``, ``"v0"``.
         magnitude: of ``"ra"``.
         erase: the probability that a rectangle is erased.
         erase_mode: what covers it: ``"const"``, zeros; ``"rand"`` or ``"pixel"``, as in timm.
@@ -77,7 +77,7 @@ def imagenet_train(
         ValueError: there is no such policy.
 
     Source: ClassificationPresetTrain of torchvision's references, whose names the policies have;
-    timm's create_transform, of which ``"rand-..."`` and ``erase_mode`` are.
+    timm's create_transform, of which its policies and ``erase_mode`` are.
     """
     chain: list[Transform] = [
         DecodeImage(),
@@ -92,13 +92,15 @@ def imagenet_train(
         chain.append(AugMix(interpolation=interpolation))
     elif auto_augment in ("imagenet", "cifar10", "svhn"):
         chain.append(AutoAugment(auto_augment, interpolation=interpolation))
-    elif auto_augment is not None and auto_augment.startswith("rand-"):
+    elif auto_augment is not None and auto_augment.startswith(("rand-", "original", "v0")):
         fill = [round(255 * value) for value in mean]
-        chain.append(RandAugment(policy=auto_augment, interpolation=interpolation, fill=fill))
+        timm = RandAugment if auto_augment.startswith("rand-") else AutoAugment
+        chain.append(timm(policy=auto_augment, interpolation=interpolation, fill=fill))
     elif auto_augment is not None:
         raise ValueError(
             f"imagenet_train: auto_augment is {auto_augment!r}; it is None, 'ra', 'ta_wide', "
-            "'augmix', 'imagenet', 'cifar10', 'svhn' or a policy such as 'rand-m9-mstd0.5-inc1'"
+            "'augmix', 'imagenet', 'cifar10', 'svhn' or a policy of timm such as "
+            "'rand-m9-mstd0.5-inc1' or 'original'"
         )
     chain.append(Normalize(mean, std))
     if erase > 0:

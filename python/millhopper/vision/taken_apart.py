@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -405,12 +406,6 @@ def _blur(t: Any) -> Chain:
     return [ours.GaussianBlur(_square(t.kernel_size), _range(t.sigma))]
 
 
-def _auto_augment(t: Any) -> Chain:
-    if not hasattr(t, "interpolation"):
-        raise _Unlike("of timm")
-    return [ours.AutoAugment(str(t.policy.value), **_augment(t))]
-
-
 # The changes of timm's RandAugment, and which of them it makes stronger with "inc".
 _TIMM_CHANGES = (
     "AutoContrast Equalize Invert Rotate Posterize Solarize SolarizeAdd Color Contrast Brightness "
@@ -438,16 +433,38 @@ def _timm_policy(t: Any) -> Chain:
         policy += f"-mmax{first.magnitude_max:g}"
     if names == increasing:
         policy += "-inc1"
-    if first.hparams.get("translate_pct", 0.45) != 0.45:
+    return [ours.RandAugment(policy=policy, **_timm_moved(first))]
+
+
+def _timm_moved(op: Any) -> dict[str, object]:
+    """How a change of timm moves pixels."""
+    if op.hparams.get("translate_pct", 0.45) != 0.45:
         raise _Unlike("for translate_pct")
-    resample = first.kwargs["resample"]
+    resample = op.kwargs["resample"]
     drawn = isinstance(resample, (tuple, list))
     mode = None if drawn else {2: "bilinear", 3: "bicubic"}.get(int(resample))
     if mode is None and not drawn:
         raise _Unlike(f"for resampling {resample}")
-    fill = list(first.kwargs["fillcolor"])
-    more = _given(interpolation=mode, fill=fill if fill != [128, 128, 128] else None)
-    return [ours.RandAugment(policy=policy, **more)]
+    fill = list(op.kwargs["fillcolor"])
+    return _given(interpolation=mode, fill=fill if fill != [128, 128, 128] else None)
+
+
+def _auto_augment(t: Any) -> Chain:
+    if hasattr(t, "interpolation"):
+        return [ours.AutoAugment(str(t.policy.value), **_augment(t))]
+    policies = sys.modules[type(t).__module__].auto_augment_policy
+
+    def listed(policy: Any) -> list[list[tuple[str, float, float]]]:
+        return [[(op.name, op.prob, op.magnitude) for op in pair] for pair in policy]
+
+    names = ("original", "originalr", "v0", "v0r")
+    name = next((name for name in names if listed(policies(name)) == listed(t.policy)), None)
+    first = t.policy[0][0]
+    if name is None or first.magnitude_max is not None or first.magnitude_std > 100:
+        raise _Unlike("for other changes")
+    if first.magnitude_std:
+        name += f"-mstd{first.magnitude_std:g}"
+    return [ours.AutoAugment(name, **_timm_moved(first))]
 
 
 def _rand_augment(t: Any) -> Chain:

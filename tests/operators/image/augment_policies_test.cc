@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -179,18 +180,23 @@ TEST(AutoAugmentOp, MakesThePairsOfItsPolicy) {
   EXPECT_GT(seen, 60);
 }
 
-TEST(AutoAugmentOp, HasThreePolicies) {
-  const LoDTensor images = RandomImages({40, 9, 7, 3});
-  std::vector<Bytes> made;
-  for (const char* const policy : {"imagenet", "cifar10", "svhn"}) {
+TEST(AutoAugmentOp, HasEightPolicies) {
+  const LoDTensor images = RandomImages({200, 9, 7, 3});
+  std::set<Bytes> made;
+  for (const char* const policy :
+       {"imagenet", "cifar10", "svhn", "original", "originalr", "v0", "v0r", "v0-mstd0.5"}) {
     const Attributes attributes = {{"policy", std::string(policy)}};
     ExpectDrawsForEachImage("auto_augment", images, attributes);
-    made.push_back(ValuesOf<uint8_t>(RunImageOp("auto_augment", images, attributes)));
+    made.insert(ValuesOf<uint8_t>(RunImageOp("auto_augment", images, attributes)));
   }
-  EXPECT_NE(made[0], made[1]);
-  EXPECT_NE(made[1], made[2]);
-  ExpectRefused("attribute 'policy' is \"mnist\"", "auto_augment", {{"X", images}}, {"Out"},
-                {{"policy", std::string("mnist")}});
+  EXPECT_EQ(made.size(), 8u);
+  const auto refused = [&](const std::string& words, const std::string& policy) {
+    ExpectRefused(words, "auto_augment", {{"X", images}}, {"Out"}, {{"policy", policy}});
+  };
+  refused("attribute 'policy' is 'mnist'", "mnist");
+  refused("where 'm5' is no option that is known: this is mstd", "v0-m5");
+  refused("where 'mstd' is no 'mstd' with a standard deviation", "original-mstd");
+  refused("where 'mstd101' is no 'mstd' with a standard deviation up to 100", "v0r-mstd101");
 }
 
 }  // namespace

@@ -255,6 +255,41 @@ def test_elastic(alpha: tuple[float, float], sigma: tuple[float, float]) -> None
         assert (difference > 0).mean() < 0.04
 
 
+def changed_by_timm(pixels: Image.Image, op: Any, key: Key, draw: int) -> Image.Image:
+    """What a change of timm makes with the draws from this one on."""
+    from timm.data import auto_augment
+
+    if not key.unit(draw) < op.prob:
+        return pixels
+    magnitude = op.magnitude
+    if op.magnitude_std == float("inf"):
+        magnitude *= key.unit(draw + 1)
+    elif op.magnitude_std > 0:
+        magnitude += op.magnitude_std * normal(key.bits(draw + 1))
+    magnitude = max(0.0, min(magnitude, op.magnitude_max or 10.0))
+    sign = -1 if key.below(2, draw + 2) else 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(auto_augment, "_randomly_negate", lambda v: sign * v)
+        arguments = op.level_fn(magnitude, op.hparams) if op.level_fn is not None else ()
+    if op.name.startswith("Posterize") and arguments[0] < 1:
+        return pixels.point(lambda _: 0)  # as Pillow did before 13, which refuses it
+    filters = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC)
+    resample = filters[key.below(2, draw + 3)]
+    made: Image.Image = op.aug_fn(pixels, *arguments, fillcolor=(128, 128, 128), resample=resample)
+    return made
+
+
+def expect_timm(method: Callable[..., Reader], theirs: Callable[[Image.Image, Key], Any]) -> None:
+    far = []
+    for made, image, key in drawn(method):
+        wanted = np.asarray(theirs(Image.fromarray(image), key)).astype(int)
+        difference = np.abs(made.astype(int) - wanted)
+        far.append((difference.max(), (difference > 2).mean()))
+    far = np.array(far)
+    assert np.median(far[:, 0]) <= 2
+    assert (far[:, 1] > 0.02).mean() < 0.05
+
+
 @pytest.mark.parametrize(
     "policy",
     [
@@ -264,40 +299,41 @@ def test_elastic(alpha: tuple[float, float], sigma: tuple[float, float]) -> None
         "rand-m15-n1-p1-inc1-mmax20",
     ],
 )
-def test_policies_of_timm(policy: str) -> None:
-    auto_augment = pytest.importorskip("timm.data.auto_augment", reason="timm is not installed")
-    theirs = auto_augment.rand_augment_transform(policy, {})
+def test_rand_augment_of_timm(policy: str) -> None:
+    timm = pytest.importorskip("timm.data.auto_augment", reason="timm is not installed")
+    theirs = timm.rand_augment_transform(policy, {})
     assert theirs.choice_weights is None
-    far = []
-    for made, image, key in drawn(lambda r, name: r.rand_augment(policy=policy, name=name)):
-        pixels = Image.fromarray(image)
+
+    def changed(pixels: Image.Image, key: Key) -> Image.Image:
         for j in range(theirs.num_layers):
-            draw = 5 * j
-            op = theirs.ops[key.below(15, draw)]
-            if not key.unit(draw + 1) < op.prob:
-                continue
-            magnitude = op.magnitude
-            if op.magnitude_std == float("inf"):
-                magnitude *= key.unit(draw + 2)
-            elif op.magnitude_std > 0:
-                magnitude += op.magnitude_std * normal(key.bits(draw + 2))
-            magnitude = max(0.0, min(magnitude, op.magnitude_max or 10.0))
-            sign = -1 if key.below(2, draw + 3) else 1
-            auto_augment._randomly_negate = lambda v, sign=sign: sign * v
-            filters = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC)
-            arguments = op.level_fn(magnitude, op.hparams) if op.level_fn is not None else ()
-            if op.name.startswith("Posterize") and arguments[0] < 1:
-                pixels = pixels.point(lambda _: 0)  # as Pillow did before 13, which refuses it
-                continue
-            pixels = op.aug_fn(
-                pixels,
-                *arguments,
-                fillcolor=(128, 128, 128),
-                resample=filters[key.below(2, draw + 4)],
-            )
-        difference = np.abs(made.astype(int) - np.asarray(pixels).astype(int))
-        far.append((difference.max(), (difference > 2).mean(), difference.mean()))
-    far = np.array(far)
-    print(policy, far.max(axis=0), np.median(far, axis=0))
-    assert np.median(far[:, 0]) <= 2
-    assert (far[:, 1] > 0.02).mean() < 0.05
+            op = theirs.ops[key.below(15, 5 * j)]
+            pixels = changed_by_timm(pixels, op, key, 5 * j + 1)
+        return pixels
+
+    expect_timm(lambda r, name: r.rand_augment(policy=policy, name=name), changed)
+
+
+@pytest.mark.parametrize("policy", ["original", "originalr-mstd0.5", "v0-mstd1", "v0r"])
+def test_auto_augment_of_timm(policy: str) -> None:
+    timm = pytest.importorskip("timm.data.auto_augment", reason="timm is not installed")
+    theirs = timm.auto_augment_transform(policy, {})
+
+    def changed(pixels: Image.Image, key: Key) -> Image.Image:
+        for j, op in enumerate(theirs.policy[key.below(25, 0)]):
+            pixels = changed_by_timm(pixels, op, key, 1 + 4 * j)
+        return pixels
+
+    expect_timm(lambda r, name: r.auto_augment(policy, name=name), changed)
+    (_, step) = vision.from_torchvision(theirs).transforms
+    assert repr(step) == f"AutoAugment({policy!r})"
+
+
+def test_changes_of_timm_without_a_counterpart() -> None:
+    timm = pytest.importorskip("timm.data.auto_augment", reason="timm is not installed")
+    for transform, why in (
+        (timm.auto_augment_transform("3a", {}), "AutoAugment.* has no counterpart for other"),
+        (timm.rand_augment_transform("rand-m9-tweights", {}), "RandAugment.* for other changes"),
+        (timm.augment_and_mix_transform("augmix-m5", {}), "AugMixAugment.* has no counterpart"),
+    ):
+        with pytest.raises(ValueError, match=f"(?s)step 1, .*{why}"):
+            vision.from_torchvision(transform)

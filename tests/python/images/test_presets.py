@@ -46,6 +46,7 @@ RECIPES = {
         erase_mode="pixel",
     ),
     "policy": vision.imagenet_train(32, auto_augment="imagenet", flip=0),
+    "original": vision.imagenet_train(32, auto_augment="original-mstd0.5"),
     "imagenet_eval": vision.imagenet_eval(32, resize=40),
     "clip": vision.clip(32),
     "clip of validation": vision.clip(32, train=False),

@@ -231,17 +231,18 @@ if data is not None:
         std=(1.0, 1.0, 1.0),
     )
     PAIRS["timm"] = (vision.from_torchvision(theirs), "image", theirs)
-    for mode in ("rkrc", "rkrr"):
+    for mode, policy in (("rkrc", None), ("rkrr", None), ("rrc", "original-mstd0.5")):
         theirs = data.create_transform(
             32,
             is_training=True,
             train_crop_mode=mode,
+            auto_augment=policy,
             interpolation="random",
             color_jitter=None,
             mean=(0.0, 0.0, 0.0),
             std=(1.0, 1.0, 1.0),
         )
-        PAIRS[f"timm, {mode}"] = (vision.from_torchvision(theirs), "image", theirs)
+        PAIRS[f"timm, {policy or mode}"] = (vision.from_torchvision(theirs), "image", theirs)
 
 
 def expect_alike(found: np.ndarray, wanted: np.ndarray) -> None:
