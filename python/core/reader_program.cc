@@ -86,8 +86,8 @@ std::vector<SlotSpec> InferredSlots(const Program& program, const proto::OpDesc&
     for (const std::string& name : sinks) specs.push_back(find(inner.value, name).tensor);
     return specs;
   };
-  const InferContext::Arguments outputs =
-      InferOutputs(op, [&find](const std::string& name) { return find(0, name); }, run_block);
+  const InferContext::Arguments outputs = InferOutputs(
+      op, [&find](const std::string& name) { return find(0, name); }, run_block);
   const auto made = outputs.find(kOut);
   if (made == outputs.end() || !made->second.at(0).spec.slots) return {};
   std::vector<SlotSpec> slots;

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,11 @@ class OperatorSchema:
 
     def attribute(self, name: str) -> AttributeSchema | None:
         """The attribute of this name, if there is one."""
-        return next((attribute for attribute in self.attributes if attribute.name == name), None)
+        return self._attributes_by_name.get(name)
+
+    @functools.cached_property
+    def _attributes_by_name(self) -> dict[str, AttributeSchema]:
+        return {attribute.name: attribute for attribute in self.attributes}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import millhopper
 import numpy as np
@@ -77,9 +78,27 @@ def write_tfrecord(path: Path, rows: int) -> int:
     return rows
 
 
-def write_parquet(path: Path, rows: int) -> int:
-    """The table in row groups of 64 Ki rows, compressed by snappy; beside it our plugin."""
+def parquet_table(rows: int) -> Any:
+    """The table as pyarrow has it."""
     import pyarrow
+
+    labels, numbers, categories = zip(*table_rows(rows), strict=True)
+    columns = {"label": pyarrow.array(labels, pyarrow.int64())}
+    for name, values in zip(NUMBERS, zip(*numbers, strict=True), strict=True):
+        columns[name] = pyarrow.array(values, pyarrow.float32())
+    for name, values in zip(CATEGORIES, zip(*categories, strict=True), strict=True):
+        columns[name] = pyarrow.array(values, pyarrow.int64())
+    return pyarrow.table(columns)
+
+
+def write_columns(path: Path, table: Any, **options: object) -> None:
+    """A table in row groups of 64 Ki rows; beside it our plugin.
+
+    Args:
+        path: of the file.
+        table: of ``parquet_table``.
+        options: of pyarrow's ``write_table``.
+    """
     import pyarrow.parquet
 
     plugin = path.parent / PLUGIN
@@ -88,13 +107,12 @@ def write_parquet(path: Path, rows: int) -> int:
     else:
         build = Path(__file__).parents[2] / "build_parquet_plugin"
         subprocess.run([sys.executable, build, "--output", plugin], check=True)
-    labels, numbers, categories = zip(*table_rows(rows), strict=True)
-    columns = {"label": pyarrow.array(labels, pyarrow.int64())}
-    for name, values in zip(NUMBERS, zip(*numbers, strict=True), strict=True):
-        columns[name] = pyarrow.array(values, pyarrow.float32())
-    for name, values in zip(CATEGORIES, zip(*categories, strict=True), strict=True):
-        columns[name] = pyarrow.array(values, pyarrow.int64())
-    pyarrow.parquet.write_table(pyarrow.table(columns), path, row_group_size=1 << 16)
+    pyarrow.parquet.write_table(table, path, row_group_size=1 << 16, **options)
+
+
+def write_parquet(path: Path, rows: int) -> int:
+    """The table, compressed by snappy."""
+    write_columns(path, parquet_table(rows))
     return rows
 
 
