@@ -215,16 +215,24 @@ char FoundDelimiter(const std::string& path, const Sample& sample, TableSyntax s
   return best;
 }
 
-// Whether cells of a table without quotes are all in quotes where one begins or ends with them.
+// Whether cells of a table without quotes are all in quotes where one begins or ends with them, or
+// quotes that a cell opens go on across lines. Those may be text where all lines have as many
+// cells.
 bool HasQuotes(const std::string& path, const Sample& sample, TableSyntax syntax) {
   constexpr char kQuote = '"';
   const std::vector<SampledRow> plain = RowsOfHead(path, sample, syntax, 1000);
-  const bool any = std::any_of(plain.begin(), plain.end(), [](const SampledRow& row) {
-    return std::any_of(row.cells.begin(), row.cells.end(), [](const std::string& cell) {
-      return cell.size() > 1 && cell.front() == kQuote && cell.back() == kQuote;
-    });
-  });
-  if (!any) return false;
+  bool any_closed = false, any_open = false;
+  for (const SampledRow& row : plain) {
+    for (const std::string& cell : row.cells) {
+      if (cell.size() < 2 || cell.front() != kQuote) continue;
+      any_closed = any_closed || cell.back() == kQuote;
+      any_open = any_open || std::count(cell.begin(), cell.end(), kQuote) % 2 == 1;
+    }
+  }
+  if (!any_closed) {
+    const auto [cells, count] = UsualCells(plain);
+    if (!any_open || (cells > 1 && count == plain.size())) return false;
+  }
   syntax.quote = kQuote;
   try {
     const std::vector<SampledRow> rows = RowsOfHead(path, sample, syntax, 1000);

@@ -103,7 +103,7 @@ def same_cell(text: str, value: Any, entry: str) -> bool:
         return False
     if kind == "float64":
         if math.isnan(value):
-            return text in NULL_WORDS
+            return text in NULL_WORDS or text.strip().lower() == "nan"
         return float(text) == value
     return int(text) == value
 
@@ -146,6 +146,28 @@ def test_random_tables_are_read_as_csv_reads_them(seed: int, tmp_path: Path) -> 
                 assert same_cell(text, value, entry), (text, value, entry)
             else:
                 assert text in NULL_WORDS, (text, entry)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('a\n日本\n"x\ny"\n"c\rd\r\ne"\n', [["日本", "x\ny", "c\rd\r\ne"]]),
+        ('a\tb\n1\t"x\ny"\n2\tz\n', [[1, 2], ["x\ny", "z"]]),
+        # Text of words one by one, as it is: all lines have two cells.
+        ('a\tb\n"\tP\nHi\tI\n"\tP\n', [['"', "Hi", '"'], ["P", "I", "P"]]),
+        ('a\tb\n"Hi\tP\ny\tI\nz"\tP\n', [['"Hi', "y", 'z"'], ["P", "I", "P"]]),
+    ],
+)
+def test_quotes_of_tsv_go_on_across_lines(
+    tmp_path: Path, text: str, wanted: list[list[Any]]
+) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes(text.encode())
+    found = columns_of(path).values()
+    assert [
+        [value.decode() if isinstance(value, bytes) else value for value in values]
+        for values in found
+    ] == wanted
 
 
 # --- Records ---
