@@ -76,12 +76,13 @@ class Passes(StateInJson, NoArray):
     if not TYPE_CHECKING:  # checkers of types know the names that there are
 
         def __getattr__(self, name: str) -> Any:
-            from millhopper.readers.reader import Reader
-
             if inspect.getattr_static(type(self), name, None) is not None:
                 return object.__getattribute__(self, name)  # raises what a property has raised
             hint = ""
-            if name[0] != "_" and hasattr(Reader, name):
+            below = self
+            while isinstance(below, Passes):
+                below = vars(below).get("reader")
+            if name[0] != "_" and hasattr(type(below), name):
                 made = _MADE_BY.get(type(self).__name__, "to_tuple")
                 hint = f"; {name} comes before {made}: reader.{name}(...).{made}(...)"
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
