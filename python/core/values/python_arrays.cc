@@ -63,11 +63,12 @@ std::shared_ptr<const PythonArrays> PythonArrays::Find(int64_t number) {
 void DefineArrays(py::module_* module) {
   py::class_<PythonArrays, std::shared_ptr<PythonArrays>>(
       *module, "Arrays", "Arrays that create_python_array_reader reads, by their number.")
-      .def(py::init([](std::vector<std::tuple<py::array, std::optional<std::vector<int64_t>>, bool>>
-                           given) {
+      .def(py::init([](const std::vector<
+                        std::tuple<py::array, std::optional<std::vector<int64_t>>, bool>>& given) {
              std::vector<PythonArrays::Column> columns;
-             for (auto& [array, offsets, text] : given) {
-               columns.push_back({std::move(array), std::move(offsets), text});
+             columns.reserve(given.size());
+             for (const auto& [array, offsets, text] : given) {
+               columns.push_back({array, offsets, text});
              }
              auto made = std::make_shared<PythonArrays>(std::move(columns));
              Numbered<PythonArrays>::All().Register(made->number(), made);
