@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "operators/image/pixels/image.h"
 
@@ -62,7 +63,7 @@ class Sampler {
     } else if constexpr (kFilter == Sampling::kBilinear) {
       MixFour(place, to);
     } else {
-      Mix<kFilter == Sampling::kBicubic ? 4 : 2>(place, to);
+      Mix(place, to, std::make_index_sequence < kFilter == Sampling::kBicubic ? 4 : 2 > ());
     }
   }
 
@@ -95,22 +96,27 @@ class Sampler {
   }
 
   // What two values in a row become between them.
-  static double Between(const double (&values)[2], double part) {
+  static double Between(const std::array<double, 2>& values, double part) {
     return values[0] + (values[1] - values[0]) * part;
   }
-  // What four values in a row become between the second and the third.
-  static double Between(const double (&values)[4], double part) {
+  // What four values in a row become between the second and the third. Sums and differences of
+  // integers are the same as those of doubles, and cost less.
+  template <typename T>
+  static double Between(const std::array<T, 4>& values, double part) {
     const auto& [a, b, c, d] = values;
-    const double slope = c - a;
-    const double bend = 2 * (a - b) + c - d;
-    return b + part * (slope + part * (bend + part * (b - a - c + d)));
+    const auto slope = static_cast<double>(c - a);
+    const auto bend = static_cast<double>(2 * (a - b) + c - d);
+    const auto rest = static_cast<double>(b - a - c + d);
+    return static_cast<double>(b) + part * (slope + part * (bend + part * rest));
   }
 
-  // Of kTaps x kTaps pixels, first along the rows.
-  template <size_t kTaps>
-  void Mix(FixedPlace place, uint8_t* to) const {
+  // Of kTaps x kTaps pixels, first along the rows. What is done for each tap is written out, since
+  // compilers leave such loops and the memory that they go through as they are.
+  template <size_t... kTap>
+  void Mix(FixedPlace place, uint8_t* to, std::index_sequence<kTap...>) const {
+    using Value = std::conditional_t<(sizeof...(kTap) > 2), int32_t, double>;
     constexpr int64_t kHalf = FixedPlace::kOne / 2;
-    constexpr int64_t kBefore = kTaps / 2 - 1;  // taps before the pixel that a place begins in
+    constexpr int64_t kBefore = sizeof...(kTap) / 2 - 1;  // taps before the pixel of a place
     if (!IsWithin((place.x + kHalf) >> FixedPlace::kBits, (place.y + kHalf) >> FixedPlace::kBits)) {
       for (int64_t c = 0; c < channels(); ++c) to[c] = fill_[c];
       return;
@@ -120,23 +126,20 @@ class Sampler {
              static_cast<double>(FixedPlace::kOne);
     };
     const double right = part(place.x), low = part(place.y);
-    int64_t columns[kTaps];
-    const uint8_t* rows[kTaps];
-    for (size_t k = 0; k < kTaps; ++k) {
-      const int64_t at = static_cast<int64_t>(k) - kBefore;
-      const int64_t column = (place.x >> FixedPlace::kBits) + at;
-      const int64_t row = (place.y >> FixedPlace::kBits) + at;
-      columns[k] = std::clamp<int64_t>(column, 0, from_.shape.width - 1) * channels();
-      rows[k] = from_.row(std::clamp<int64_t>(row, 0, from_.shape.height - 1));
-    }
+    const int64_t first_column = (place.x >> FixedPlace::kBits) - kBefore;
+    const int64_t first_row = (place.y >> FixedPlace::kBits) - kBefore;
+    const auto within = [](int64_t at, int64_t side) {
+      return std::clamp<int64_t>(at, 0, side - 1);
+    };
+    const std::array columns = {within(first_column + int64_t{kTap}, from_.shape.width) *
+                                channels()...};
+    const std::array rows = {from_.row(within(first_row + int64_t{kTap}, from_.shape.height))...};
     for (int64_t c = 0; c < channels(); ++c) {
-      double mixed[kTaps];
-      for (size_t k = 0; k < kTaps; ++k) {
-        double values[kTaps];
-        for (size_t j = 0; j < kTaps; ++j) values[j] = static_cast<double>(rows[k][columns[j] + c]);
-        mixed[k] = Between(values, right);
-      }
-      to[c] = static_cast<uint8_t>(std::clamp(Between(mixed, low), 0.0, 255.0));
+      const auto along = [&](const uint8_t* row) {
+        return Between(std::array{static_cast<Value>(row[columns[kTap] + c])...}, right);
+      };
+      const double mixed = Between(std::array{along(rows[kTap])...}, low);
+      to[c] = static_cast<uint8_t>(std::clamp(mixed, 0.0, 255.0));
     }
   }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <functional>
+#include <utility>
 
 #include "operators/image/pixels/byte_table.h"
 
@@ -13,38 +15,39 @@ namespace {
 using Histogram = std::array<int64_t, 256>;  // pixels of each value
 
 // Replaces the values of each channel by the table that `table_of` makes of its histogram. Pixels
-// are gone through twice, whatever the number of channels.
-template <int64_t kChannels, typename TableOfHistogram>
-void ChangeChannels(const PixelsOf<uint8_t>& image, TableOfHistogram table_of) {
+// are gone through twice, whatever the number of channels; what is done for each of these is
+// written out, which compilers leave as a loop otherwise.
+template <typename TableOfHistogram, size_t... kChannel>
+void ChangeChannels(const PixelsOf<uint8_t>& image, TableOfHistogram table_of,
+                    std::index_sequence<kChannel...>) {
+  constexpr size_t kChannels = sizeof...(kChannel);
   // Pixels in turn are counted apart: equal ones would wait for each other's counts.
   Histogram even[kChannels] = {}, odd[kChannels] = {};
   const int64_t width = image.shape.width;
   for (int64_t y = 0; y < image.shape.height; ++y) {
-    const uint8_t* const row = image.row(y);
-    for (int64_t x = 0; x < width; ++x) {
+    const uint8_t* pixel = image.row(y);
+    for (int64_t x = 0; x < width; ++x, pixel += kChannels) {
       Histogram* const counts = x % 2 == 0 ? even : odd;
-      for (int64_t c = 0; c < kChannels; ++c) ++counts[c][row[x * kChannels + c]];
+      (++counts[kChannel][pixel[kChannel]], ...);
     }
   }
   ByteTable tables[kChannels];
-  for (int64_t c = 0; c < kChannels; ++c) {
+  for (size_t c = 0; c < kChannels; ++c) {
     std::transform(even[c].begin(), even[c].end(), odd[c].begin(), even[c].begin(), std::plus<>());
     tables[c] = table_of(even[c]);
   }
   for (int64_t y = 0; y < image.shape.height; ++y) {
-    uint8_t* const row = image.row(y);
-    for (int64_t x = 0; x < width; ++x) {
-      for (int64_t c = 0; c < kChannels; ++c) {
-        row[x * kChannels + c] = tables[c][row[x * kChannels + c]];
-      }
+    uint8_t* pixel = image.row(y);
+    for (int64_t x = 0; x < width; ++x, pixel += kChannels) {
+      ((pixel[kChannel] = tables[kChannel][pixel[kChannel]]), ...);
     }
   }
 }
 
 template <typename TableOfHistogram>
 void ChangeGrayOrColors(const PixelsOf<uint8_t>& image, TableOfHistogram table_of) {
-  image.shape.channels == 1 ? ChangeChannels<1>(image, table_of)
-                            : ChangeChannels<3>(image, table_of);
+  image.shape.channels == 1 ? ChangeChannels(image, table_of, std::make_index_sequence<1>())
+                            : ChangeChannels(image, table_of, std::make_index_sequence<3>());
 }
 
 // The highest value that a pixel has; 0 if there are no pixels.
