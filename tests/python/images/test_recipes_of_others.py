@@ -159,7 +159,7 @@ PAIRS: dict[str, tuple[vision.Compose, str, Callable[..., Any]]] = {
         "image",
         v1.Compose([v1.RandomResizedCrop(32, (0.9, 1.0), interpolation=BICUBIC), v1.ToTensor()]),
     ),
-    "imagenet": (vision.imagenet_train(32, erase=0.4, **PLAIN), "image", train(erase=0.4)),
+    "imagenet, erased": (vision.imagenet_train(32, erase=0.4, **PLAIN), "image", train(erase=0.4)),
     "ra": (
         vision.imagenet_train(32, auto_augment="ra", **PLAIN),
         "image",
