@@ -19,6 +19,7 @@
 #include "framework/program/program.h"
 #include "framework/program/scope.h"
 #include "framework/reader/file_format.h"
+#include "framework/reader/reader.h"
 #include "framework/reader/reader_holder.h"
 #include "readers/sources/file_list.h"
 
