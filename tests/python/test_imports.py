@@ -125,3 +125,18 @@ print(millhopper is first, millhopper._core.Queue is first._core.Queue)
 """
     )
     assert ended.stdout == "False True\n", ended.stderr
+
+
+def test_other_libraries_that_were_loaded_before_are_not_its_own() -> None:
+    pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
+    ran = run_python("""
+import tensorflow
+import millhopper
+import numpy as np
+
+reader = millhopper.Reader.from_arrays({"x": np.arange(4)}).batch(4)
+assert "create_batch_reader" in reader.to_text()
+assert next(iter(reader))["x"].tolist() == [0, 1, 2, 3]
+assert int(tensorflow.reduce_sum(tensorflow.constant([1, 2]))) == 3
+""")
+    assert ran.returncode == 0, ran.stderr

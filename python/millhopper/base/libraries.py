@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # The name of a library up to its version: the package of Debian 12 that brings it.
 _PACKAGES = {
@@ -49,7 +53,25 @@ def explained(error: ImportError) -> ImportError:
     )
 
 
+@contextmanager
+def own_libraries_first() -> Iterator[None]:
+    """Has what is loaded within use the libraries that it was built with.
+
+    TensorFlow shows its protobuf and curl to all that is loaded after it, of other versions, in
+    which the core would crash. Memory allocators that are preloaded must be found first, however.
+    """
+    flags = sys.getdlopenflags()
+    deep = getattr(os, "RTLD_DEEPBIND", 0)
+    if "tensorflow" in sys.modules and "LD_PRELOAD" not in os.environ:
+        sys.setdlopenflags(flags | deep)
+    try:
+        yield
+    finally:
+        sys.setdlopenflags(flags)
+
+
 try:
-    import millhopper._core  # noqa: F401
+    with own_libraries_first():
+        import millhopper._core  # noqa: F401
 except ImportError as error:
     raise explained(error) from None
