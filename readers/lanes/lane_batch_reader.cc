@@ -88,8 +88,7 @@ class LaneBatchReader::Round final : public RefCounted {
       // To load elements again tells which one does not fit those before it.
       part.first = tickets;
       part.run = std::move(run);
-      // Under a memory limit, rows that grow are copied each time.
-      if (turn_ == lane && !MemoryLimit::is_set()) return LoadInTurn(*stripes, lane);
+      if (turn_ == lane && MayAppend()) return LoadInTurn(*stripes, lane);
       const Ref<ScratchRows> rows = Pool<ScratchRows>::Take();
       rows->rows.Reset(stripes->row_slots());
       LoadPart(*stripes, lane, &rows->rows);
@@ -114,7 +113,10 @@ class LaneBatchReader::Round final : public RefCounted {
       mutex_.AssertHeld();
       Join(stripes, mode, &lane);
     });
-    if (!joining.is_done()) StartAgain(stripes);
+    if (joining.may_be_repeated() && !appends_) {
+      rows_.Reset(stripes.row_slots());
+      turn_ = 0;
+    }
     joining.ThrowIfMayBeRepeated();
     if (!joining.is_done() && parts_[lane].error == nullptr) parts_[lane].error = joining.error();
     for (Part& part : parts_) {
@@ -134,28 +136,26 @@ class LaneBatchReader::Round final : public RefCounted {
     Ref<TicketRun> run;
   };
 
-  // Appends the rows of the lane whose turn it is. If it throws, the batch has no rows any more,
-  // and Join loads those of the lanes before it again.
+  // Whether rows can be appended to the batch itself. What a thread may have to leave is not,
+  // because rows cannot be cut back, and those of earlier lanes may not be loaded again. Under a
+  // memory limit, rows that grow are copied each time.
+  bool MayAppend() const {
+    return appends_ && !CancelScope::MayLeave() && !MemoryScope::MayGiveUp();
+  }
+
+  // Appends the rows of the lane whose turn it is. If it throws, its turn stays, and the batch is
+  // the error.
   void LoadInTurn(const LanesReader& stripes, size_t lane) {
-    const Attempt loading([&] {
-      LoadPart(stripes, lane, &rows_);
-      // The other lanes will need about as much.
-      for (size_t slot = 0; lane == 0 && slot < rows_.size(); ++slot) {
-        rows_.ExpectBytes(slot, rows_.bytes(slot) * (parts_.size() - 1));
-      }
-    });
-    if (!loading.is_done()) StartAgain(stripes);
-    loading.ThrowUnlessDone();
+    LoadPart(stripes, lane, &rows_);
+    // The other lanes will need about as much.
+    for (size_t slot = 0; lane == 0 && slot < rows_.size(); ++slot) {
+      rows_.ExpectBytes(slot, rows_.bytes(slot) * (parts_.size() - 1));
+    }
     turn_ = lane + 1;
   }
 
   void LoadPart(const LanesReader& stripes, size_t lane, Rows* rows) const {
     stripes.lane(lane).LoadInParallel(parts_[lane].first, stripes.stripe(), rows);
-  }
-
-  void StartAgain(const LanesReader& stripes) {
-    rows_.Reset(stripes.row_slots());
-    turn_ = 0;
   }
 
   // Makes room for the batch, if that is not done yet. Whether each lane's place in it is known.
@@ -167,7 +167,8 @@ class LaneBatchReader::Round final : public RefCounted {
     rows_.Reset(slots);
     is_placed_ = AreOneStep(slots);
     if (is_placed_) rows_.FixInnerDims(slots);
-    if (is_placed_ || !MemoryLimit::is_set()) rows_.Expect(parts_.size() * stripes.stripe());
+    appends_ = !is_placed_ && !MemoryLimit::is_set();
+    if (is_placed_ || appends_) rows_.Expect(parts_.size() * stripes.stripe());
     has_room_.store(true, std::memory_order_release);
     return is_placed_;
   }
@@ -198,7 +199,6 @@ class LaneBatchReader::Round final : public RefCounted {
 
   void JoinPart(const LanesReader& stripes, size_t lane) REQUIRES(mutex_) {
     const Part& part = parts_[lane];
-    if (!part.rows) return LoadPart(stripes, lane, &rows_);
     try {
       rows_.Join(part.rows->rows);
     } catch (const Error& error) {
@@ -222,8 +222,9 @@ class LaneBatchReader::Round final : public RefCounted {
   }
 
   Mutex mutex_;
-  std::atomic<bool> has_room_{false};  // set with the mutex, as is_placed_ before it
+  std::atomic<bool> has_room_{false};  // set with the mutex, as the next two before it
   bool is_placed_ = false;
+  bool appends_ = false;  // whether lanes may append their rows to `rows_` in their turn
   Rows rows_;  // while there is no room for the batch, and while it is completed, with the mutex
   std::vector<Part> parts_;  // of each lane
   // Apart from what every lane reads, and seldom changes.

@@ -996,6 +996,29 @@ TEST(Lanes, OfNoRankEndWhereAFileFails) {
   }
 }
 
+// A filter gives out what it has loaded once: the error of a later lane must not have elements of
+// earlier ones loaded again.
+TEST(Lanes, OfElementsThatAreLoadedOnceFailByTheirOwnError) {
+  const auto failing = [](ReaderPtr reader, size_t) -> ReaderPtr {
+    const std::vector<SlotSpec> slots = reader->slots();
+    return std::make_unique<MapReader>(
+        std::move(reader), slots,
+        [](const RecordId& id, std::vector<LoDTensor>* in, std::vector<LoDTensor>* out, Rows*) {
+          Require(id.sample != 5, "record five fails");
+          std::swap(*in, *out);
+        });
+  };
+  for (const int workers : {0, 2}) {
+    const PoolSize pool(workers);
+    // Of the first batch, record 5 is in the last lane.
+    const ReaderPtr reader =
+        Batches(Each(Each(DealtRecords(3, {}, true), Filtered), failing), 2, 6, 2);
+    const std::optional<Thrown> error = ErrorOf([&] { ReadSome(reader.get(), 1); });
+    ASSERT_TRUE(error);
+    EXPECT_NE(error->text.find("record five fails"), std::string::npos) << *error;
+  }
+}
+
 // Records are dealt to all lanes when one has none, so that others need never run out of theirs.
 TEST(Lanes, OfRecordsHoldNothingThatWasRead) {
   const PoolSize pool(0);
