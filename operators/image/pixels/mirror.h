@@ -4,8 +4,11 @@
 #define MILLHOPPER_OPERATORS_IMAGE_PIXELS_MIRROR_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "operators/image/pixels/image.h"
 
 namespace millhopper {
 

@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kMostBytes = 65536;
 constexpr size_t kMostParts = 1000;  // which are computed within one another
 constexpr int kMostDepth = 100;
+constexpr size_t kMostQuoted = 200;  // bytes of it in errors
 
 // A number of a condition as one of this precision, unless that has none so large.
 long double Rounded(const ConditionValue& literal, ConditionValue::Precision precision) {
@@ -228,6 +229,7 @@ class ConditionParser {
       } else {
         Operand zero;
         zero.value.kind = ConditionValue::kNumber;
+        zero.text = "0";
         value = Compute(begin, std::move(zero), sign, Value());
       }
     } else {
@@ -246,7 +248,7 @@ class ConditionParser {
     CheckParts();
     Operand made;
     made.computed = made_.computed_.size();
-    made.text = made_.text_.substr(begin, end_ - begin);
+    made.text = made_.text_.substr(begin, std::min(end_ - begin, kMostQuoted));
     made_.computed_.push_back({sign, std::move(left), std::move(right)});
     return made;
   }
@@ -387,7 +389,8 @@ Condition::Condition(const std::string& text, const std::vector<std::string>& na
 }
 
 void Condition::ThrowAt(const std::string& problem) const {
-  Throw(ErrorCode::kInvalidArgument, "condition '", Escaped(text_.substr(0, 200)), "': ", problem);
+  Throw(ErrorCode::kInvalidArgument, "condition '", Escaped(text_.substr(0, kMostQuoted)),
+        "': ", problem);
 }
 
 void Condition::CheckPair(const Operand& left, std::optional<ConditionValue::Kind> left_kind,
@@ -449,7 +452,7 @@ ConditionValue Condition::Compute(const Computed& computed, const Element& eleme
   if (left.kind == ConditionValue::kMissing || right.kind == ConditionValue::kMissing) return made;
   made.kind = ConditionValue::kNumber;
   const char sign = computed.sign[0];
-  if ((sign == '/' || sign == '%') && right.number == 0) {
+  if ((sign == '/' || sign == '%') && static_cast<double>(right.number) == 0) {
     ThrowAt(StrCat("'", Escaped(computed.right.text), "' is 0, by which ", computed.sign,
                    " divides; what should not be divided is left out by a condition and `and` ",
                    "before it"));
@@ -498,8 +501,8 @@ long double Condition::ComputedExactly(const Computed& computed, long double lef
 }
 
 Condition::Truth Condition::Compare(const std::string& comparison, const Operand& left,
-                                    const Operand& right, const Element& element) const {
-  ConditionValue a = ValueOf(left, element);
+                                    ConditionValue a, const Operand& right,
+                                    const Element& element) const {
   ConditionValue b = ValueOf(right, element);
   CheckPair(left, a.kind, right, b.kind);
   if (a.kind == ConditionValue::kMissing || b.kind == ConditionValue::kMissing) {
@@ -541,11 +544,13 @@ Condition::Truth Condition::Evaluate(size_t number, const Element& element) cons
       return inner == Truth::kUnknown ? inner : truth(inner == Truth::kFalse);
     }
     case Node::kCompare:
-      return Compare(node.comparison, node.operands[0], node.operands[1], element);
+      return Compare(node.comparison, node.operands[0], ValueOf(node.operands[0], element),
+                     node.operands[1], element);
     case Node::kIn: {
+      const ConditionValue left = ValueOf(node.operands[0], element);
       Truth found = Truth::kFalse;
       for (size_t i = 1; i < node.operands.size() && found == Truth::kFalse; ++i) {
-        found = Compare("==", node.operands[0], node.operands[i], element);
+        found = Compare("==", node.operands[0], left, node.operands[i], element);
       }
       return found;
     }

@@ -100,8 +100,9 @@ class Condition {
   ConditionValue Compute(const Computed& computed, const Element& element) const;
   // Throws kInvalidArgument for an integer beyond those of 64 bits.
   long double ComputedExactly(const Computed& computed, long double left, long double right) const;
-  Truth Compare(const std::string& comparison, const Operand& left, const Operand& right,
-                const Element& element) const;
+  // `a` is the value of `left`.
+  Truth Compare(const std::string& comparison, const Operand& left, ConditionValue a,
+                const Operand& right, const Element& element) const;
   [[noreturn]] void ThrowAt(const std::string& problem) const;
 
   std::string text_;

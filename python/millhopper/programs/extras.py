@@ -63,7 +63,9 @@ def may_be_columns(path: str | bytes) -> bool:
     if os.path.isfile(name):
         with open(name, "rb", buffering=0) as file:
             return file.read(6).startswith(_MAGIC)
-    inside = (file for _, _, files in os.walk(name) for file in files)  # none if it is no folder
+    if not os.path.isdir(name):
+        return False
+    inside = (file for _, _, files in os.walk(name) for file in files)
     return any(map(_PARQUET.search, itertools.islice(inside, _MOST_NAMES)))
 
 

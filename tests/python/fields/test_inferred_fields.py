@@ -268,3 +268,8 @@ def test_keys_with_control_characters_are_slots(tmp_path: Path, character: str) 
     assert [batch["id"].tolist(), batch[key].tolist()] == [[1], [2]]
     (batch,) = millhopper.Reader.open_files(path, fields=[f'"{key}"']).batch(1)
     assert batch[key].tolist() == [2]
+
+
+def test_a_name_that_no_file_can_have_is_an_error_of_millhopper() -> None:
+    with pytest.raises(millhopper.Error):
+        list(millhopper.Reader.open_files("a\0b.csv"))

@@ -151,6 +151,7 @@ TEST(ConditionOp, ComputesAsPythonDoes) {
   };
   refused("'x - 7' is 0, by which % divides", "x % (x - 7) == 0");
   refused("'0' is 0, by which / divides", "half / 0 > 1");
+  refused("'1e-400' is 0, by which / divides", "half / 1e-400 > 1");
   refused("'low' - '1' is an integer beyond 64 bits; with a 1.0 * before it", "low - 1 + 2 < 0");
   refused("'high' * 'high' is an integer beyond 64 bits", "high * high > 0");
   EXPECT_FALSE(Holds("x != 7 and 1 / (x - 7) > 0", element));
