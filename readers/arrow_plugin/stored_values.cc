@@ -146,13 +146,23 @@ void CheckUncut(const std::shared_ptr<parquet::ColumnReader>& values,
 }
 
 bool HasNanoseconds(parquet::Int96Reader* values, int64_t most) {
-  std::vector<parquet::Int96> times(static_cast<size_t>(most));
-  std::vector<int16_t> definitions(times.size()), repetitions(times.size());
-  int64_t count = 0;
-  values->ReadBatch(most, definitions.data(), repetitions.data(), times.data(), &count);
-  return std::any_of(times.begin(), times.begin() + count, [](const parquet::Int96& time) {
-    return HasNanoseconds(parquet::DecodeInt96Timestamp(time));
-  });
+  std::vector<parquet::Int96> times(kValuesAtOnce);
+  std::vector<int16_t> definitions(kValuesAtOnce), repetitions(kValuesAtOnce);
+  for (int64_t rows = 0; rows < most && values->HasNext();) {  // a call reads from one page
+    int64_t count = 0;
+    const int64_t levels = values->ReadBatch(kValuesAtOnce, definitions.data(), repetitions.data(),
+                                             times.data(), &count);
+    if (levels == 0 && count == 0) return false;  // a damaged file, of which others will tell
+    const bool is_finer =
+        std::any_of(times.begin(), times.begin() + count, [](const parquet::Int96& time) {
+          return HasNanoseconds(parquet::DecodeInt96Timestamp(time));
+        });
+    if (is_finer) return true;
+    rows += values->descr()->max_repetition_level() == 0
+                ? levels
+                : std::count(repetitions.begin(), repetitions.begin() + levels, int16_t{0});
+  }
+  return false;
 }
 
 }  // namespace millhopper

@@ -22,7 +22,7 @@ bool MayBeCut(const parquet::ColumnChunkMetaData& chunk, const parquet::ColumnDe
 void CheckUncut(const std::shared_ptr<parquet::ColumnReader>& values,
                 const parquet::ColumnDescriptor& column, bool microseconds);
 
-// Whether one of the next timestamps, `most` of them with nulls, is no whole microseconds.
+// Whether a timestamp of the next `most` rows, or of some after them, is no whole microseconds.
 bool HasNanoseconds(parquet::Int96Reader* values, int64_t most);
 
 }  // namespace millhopper

@@ -138,10 +138,8 @@ class LaneBatchReader::Round final : public RefCounted {
 
   // Whether rows can be appended to the batch itself. What a thread may have to leave is not,
   // because rows cannot be cut back, and those of earlier lanes may not be loaded again. Under a
-  // memory limit, rows that grow are copied each time.
-  bool MayAppend() const {
-    return appends_ && !CancelScope::MayLeave() && !MemoryScope::MayGiveUp();
-  }
+  // memory limit, which could refuse some, rows that grow are copied each time.
+  bool MayAppend() const { return appends_ && !CancelScope::MayLeave(); }
 
   // Appends the rows of the lane whose turn it is. If it throws, its turn stays, and the batch is
   // the error.

@@ -106,3 +106,25 @@ def test_one_column_of_nanoseconds_is_one_for_all(tmp_path: Path) -> None:
     coarse = [fields[0], fields[1].replace("ns", "us")]
     reader = millhopper.Reader.open_files(path, fields=coarse)
     assert column(reader, "far") == wanted(path, "far")
+
+
+@pytest.mark.parametrize("name", ["pages", "lists"])
+def test_nanoseconds_of_later_pages_and_of_long_lists_are_seen(tmp_path: Path, name: str) -> None:
+    numbers = np.arange(3200) * 1_000_000
+    numbers[600 if name == "pages" else 2800] += 1  # in row 600, or in row 700 of lists of 4
+    times = pa.array(numbers, pa.timestamp("ns"))
+    if name == "lists":
+        times = pa.ListArray.from_arrays(range(0, 3201, 4), times)
+    path = tmp_path / "t.parquet"
+    parquet.write_table(
+        pa.table({"t": times}),
+        path,
+        use_deprecated_int96_timestamps=True,
+        use_dictionary=False,
+        data_page_size=64,
+        write_batch_size=16,
+    )
+    reader = millhopper.Reader.open_files(path)
+    assert "unit=ns" in str(reader)
+    batch = next(iter(reader.batch(len(times))))
+    assert np.concatenate([np.ravel(one) for one in batch["t"]]).tolist() == numbers.tolist()
