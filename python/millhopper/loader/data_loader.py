@@ -649,12 +649,12 @@ class DataLoader(StateInJson, NoArray):
         set whose samples are tuples has batches like them as it is.
 
         Raises:
-            TypeError: the loader is for a data set, or a name is no text.
+            TypeError: the loader is for a data set, or has a ``collate_fn``; or a name is no text.
         """
-        if not isinstance(self.dataset, Reader):
+        if not isinstance(self.dataset, Reader) or self.collate_fn is not None:
             raise TypeError(
-                "to_tuple is for a loader of a Reader; batches of a data set are what its samples "
-                "are"
+                "to_tuple is for a loader of a Reader without collate_fn; other batches are what "
+                "samples are, or what collate_fn makes of them"
             )
         return Tuples(self, slots)
 

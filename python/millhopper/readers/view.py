@@ -82,9 +82,12 @@ class Passes(StateInJson, NoArray):
             below = self
             while isinstance(below, Passes):
                 below = vars(below).get("reader")
-            if name[0] != "_" and hasattr(type(below), name):
+            method = None if name.startswith("_") else getattr(type(below), name, None)
+            if "Self" in str(getattr(method, "__annotations__", {}).get("return")):
                 made = _MADE_BY.get(type(self).__name__, "to_tuple")
                 hint = f"; {name} comes before {made}: reader.{name}(...).{made}(...)"
+            elif method is not None:
+                hint = f"; what it is made of has it: reader.{name}"
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
 
 #include "framework/base/stop.h"
 #include "framework/base/thread_pool.h"
@@ -39,7 +40,11 @@ TEST(LaneContext, IsSharedByThreadsThatTakePart) {
   const CountedReads counted(&bytes);
   const RecordPlace place;
   std::atomic<int> wrong{0};
+  std::atomic<bool> helped{false};
+  const std::thread::id self = std::this_thread::get_id();
   ParallelFor(64, [&](size_t) {
+    if (std::this_thread::get_id() != self) helped = true;
+    while (!helped) std::this_thread::yield();  // until another thread takes part
     CountedReads::Add(1);
     if (!CancelScope::IsWaitOver() || MemoryScope::Current() != &memory) ++wrong;
   });

@@ -19,9 +19,9 @@ def test_a_batch_is_a_tuple_of_slots() -> None:
     assert len(batches) == 3 and batches
     numbers = [(y.tolist(), x.tolist()) for y, x in batches]
     assert numbers[0] == ([0, 1, 2, 0], [0, 1, 2, 3]) and len(numbers) == 3
-    for x, y, t in READER.batch(10).to_tuple():
-        assert x.tolist() == list(range(10)) and y.tolist() == [n % 3 for n in range(10)]
-        assert t == ["a"] * 10
+    ((x, y, t),) = READER.batch(10).to_tuple()
+    assert x.tolist() == list(range(10)) and y.tolist() == [n % 3 for n in range(10)]
+    assert t == ["a"] * 10
     ((x,),) = READER.batch(10).to_tuple("x")
     assert x.shape == (10,)
     assert [type(element) for element in READER.map(lambda e: (e["x"], 1)).to_tuple()] == [
@@ -52,6 +52,8 @@ def test_other_steps_come_before() -> None:
     )
     with pytest.raises(AttributeError, match="^'Tuples' object has no attribute 'shufle'$"):
         tuples.shufle  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match="; what it is made of has it: reader.num_lanes$"):
+        tuples.num_lanes  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(AttributeError, match="a Tuples is no array: a loop over it yields tuples"):
         tuples.shape  # noqa: B018
     torch = pytest.importorskip("torch")
