@@ -51,14 +51,14 @@ Corners BoxNotation::Read(const double (&values)[4], const ImageShape& image) co
 
 void BoxNotation::Write(const Corners& corners, const ImageShape& image,
                         double (&values)[4]) const {
-  const double across = relative ? static_cast<double>(image.width) : 1;
-  const double down = relative ? static_cast<double>(image.height) : 1;
+  const auto across = [&](double x) { return relative ? PartOfSide(x, image.width) : x; };
+  const auto down = [&](double y) { return relative ? PartOfSide(y, image.height) : y; };
   const double width = corners.right - corners.left, height = corners.bottom - corners.top;
   const bool centre = format == kCentre;
-  values[0] = (centre ? corners.left + width / 2 : corners.left) / across;
-  values[1] = (centre ? corners.top + height / 2 : corners.top) / down;
-  values[2] = (format == kCorners ? corners.right : width) / across;
-  values[3] = (format == kCorners ? corners.bottom : height) / down;
+  values[0] = across(centre ? corners.left + width / 2 : corners.left);
+  values[1] = down(centre ? corners.top + height / 2 : corners.top);
+  values[2] = across(format == kCorners ? corners.right : width);
+  values[3] = down(format == kCorners ? corners.bottom : height);
 }
 
 OpSchema& WithBoxNotation(OpSchema& schema, const std::string& before) {

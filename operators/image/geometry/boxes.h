@@ -30,6 +30,12 @@ struct Corners {
   double area() const { return (right - left) * (bottom - top); }
 };
 
+// So many pixels as a part of a side that has `side` of them; of a side without pixels 0, since
+// they are no part of it.
+inline double PartOfSide(double pixels, int64_t side) {
+  return side > 0 ? pixels / static_cast<double>(side) : 0;
+}
+
 // How four numbers say where a box is.
 struct BoxNotation {
   enum Format { kCorners, kSize, kCentre };

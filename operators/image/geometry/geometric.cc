@@ -57,8 +57,8 @@ void MovePoint(const Move& move, const T* from, T* to) {
   const auto side = [&](int64_t pixels) { return relative ? static_cast<double>(pixels) : 1; };
   const ImagePoint place = move.move(
       move.image, {from[0] * side(move.before.width), from[1] * side(move.before.height)});
-  to[0] = static_cast<T>(place.x / side(move.after.width));
-  to[1] = static_cast<T>(place.y / side(move.after.height));
+  to[0] = static_cast<T>(relative ? PartOfSide(place.x, move.after.width) : place.x);
+  to[1] = static_cast<T>(relative ? PartOfSide(place.y, move.after.height) : place.y);
 }
 
 // What an argument of places holds, before any output is written.
@@ -192,9 +192,13 @@ ImageSize OneSize(const OpContext& context, const std::function<ImageSize(uint64
 }
 
 PlaceMap MapOfPart(const Box& box, int64_t height, int64_t width) {
+  // A part without pixels has no scale: places are as far from it as they were.
+  const auto scale = [](int64_t after, int64_t before) {
+    return before > 0 ? static_cast<double>(after) / static_cast<double>(before) : 1;
+  };
   PlaceMap map;
-  map.xx = static_cast<double>(width) / static_cast<double>(box.width);
-  map.yy = static_cast<double>(height) / static_cast<double>(box.height);
+  map.xx = scale(width, box.width);
+  map.yy = scale(height, box.height);
   map.x0 = -map.xx * static_cast<double>(box.x);
   map.y0 = -map.yy * static_cast<double>(box.y);
   return map;

@@ -47,6 +47,27 @@ TEST(PadOp, CutsOffPixelsBelowZero) {
   EXPECT_EQ(Padded({-1, -1}, "constant"), (std::vector<int>{}));
 }
 
+TEST(PadOp, BoxesOfImagesThatLoseAllPixelsAreNumbers) {
+  const LoDTensor x = NumberedImage(2, 3);
+  const LoDTensor points = MakeTensor<float>({1, 2}, {0.5f, 0.5f});
+  for (const std::string format : {"xyxy", "xywh", "cxcywh"}) {
+    for (const bool relative : {false, true}) {
+      const LoDTensor boxes = MakeTensor<float>({1, 4}, {0.25f, 0, 0.75f, 1});
+      const auto made =
+          RunOp("pad", {{"X", x}, {"Boxes", boxes}, {"Points", points}},
+                {"Out", "OutBoxes", "OutPoints", "Matrix"},
+                {{"padding", Ints{-1, 0, -2, 0}}, {"box_format", format}, {"relative", relative}});
+      EXPECT_EQ(made.at("Out").dims(), (Dims{1, 2, 0, 1}));
+      const float right = format == "xyxy" ? -0.25f : 0.75f;
+      EXPECT_EQ(ValuesOf<float>(made.at("OutBoxes")),
+                relative ? (Floats{0, 0, 0, 1}) : (Floats{-0.75f, 0, right, 1}));
+      EXPECT_EQ(ValuesOf<float>(made.at("OutPoints")),
+                relative ? (Floats{0, 0.5f}) : (Floats{-0.5f, 0.5f}));
+      EXPECT_EQ(ValuesOf<double>(made.at("Matrix")), (std::vector<double>{1, 0, -1, 0, 1, 0}));
+    }
+  }
+}
+
 TEST(PadOp, KeepsChannelsTogetherAndTakesFloats) {
   const LoDTensor x = MakeTensor<float>({2, 1, 1, 2}, {1, 2, 3, 4});
   EXPECT_EQ(ValuesOf<float>(
