@@ -21,9 +21,11 @@ constexpr size_t kMostSets = 1000;                // of characters, no two of wh
 constexpr size_t kMostDepth = 50;                 // of groups in groups, and sets in sets
 constexpr uint32_t kMostBehind = 255;             // characters that a lookbehind may match
 constexpr size_t kMostChoices = size_t{1} << 20;  // that a match leaves open
-// That a match may go back to, and more for each byte of the text.
-constexpr size_t kMostAttempts = size_t{1} << 22;
-constexpr size_t kMostAttemptsAByte = 16;
+// What a match may cost, and more for each byte of the text: a step of the expression, a way that
+// is gone back to, a character that a repetition takes and one that a lookbehind goes back are 1
+// each.
+constexpr size_t kMostWork = size_t{1} << 26;
+constexpr size_t kMostWorkAByte = 256;
 
 bool IsWord(uint32_t c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -617,18 +619,20 @@ class Pattern::Matcher {
           std::vector<Choice>* choices)
       : pattern_(pattern), text_(text), end_(end), choices_(*choices) {}
 
-  // Allows as many ways to be tried as expressions need that do not try any text again and again.
+  // Allows as much work as expressions need that do not try any text again and again.
   const uint8_t* Match(const uint8_t* here) {
-    attempts_left_ = kMostAttempts + kMostAttemptsAByte * static_cast<size_t>(end_ - here);
+    work_left_ = kMostWork + kMostWorkAByte * static_cast<size_t>(end_ - here);
     return Run(0, here);
   }
 
  private:
   // The end of what the steps from `at` up to their kEnd match, or null.
   const uint8_t* Run(uint32_t at, const uint8_t* here) {
+    CheckStop();
     const size_t base = choices_.size();
     for (;;) {
       const Step& step = pattern_.steps_[at];
+      Spend(1);
       bool matches = true;
       uint32_t next = at + 1;
       switch (step.op) {
@@ -647,7 +651,7 @@ class Pattern::Matcher {
           break;
         case Op::kAhead:
         case Op::kNotAhead:
-          matches = (RunGroup(at + 1, here) != nullptr) == (step.op == Op::kAhead);
+          matches = (Run(at + 1, here) != nullptr) == (step.op == Op::kAhead);
           next = step.a;
           break;
         case Op::kBehind:
@@ -659,7 +663,7 @@ class Pattern::Matcher {
           matches = here == behind_;
           break;
         case Op::kAtomic:
-          here = RunGroup(at + 1, here);
+          here = Run(at + 1, here);
           matches = here != nullptr;
           next = step.a;
           break;
@@ -672,22 +676,16 @@ class Pattern::Matcher {
       at = next;
       while (!matches) {
         if (choices_.size() == base) return nullptr;
-        CountAttempt();
+        CheckStop();
+        Spend(1);
         matches = GoBack(&at, &here);
       }
     }
   }
 
-  // The same for a group that is matched by itself: it may fail without a way left open, any number
-  // of times, and each time counts.
-  const uint8_t* RunGroup(uint32_t at, const uint8_t* here) {
-    CountAttempt();
-    return Run(at, here);
-  }
-
-  void CountAttempt() {
-    CheckStop();
-    if (attempts_left_-- == 0) ThrowTooManyWays();
+  void Spend(size_t work) {
+    if (work > work_left_) ThrowTooManyWays();
+    work_left_ -= work;
   }
 
   // Whether the steps from `at` on match characters before `here`, up to it: first as many as they
@@ -698,7 +696,8 @@ class Pattern::Matcher {
     behind_ = here;
     bool matches = false;
     for (uint32_t back = 0; back <= step.max && !matches; ++back) {
-      matches = back >= step.min && RunGroup(at, begin) != nullptr;
+      Spend(1);
+      matches = back >= step.min && Run(at, begin) != nullptr;
       if (begin == text_) break;
       begin = BackOne(begin);
     }
@@ -737,6 +736,7 @@ class Pattern::Matcher {
     while (count < most && TakeOne(set, here)) {
       if (++count == step.min) least = *here;
     }
+    Spend(count);
     if (count < step.min) return false;
     if (step.b == kGreedy && *here != least) Leave({at, 0, *here, least});
     if (step.b == kLazy && step.max > step.min) {
@@ -785,7 +785,7 @@ class Pattern::Matcher {
   const uint8_t* const text_;
   const uint8_t* const end_;
   std::vector<Choice>& choices_;
-  size_t attempts_left_ = 0;
+  size_t work_left_ = 0;
   const uint8_t* behind_ = nullptr;  // where the innermost lookbehind is
 };
 

@@ -31,7 +31,7 @@ class Pattern {
 
   // The end of the match that begins at `here`, null if there is none. `text` up to `end` is UTF-8,
   // and `here` one of its characters, or the end. Throws kCancelled, and kResourceLimit if the
-  // expression has too many ways to match.
+  // expression has too many ways to match: what a match costs grows at most as the text does.
   const uint8_t* MatchAt(const uint8_t* text, const uint8_t* here, const uint8_t* end) const;
 
  private:

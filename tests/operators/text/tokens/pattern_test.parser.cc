@@ -178,6 +178,18 @@ TEST(Pattern, OfManyWaysIsALimit) {
       "(?<=(?>a{0,254})(?<=(?>a{0,254})(?<=(?>a{0,254})(?<=(?>a{0,254})b))))c";
   ExpectError(ErrorCode::kResourceLimit, "too many ways",
               [&] { Matches(nested, std::string(600, 'a')); });
+  // Few ways, each of which reads the rest of the text: by a repetition, by a group's.
+  ExpectError(ErrorCode::kResourceLimit, "too many ways",
+              [] { Matches("(?:a*+b|a)*c", std::string(400000, 'a')); });
+  std::string pairs;
+  for (int i = 0; i < 100000; ++i) pairs += "ab";
+  ExpectError(ErrorCode::kResourceLimit, "too many ways",
+              [&] { Matches("(?:(?>(?:ab)*)c|a|b)*d", pairs); });
+  // Lookbehinds that never come to what they look for.
+  std::string behinds = "c";
+  for (int i = 0; i < 100; ++i) behinds = "(?!(?<=b{255}))" + behinds;
+  ExpectError(ErrorCode::kResourceLimit, "too many ways",
+              [&] { Matches("(?:a(?!" + behinds + "))*d", std::string(400000, 'a')); });
   // The expressions of tokenizers go back over a run of white space once.
   EXPECT_NO_THROW(Matches("\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", std::string(size_t{1} << 20, ' ')));
 }
