@@ -140,23 +140,14 @@ OpSchema Schema() {
       .Infer(InferSameByteImages);
 }
 
-// Makes the changes of a policy of timm.
-void RunPolicy(OpContext& context, const std::string& policy) {
-  const ImageShape shape = ShapeOfImages(context);
-  const TimmAutoAugment changes(policy);
-  const ImageChanger changer(TimmSampling(context.attributes(), shape.channels), shape);
-  const RandomKey key = ImageKey(context);
-  ChangeByteImages(context, [&](const PixelsOf<uint8_t>& image, uint64_t i) {
-    changes.Apply(key, i, changer, image);
-  });
-}
-
 void Run(OpContext& context) {
   constexpr int32_t kStrengths = 10;
   const ImageShape shape = ShapeOfImages(context);
   RequireWarpable(shape);
   const auto& policy_name = context.Attr<std::string>("policy");
-  if (TimmAutoAugment::IsMeant(policy_name)) return RunPolicy(context, policy_name);
+  if (TimmAutoAugment::IsMeant(policy_name)) {
+    return ChangeByTimm(context, TimmAutoAugment(policy_name));
+  }
   const Policy* const policies = PoliciesOf(policy_name);
   const ImageChanger changer(context.attributes(), shape);
   const RandomKey key = ImageKey(context);

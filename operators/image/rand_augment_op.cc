@@ -73,22 +73,11 @@ OpSchema Schema() {
       .Infer(InferSameByteImages);
 }
 
-// Makes the changes of a policy of timm.
-void RunPolicy(OpContext& context, const std::string& policy) {
-  const ImageShape shape = ShapeOfImages(context);
-  const TimmRandAugment changes(policy);
-  const ImageChanger changer(TimmSampling(context.attributes(), shape.channels), shape);
-  const RandomKey key = ImageKey(context);
-  ChangeByteImages(context, [&](const PixelsOf<uint8_t>& image, uint64_t i) {
-    changes.Apply(key, i, changer, image);
-  });
-}
-
 void Run(OpContext& context) {
   const ImageShape shape = ShapeOfImages(context);
   RequireWarpable(shape);
   if (const auto& policy = context.Attr<std::string>("policy"); !policy.empty()) {
-    return RunPolicy(context, policy);
+    return ChangeByTimm(context, TimmRandAugment(policy));
   }
   const RandAugmentStep step(context.attributes());
   const ImageChanger changer(context.attributes(), shape);

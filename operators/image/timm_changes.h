@@ -8,6 +8,7 @@
 #include <string>
 
 #include "framework/base/random.h"
+#include "operators/image/byte_images.h"
 #include "operators/image/image_changes.h"
 #include "operators/image/image_sampling.h"
 #include "operators/image/pixels/image.h"
@@ -101,6 +102,17 @@ class TimmAutoAugment {
 
 // How pixels are moved if attributes do not say it, as timm does: what lies outside is 128.
 Sampling TimmSampling(const AttributeMap& attributes, int64_t channels);
+
+// Makes Out of X by a policy, TimmRandAugment or TimmAutoAugment.
+template <typename Policy>
+void ChangeByTimm(OpContext& context, const Policy& policy) {
+  const ImageShape shape = ShapeOfImages(context);
+  const ImageChanger changer(TimmSampling(context.attributes(), shape.channels), shape);
+  const RandomKey key = ImageKey(context);
+  ChangeByteImages(context, [&](const PixelsOf<uint8_t>& image, uint64_t i) {
+    policy.Apply(key, i, changer, image);
+  });
+}
 
 }  // namespace millhopper
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/operators/image/image_checks.h"
+#include "tests/testing.h"
 
 namespace millhopper {
 namespace {
@@ -178,6 +179,20 @@ TEST(AutoAugmentOp, MakesThePairsOfItsPolicy) {
     ExpectImage(out, i, expected, 0);
   }
   EXPECT_GT(seen, 60);
+}
+
+// What they are is compared with timm by tests/python/images/test_drawn.py, where that is
+// installed; these are digests of what they made when it was.
+TEST(AutoAugmentOp, MakesThePairsOfPoliciesOfTimm) {
+  const LoDTensor images = RandomImages({600, 9, 7, 3});
+  const auto expect = [&](const char* policy, const char* digest) {
+    const LoDTensor made = RunImageOp("auto_augment", images, {{"policy", std::string(policy)}}, 7);
+    EXPECT_EQ(DigestOf(ValueOf({made})), digest) << policy;
+  };
+  expect("original", "0b07d6fb4f8731857993f8c364f81bddd9abccb8b1b301e2d3b5e44fc11f21f5");
+  expect("originalr", "9ab31010797d21247fd702b2d16ab6effb648638035fd0d2e7000ebb165c1be3");
+  expect("v0", "73291ab819f7dc3eae0697ade745ab83e8cc613a3c6a026a580e31df39331076");
+  expect("v0r", "76db3a75c2791b6f398435fba84a4071d4e511f119e2a9daa23ee4e09f099feb");
 }
 
 TEST(AutoAugmentOp, HasEightPolicies) {
