@@ -135,6 +135,20 @@ class StepWriter {
   proto::ProgramDesc* const program_;
 };
 
+// Types by their names are numbers in programs: {"dtype", "int32"s}.
+Attribute WithTypeAsNumber(const std::string& name, const Attribute& value) {
+  constexpr std::string_view kEnd = "dtype";
+  const auto* const text = std::get_if<std::string>(&value);
+  if (text == nullptr || name.size() < kEnd.size() ||
+      name.compare(name.size() - kEnd.size(), kEnd.size(), kEnd) != 0) {
+    return value;
+  }
+  for (const DataType type : kDataTypes) {
+    if (*text == ToString(type)) return static_cast<int32_t>(type);
+  }
+  return value;
+}
+
 }  // namespace
 
 proto::BlockDesc* AddBlock(int parent, proto::ProgramDesc* program) {
@@ -152,24 +166,6 @@ void AddArgument(const std::string& parameter, const Strings& names,
   for (const std::string& name : names) added->add_arguments(name);
 }
 
-namespace {
-
-// Types by their names are numbers in programs: {"dtype", "int32"s}.
-Attribute WithTypeAsNumber(const std::string& name, const Attribute& value) {
-  constexpr std::string_view kEnd = "dtype";
-  const auto* const text = std::get_if<std::string>(&value);
-  if (text == nullptr || name.size() < kEnd.size() ||
-      name.compare(name.size() - kEnd.size(), kEnd.size(), kEnd) != 0) {
-    return value;
-  }
-  for (const DataType type : kDataTypes) {
-    if (*text == ToString(type)) return static_cast<int32_t>(type);
-  }
-  return value;
-}
-
-}  // namespace
-
 void AddAttributes(const Attributes& attributes, proto::OpDesc* op) {
   for (const auto& [name, value] : attributes) {
     ToProto(name, WithTypeAsNumber(name, value), op->add_attrs());
@@ -181,6 +177,14 @@ void AddStepNames(const ElementSteps& steps, std::set<std::string>* names) {
     names->insert(step->name);
     for (const auto& alternative : step->alternatives) AddStepNames(alternative.steps, names);
   }
+}
+
+size_t BlocksOf(const ElementSteps& steps) {
+  size_t blocks = 0;
+  for (const auto& step : steps) {
+    for (const auto& alternative : step->alternatives) blocks += 1 + BlocksOf(alternative.steps);
+  }
+  return blocks;
 }
 
 void AppendSteps(const ElementSteps& steps, const std::string& below, size_t slots,

@@ -31,8 +31,9 @@ struct ElementStep {
     ElementSteps steps;
   };
 
-  // No other step of a chain has it. It names the operator's variables, and what is drawn depends
-  // on it.
+  // No other step of a chain has it, but for those of alternatives, of which one is taken: they may
+  // have the names of each other's. It names the operator's variables, and what is drawn depends on
+  // it.
   std::string name;
   std::string type;           // of the operator; unused by a choice
   std::vector<size_t> takes;  // slots that the operator reads: it writes the first one
@@ -44,6 +45,9 @@ struct ElementStep {
 
 // Adds the names of steps, and of those within choices.
 void AddStepNames(const ElementSteps& steps, std::set<std::string>* names);
+
+// How many blocks AppendSteps makes of their choices, with those within choices.
+size_t BlocksOf(const ElementSteps& steps);
 
 // Adds a block that runs the steps on the elements of the reader `below`, of `slots` slots, and to
 // `reader`, which is create_custom_reader or create_filter_reader, what it says of the block.

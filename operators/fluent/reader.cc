@@ -46,8 +46,8 @@ struct Reader::Node {
 
 namespace {
 
-constexpr size_t kMostWithin = 8;   // alternatives of a choice within an order
-constexpr size_t kMostInOrder = 4;  // of which there are 24 orders, each of which is a block
+constexpr size_t kMostInOrder = 4;    // of which there are 24 orders, each of which is a block
+constexpr size_t kMostBlocks = 1000;  // of all orders, with what the functions choose
 
 // "padded_batch" of create_padded_batch_reader.
 std::string Short(std::string_view type) {
@@ -245,14 +245,14 @@ Reader Reader::RandomOrder(const std::vector<Steps>& steps, const ChoiceOptions&
   Require(!steps.empty() && steps.size() <= kMostInOrder, "random_order: ", steps.size(),
           " functions; it takes 1 to ", kMostInOrder, ", each of which may add several steps");
   const Reader below = WithSteps();
-  for (const Steps& function : steps) {
-    for (const auto& step : below.Added("random_order", function)) {
-      Require(step->alternatives.size() <= kMostWithin,
-              "random_order: a function adds a choice of more than ", kMostWithin,
-              " alternatives, such as another order, each of which would be a block of the program "
-              "in each order");
-    }
-  }
+  size_t count = 1;
+  for (size_t i = 2; i <= steps.size(); ++i) count *= i;
+  size_t blocks = 1;
+  for (const Steps& function : steps) blocks += BlocksOf(below.Added("random_order", function));
+  blocks *= count;
+  Require(blocks <= kMostBlocks, "random_order: ", blocks, " blocks of the program, and at most ",
+          kMostBlocks, " are possible: each of ", count,
+          " orders has those of all choices and orders that the functions add");
   std::vector<size_t> order(steps.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::vector<Steps> orders;
@@ -262,7 +262,7 @@ Reader Reader::RandomOrder(const std::vector<Steps>& steps, const ChoiceOptions&
       return reader;
     });
   } while (std::next_permutation(order.begin(), order.end()));
-  const std::vector<double> shares(orders.size(), 1.0 / static_cast<double>(orders.size()));
+  const std::vector<double> shares(count, 1.0 / static_cast<double>(count));
   return below.Choose("random_order", orders, shares, options);
 }
 
@@ -290,6 +290,8 @@ std::vector<std::string> Reader::Node::SlotNames() const {
 
 Reader Reader::Filter(const std::string& condition, const FilterOptions& options) const {
   const size_t slots = Open().holder().slots().size();
+  Require(slots > 0, "filter: '", Escaped(node_->name),
+          "' does not tell its slots before it is read; declare them");
   std::vector<std::string> names = options.slots;
   Require(names.empty() || names.size() == slots, "filter: ", names.size(),
           " names of slots; the reader has ", slots, " slots");

@@ -12,7 +12,7 @@ from millhopper.base.texts import checked_text
 from millhopper.errors import Error
 from millhopper.programs.program import Program
 from millhopper.readers.operator_methods import OperatorMethods
-from millhopper.readers.steps import Choice, Step, default_name, taken_names
+from millhopper.readers.steps import Choice, Step, blocks_of, default_name, taken_names
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeAlias
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # A function of a reader that returns it with more steps.
 Steps: TypeAlias = "Callable[[Any], OperatorMethods]"
 
-_MOST_WITHIN = 8  # alternatives of a choice within an order
 _MOST_IN_ORDER = 4  # of which there are 24 orders, each of which is a block of the program
+_MOST_BLOCKS = 1000  # of all orders, with what the functions choose
 
 
 class ChoiceMethods(OperatorMethods):
@@ -102,7 +102,8 @@ class ChoiceMethods(OperatorMethods):
 
         Raises:
             TypeError: one of ``steps`` is no function.
-            Error: as for ``random_apply``, or there are more than 4 functions.
+            Error: as for ``random_apply``, or there are more than 4 functions, or the choices that
+                they add make more than 1000 blocks of the program.
 
         Source: torchvision's RandomOrder.
         """
@@ -113,16 +114,18 @@ class ChoiceMethods(OperatorMethods):
                 f"{self._name}: random_order: {len(steps)} functions; it takes 1 to "
                 f"{_MOST_IN_ORDER}, each of which may add several steps"
             )
-        for one in steps:
-            inner = [step for step in self._added("random_order", one) if isinstance(step, Choice)]
-            if any(len(step.alternatives) > _MOST_WITHIN for step in inner):
-                raise Error(
-                    f"{self._name}: random_order: a function adds a choice of more than "
-                    f"{_MOST_WITHIN} alternatives, such as another order, each of which would be "
-                    "a block of the program in each order"
-                )
-        orders = [_in_turn(order) for order in itertools.permutations(steps)]
-        return self._choice("random_order", orders, [1 / len(orders)] * len(orders), seed, name)
+        reader = self._noting()  # for functions are called in each order
+        orders = math.factorial(len(steps))
+        blocks = orders * (1 + sum(blocks_of(reader._added("random_order", one)) for one in steps))
+        if blocks > _MOST_BLOCKS:
+            raise Error(
+                f"{self._name}: random_order: {blocks} blocks of the program, and at most "
+                f"{_MOST_BLOCKS} are possible: each of {orders} orders has those of all choices "
+                "and orders that the functions add"
+            )
+        turns = [_in_turn(order) for order in itertools.permutations(steps)]
+        made = reader._choice("random_order", turns, [1 / orders] * orders, seed, name)
+        return made if self._notes else made._settled()
 
     def _choice(
         self,

@@ -145,6 +145,12 @@ def _names_of(steps: Iterable[Step | Choice]) -> set[str]:
     return names
 
 
+def blocks_of(steps: Iterable[Step | Choice]) -> int:
+    """How many blocks of a program choices among these steps make, with those within them."""
+    choices = [step for step in steps if isinstance(step, Choice)]
+    return sum(1 + blocks_of(inner) for choice in choices for _, inner in choice.alternatives)
+
+
 def default_name(program: Program, below: str, reader: str, operator: str, taken: set[str]) -> str:
     """The name of a step that is given none.
 

@@ -405,9 +405,18 @@ TEST(FluentReader, ChoicesTakeFunctionsThatAddSteps) {
     images.RandomOrder({flip, flip, flip, flip, flip});
   });
   const Reader::Steps order = [&](const Reader& reader) {
-    return reader.RandomOrder({flip, flip, flip, flip});
+    return reader.RandomOrder({flip, flip, flip});
   };
-  expect("a choice of more than 8 alternatives", [&] { images.RandomOrder({order}); });
+  const Reader::Steps orders = [&](const Reader& reader) {
+    return reader.RandomOrder({order, order, order});
+  };
+  images.RandomOrder({orders, order});  // of 2 * (1 + 6 * (1 + 3 * 6) + 6) blocks
+  const Reader::Steps some = [&](const Reader& reader) { return reader.RandomApply(orders); };
+  expect(
+      "random_order: 1416 blocks of the program, and at most 1000 are possible: each of 6 orders",
+      [&] {
+        images.RandomOrder({some, orders, order});
+      });
 }
 
 TEST(FluentReader, CombinesReadersOfWhichEachHasItsOwnChain) {

@@ -170,6 +170,11 @@ def test_wrong_functions_say_what_is_wanted() -> None:
         numbers().random_choice([add(1)], p=[0.5, 0.5])
     with pytest.raises(Error, match="it takes 1 to 4"):
         numbers().random_order([add(1)] * 5)
+    order = lambda r: r.random_order([add(1), times(2), add(3)])  # noqa: E731
+    orders = lambda r: r.random_order([order, order, order])  # noqa: E731
+    numbers().random_order([orders, order])  # of 2 * (1 + 6 * (1 + 3 * 6) + 6) blocks
+    with pytest.raises(Error, match="random_order: 1416 blocks of the program, and at most 1000"):
+        numbers().random_order([lambda r: r.random_apply(orders), orders, order])
     with pytest.raises(Error, match="an alternative makes a new slot, 'new'"):
         numbers().random_apply(lambda r: r.apply("scale", "image", "new", scale=2.0))
 
