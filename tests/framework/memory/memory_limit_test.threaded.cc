@@ -14,6 +14,7 @@
 #include "framework/memory/attempt.h"
 #include "framework/memory/buffer.h"
 #include "framework/memory/memory.h"
+#include "tests/gate.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -120,7 +121,12 @@ TEST_F(MemoryLimitTest, IsTheSameForThreadsThatShareTheWork) {
   const PoolSize pool(2);
   const Ref<MemoryAccount> scope_account = Account("batches");
   const MemoryScope scope(scope_account, MemoryScope::Need::kAhead);
-  ParallelFor(8, [](size_t) { EXPECT_TRUE(IsRefused(5 * kMegabyte)); });
+  std::atomic<int> begun{0};
+  ParallelFor(2, [&](size_t) {
+    ++begun;
+    WaitUntil([&] { return begun == 2; });  // so that a thread of the pool has the other part
+    EXPECT_TRUE(IsRefused(5 * kMegabyte));
+  });
   EXPECT_EQ(MemoryScope::Current(), &scope);
 }
 
