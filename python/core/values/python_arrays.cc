@@ -26,28 +26,30 @@ void CheckOffsets(const std::vector<int64_t>& offsets, int64_t rows) {
 
 }  // namespace
 
-PythonArrays::PythonArrays(std::vector<Column> columns)
+PythonArrays::PythonArrays(const std::vector<Column>& columns)
     : number_(Numbered<PythonArrays>::All().Next()) {
   Require(!columns.empty(), "there are no arrays");
   columns_.reserve(columns.size());
-  for (Column& given : columns) {
+  for (const Column& given : columns) {
     const py::array& array = given.array;
     Require(array.ndim() >= 1, "an array without axes has no rows");
-    if (given.offsets) CheckOffsets(*given.offsets, array.shape(0));
-    const auto rows =
-        static_cast<uint64_t>(given.offsets ? given.offsets->size() - 1 : array.shape(0));
+    ArrayColumn column;
+    auto rows = static_cast<uint64_t>(array.shape(0));
+    if (given.offsets) {
+      std::vector<int64_t> offsets(given.offsets->data(),
+                                   given.offsets->data() + given.offsets->size());
+      CheckOffsets(offsets, array.shape(0));
+      rows = offsets.size() - 1;
+      column.offsets = std::make_shared<const std::vector<int64_t>>(std::move(offsets));
+    }
     if (columns_.empty()) rows_ = rows;
     Require(rows == rows_, "an array has ", rows, " rows, and the first has ", rows_);
-    ArrayColumn column;
     column.dtype = TypeOf(array.dtype());
     column.row = Dims(std::vector<int64_t>(array.shape() + 1, array.shape() + array.ndim()));
     column.data = static_cast<const char*>(array.data());
     column.stride = array.strides(0);
     column.owner = Borrow(nullptr, 0, array);
     column.text = given.text;
-    if (given.offsets) {
-      column.offsets = std::make_shared<const std::vector<int64_t>>(*std::move(given.offsets));
-    }
     columns_.push_back(std::move(column));
   }
 }
@@ -63,17 +65,18 @@ std::shared_ptr<const PythonArrays> PythonArrays::Find(int64_t number) {
 void DefineArrays(py::module_* module) {
   py::class_<PythonArrays, std::shared_ptr<PythonArrays>>(
       *module, "Arrays", "Arrays that create_python_array_reader reads, by their number.")
-      .def(py::init([](const std::vector<
-                        std::tuple<py::array, std::optional<std::vector<int64_t>>, bool>>& given) {
-             std::vector<PythonArrays::Column> columns;
-             columns.reserve(given.size());
-             for (const auto& [array, offsets, text] : given) {
-               columns.push_back({array, offsets, text});
-             }
-             auto made = std::make_shared<PythonArrays>(std::move(columns));
-             Numbered<PythonArrays>::All().Register(made->number(), made);
-             return made;
-           }),
+      .def(py::init(
+               [](const std::vector<
+                   std::tuple<py::array, decltype(PythonArrays::Column::offsets), bool>>& given) {
+                 std::vector<PythonArrays::Column> columns;
+                 columns.reserve(given.size());
+                 for (const auto& [array, offsets, text] : given) {
+                   columns.push_back({array, offsets, text});
+                 }
+                 auto made = std::make_shared<PythonArrays>(columns);
+                 Numbered<PythonArrays>::All().Register(made->number(), made);
+                 return made;
+               }),
            py::arg("columns"),
            "Arrays, or sequences of rows with their offsets, and whether these are texts.")
       .def_property_readonly("number", &PythonArrays::number)

@@ -21,14 +21,14 @@ class PythonArrays {
   struct Column {
     // Each row is in C order; with offsets the array is.
     pybind11::array array;
-    // ArrayColumn::offsets.
-    std::optional<std::vector<int64_t>> offsets;
+    // ArrayColumn::offsets, which are copied.
+    std::optional<pybind11::array_t<int64_t, pybind11::array::c_style>> offsets;
     bool text;  // the bytes are texts in UTF-8
   };
 
   // The columns have equally many rows. Throws kInvalidArgument for a dtype that Millhopper does
   // not have, and for offsets that go down or beyond the array. The caller holds the interpreter.
-  explicit PythonArrays(std::vector<Column> columns);
+  explicit PythonArrays(const std::vector<Column>& columns);
   // Returns the arrays with this number. Throws kInvalidArgument if they do not exist or are gone.
   static std::shared_ptr<const PythonArrays> Find(int64_t number);
 

@@ -477,7 +477,14 @@ def _column(name: str, values: npt.ArrayLike | Ragged) -> npt.NDArray[Any] | Rag
     if isinstance(values, Ragged):
         if len(values.offsets) != 1:
             raise TypeError(f"from_arrays: {name!r} is {values!r}; one level is possible")
-        return type(values)(np.ascontiguousarray(values.values), values.offsets)
+        offsets = np.asarray(values.offsets[0])
+        if offsets.ndim != 1 or offsets.dtype.kind not in "iu":
+            raise TypeError(
+                f"from_arrays: offsets of {name!r} are {offsets.dtype} {list(offsets.shape)}; they "
+                "are one axis of integers: where each row begins, and last where the last one ends"
+            )
+        offsets = np.ascontiguousarray(offsets, np.int64)
+        return type(values)(np.ascontiguousarray(values.values), (offsets,))
     if isinstance(values, (list, tuple)) and values and isinstance(values[0], (str, bytes)):
         return _sequences(name, values)  # numpy would cut off zeros at their ends
     array = np.asarray(values)

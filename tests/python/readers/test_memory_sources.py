@@ -98,8 +98,11 @@ def test_texts(kind: str) -> None:
     read = [text for batch in reader.batch(64) for text in batch["text"]]
     assert read == texts
     again = millhopper.Reader.from_arrays({"text": given, "n": np.arange(200)}, shuffle=True)
+    numbers = []
     for batch in again.batch(32).double_buffer():
         assert batch["text"] == [texts[n] for n in batch["n"]]
+        numbers += batch["n"].tolist()
+    assert sorted(numbers) == list(range(200)) != numbers
     sampled = reader.sampled([3, 1, 3])
     (batch,) = sampled.batch(3)
     assert batch["text"] == [texts[3], texts[1], texts[3]]
@@ -122,6 +125,11 @@ def test_bytes_and_ragged_arrays(given: Any) -> None:
         ragged[2].tolist(),
         ragged[0].tolist(),
     ]
+    strided = np.array([1, 0, 3, 0, 3, 0, 6], np.int32)[::2]
+    for offsets in (strided, np.array([1, 3, 3, 6], np.uint8), [1, 3, 3, 6]):
+        given_so: Any = millhopper.Ragged(ragged.values, (offsets,))  # type: ignore[arg-type]
+        (other,) = millhopper.Reader.from_arrays({"r": given_so}).batch(3)
+        assert [row.tolist() for row in other["r"]] == [row.tolist() for row in ragged]
 
 
 def test_no_texts() -> None:
@@ -241,6 +249,18 @@ class Frame:
             {"x": millhopper.Ragged(np.zeros(3), (np.array([0, 4]),))},
             millhopper.Error,
             "offsets must not go down, nor beyond the 3 rows of their array",
+        ),
+        (
+            {"x": millhopper.Ragged(np.zeros(3), (np.array([0.0, 3.0]),))},
+            TypeError,
+            "from_arrays: offsets of 'x' are float64 [2]; they are one axis of integers: where "
+            "each row begins, and last where the last one ends",
+        ),
+        (
+            {"x": millhopper.Ragged(np.zeros(3), (np.array([[0], [3]]),))},
+            TypeError,
+            "from_arrays: offsets of 'x' are int64 [2, 1]; they are one axis of integers: where "
+            "each row begins, and last where the last one ends",
         ),
     ],
 )
