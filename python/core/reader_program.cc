@@ -79,8 +79,10 @@ std::vector<SlotSpec> InferredSlots(const Program& program, const proto::OpDesc&
     return declared == nullptr ? VariableSpec() : SpecOfDeclaration(*declared);
   };
   // Operators of an inner block have been appended, so what they write is declared.
-  const auto run_block = [&find](BlockIndex inner, const auto&, const auto&,
-                                 const std::vector<std::string>& sinks) {
+  const auto run_block = [&](BlockIndex inner, const auto&, const auto&,
+                             const std::vector<std::string>& sinks) {
+    Require(inner.value > 0 && inner.value < program.desc().blocks_size(), "there is no block ",
+            inner.value, " within block 0");
     std::vector<TensorSpec> specs;
     specs.reserve(sinks.size());
     for (const std::string& name : sinks) specs.push_back(find(inner.value, name).tensor);

@@ -230,3 +230,13 @@ def test_types_have_names() -> None:
         millhopper.Error, match="'out_dtype' values cannot be of type 'float23'; did"
     ):
         reader.apply("cast", "x", out_dtype="float23")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_block_of_another_program_is_refused(numbers: millhopper.Reader, number: int) -> None:
+    other = millhopper.Program()
+    for _ in range(number):
+        other.create_block(0)
+    slots = {"source_var_names": ["row"], "sink_var_names": ["row"]}
+    with pytest.raises(millhopper.Error, match=f"there is no block {number} within block 0"):
+        numbers.decorate("create_custom_reader", sub_block=other.block(number), **slots)
