@@ -203,7 +203,11 @@ def _default(transform: object, **usual: object) -> None:
 
 
 def _interpolation(transform: Any) -> str:
-    mode = getattr(transform.interpolation, "value", transform.interpolation)
+    return _mode(transform.interpolation)
+
+
+def _mode(interpolation: Any) -> str:
+    mode = getattr(interpolation, "value", interpolation)
     if mode not in ("nearest", "bilinear", "bicubic", "lanczos"):
         raise _Unlike(f"for interpolation={mode!r}")
     return str(mode)
@@ -288,10 +292,7 @@ def _resize_keep_ratio(t: Any) -> Chain:
     if t.random_aspect_prob:
         more.update(aspect=_range(t.random_aspect_range), aspect_p=float(t.random_aspect_prob))
     resizes: Chain = [
-        ours.ResizeKeepRatio(
-            _square(t.size), **more, interpolation=str(getattr(mode, "value", mode))
-        )
-        for mode in modes
+        ours.ResizeKeepRatio(_square(t.size), **more, interpolation=_mode(mode)) for mode in modes
     ]
     return resizes if len(resizes) == 1 else [ours.RandomChoice(resizes)]
 
@@ -452,7 +453,11 @@ def _timm_moved(op: Any) -> dict[str, object]:
 def _auto_augment(t: Any) -> Chain:
     if hasattr(t, "interpolation"):
         return [ours.AutoAugment(str(t.policy.value), **_augment(t))]
-    policies = sys.modules[type(t).__module__].auto_augment_policy
+    # Not that of its type: a class that stands on timm's may lie elsewhere.
+    timm = sys.modules.get("timm.data.auto_augment")
+    if timm is None:
+        raise _Unlike("without timm's policies")
+    policies = timm.auto_augment_policy
 
     def listed(policy: Any) -> list[list[tuple[str, float, float]]]:
         return [[(op.name, op.prob, op.magnitude) for op in pair] for pair in policy]

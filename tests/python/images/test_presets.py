@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import enum
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import millhopper
@@ -314,6 +316,27 @@ def test_resizes_and_crops_of_timm_are_taken_apart() -> None:
     assert taken("ResizeKeepRatio", **resize) == [
         "ResizeKeepRatio(8, longest=1.0, interpolation='bicubic')"
     ]
+    for modes in (Mode.BOX, (Mode.BICUBIC, Mode.BOX)):
+        resize.update(interpolation=modes)
+        with pytest.raises(ValueError, match="has no counterpart for interpolation='box'"):
+            taken("ResizeKeepRatio", **resize)
+
+
+def test_a_policy_of_timm_is_known_in_any_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    def policy(name: str) -> list[list[SimpleNamespace]]:
+        options = {"magnitude_max": None, "magnitude_std": 0.5, "hparams": {}}
+        options["kwargs"] = {"resample": 3, "fillcolor": (128, 128, 128)}
+        change = SimpleNamespace(name=f"of {name}", prob=0.4, magnitude=8, **options)
+        return [[change, change]]
+
+    timm = SimpleNamespace(auto_augment_policy=policy)
+    theirs = made("AutoAugment", "timm.data.elsewhere", policy=policy("v0"))
+    monkeypatch.delitem(sys.modules, "timm.data.auto_augment", raising=False)
+    with pytest.raises(ValueError, match="AutoAugment.* has no counterpart without timm's"):
+        vision.from_torchvision(theirs)
+    monkeypatch.setitem(sys.modules, "timm.data.auto_augment", timm)
+    (_, step) = vision.from_torchvision(theirs).transforms
+    assert repr(step) == "AutoAugment('v0-mstd0.5', interpolation='bicubic')"
 
 
 def test_steps_of_detection_are_taken_apart() -> None:
