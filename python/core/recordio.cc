@@ -19,6 +19,7 @@
 #include "framework/reader/file_format.h"
 #include "framework/tensor/tensor.h"
 #include "framework/tensor/tensor_stream.h"
+#include "operators/readers/support/slot_names.h"
 #include "python/core/interpreter/interpreter_release.h"
 #include "python/core/interpreter/interrupt.h"
 #include "python/core/schemas.h"
@@ -242,13 +243,8 @@ std::optional<NamedSlots> Stored(const std::vector<std::string>& names) {
   return StoredSlots(files);
 }
 
-// What the format of the files calls their slots.
 std::optional<NamedSlots> NamedByFormat(const std::vector<std::string>& names) {
-  const FormatSchema* format = FormatOf(names);
-  const std::string path = ChooseFormat(ExpandFileNames(names).front()).path;
-  if (format == nullptr && !CanBeReadOnceOnly(path)) format = &FormatByContent(path);
-  if (format == nullptr) return std::nullopt;
-  return NamedSlots{{}, format->slot_names};
+  return NamedSlots{{}, SlotNamesOfFiles(names, {})};
 }
 
 // A file that is missing or damaged is an error of the first pass.

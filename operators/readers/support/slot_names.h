@@ -12,8 +12,10 @@
 namespace millhopper {
 
 // What the slots of the files that open_files reads without `fields` are called: as the fields that
-// it infers, or their format, call them. Empty if neither does. `attributes` are those of
-// open_files, of which those of the format count. Throws what opening the files throws.
+// it infers, or their format, call them. Empty if neither does, as of RecordIO, whose manifests may
+// tell (recordio_manifest.h), and if what the first file is can only be told by reading it, which
+// can be done once. `attributes` are those of open_files, of which those of the format count.
+// Throws what opening the files throws.
 std::vector<std::string> SlotNamesOfFiles(const std::vector<std::string>& files,
                                           const std::map<std::string, Attribute>& attributes);
 

@@ -178,13 +178,13 @@ class FileSources(Chain):
             elif inferred := _core.inferred_slots(paths):
                 slots = named(names, inferred[0])
                 names = None
-            elif names is None:
-                names = _core.format_slot_names(paths)
         if slots is None:
             names = None if names is None else list(names)
             entries, names_of_fields = _with_types(paths, fields, names, attributes)
             if entries and (names is None or names == names_of_fields[: len(names)]):
                 names = names_of_fields
+            elif names is None and not entries:
+                names = _core.format_slot_names(paths)
         else:
             entries = [] if fields is None else field_entries(fields)[0]
         if entries:

@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "framework/program/operator.h"
+#include "framework/program/operator_check.h"
 #include "framework/reader/file_format.h"
+#include "operators/readers/support/slot_names.h"
 #include "proto/framework.pb.h"
 #include "readers/fields/fields.h"
 #include "readers/formats/recordio/recordio_manifest.h"
@@ -28,14 +30,17 @@ Strings TextsOf(const proto::OpDesc& op, const std::string& name) {
   return {};
 }
 
-// Those of the format, or that the files' manifests tell.
-Strings NamesOfFiles(const Strings& files) {
+// Those that the files' manifests tell, or their format, or the fields that `op` infers.
+Strings NamesOfFiles(const Strings& files, const proto::OpDesc& op) {
   const FormatSchema* const format = FormatOf(files);
-  if (format != nullptr && format->tag != "recordio") return format->slot_names;
-  Strings paths;
-  for (const std::string& file : files) paths.push_back(SplitFormatPrefix(file).path);
-  const std::optional<NamedSlots> stored = StoredSlots(paths);
-  return stored ? stored->names : Strings();
+  if (format == nullptr || format->tag == "recordio") {
+    Strings paths;
+    for (const std::string& file : files) paths.push_back(SplitFormatPrefix(file).path);
+    if (const std::optional<NamedSlots> stored = StoredSlots(paths)) return stored->names;
+  }
+  const auto report = [](const OperatorPart&, const std::string&) {};  // it has been checked
+  return SlotNamesOfFiles(files,
+                          CheckAttributes(FindOperator(op.type())->schema, op, report).values());
 }
 
 // The names that each operator, by its place in the block, was found to give: several readers may
@@ -54,7 +59,7 @@ Strings NamesGivenBy(const proto::BlockDesc& block, int place, NamesByPlace* kno
     if (!attribute.names_records) continue;
     const std::string& format = attribute.record_format;
     if (!format.empty() && format != "recordio") return FindFileFormat(format)->slot_names;
-    return NamesOfFiles(ExpandFileNames(TextsOf(op, attribute.name)));
+    return NamesOfFiles(ExpandFileNames(TextsOf(op, attribute.name)), op);
   }
   Strings sinks = TextsOf(op, "sink_var_names");
   if (!sinks.empty() && schema.composition != Composition::kSameSlots) return sinks;

@@ -12,10 +12,11 @@
 namespace millhopper {
 
 // The names that a startup program or its files tell of the slots of `reader`: those of the
-// attribute fields, those that are stored beside RecordIO files, and the variables that a block
-// yields for each element. Readers on top have the names of those below. Empty if no names are
-// told, or if they are not as many as `slots`. The program must be checked. Throws what finding the
-// files and reading their manifests throws.
+// attribute fields, or of fields that are inferred, those that are stored beside RecordIO files or
+// that a format has, and the variables that a block yields for each element. Readers on top have
+// the names of those below. Empty if no names are told, or if they are not as many as `slots`. The
+// program must be checked. Throws what finding the files, reading their manifests and inferring
+// fields throws.
 std::vector<std::string> SlotNamesOf(const Program& program, const std::string& reader,
                                      const std::vector<SlotSpec>& slots);
 

@@ -616,13 +616,19 @@ TEST_F(Peek, NamesSlotsAsTheirFormatDoes) {
   WriteFile(folder + "/all/1.jpg", "\xff\xd8\xff\xd9");
   WriteFile(folder + "/unnamed", "\xff\xd8\xff\xd9");
   WriteFile(folder + "/list", "all/1.jpg 7\n");
+  WriteFile(folder + "/table.csv", "age;city\n7;Rom\n");
   const TempFile startup(
       "startup.pbtxt",
       BlockText(0, -1,
                 {CreatedReaderText("files", "create_image_folder_file_reader", {},
                                    {{"filename", "s: '${data}'"}}),
                  CreatedReaderText("opened", "open_files", {},
-                                   {{"file_names", "strings: 'image_folder:${data}'"}})}));
+                                   {{"file_names", "strings: 'image_folder:${data}'"}}),
+                 CreatedReaderText("unnamed", "open_files", {},
+                                   {{"file_names", "strings: '${data}/unnamed'"}}),
+                 CreatedReaderText(
+                     "table", "open_files", {},
+                     {{"file_names", "strings: '${data}/table.csv'"}, {"delimiter", "s: ';'"}})}));
   const auto peek = [&](Words command) {
     command.insert(command.begin(), "tools/peek");
     const ChildResult result = RunChild(command);
@@ -634,11 +640,13 @@ TEST_F(Peek, NamesSlotsAsTheirFormatDoes) {
       "  slot 1 (label) is declared int64 [1]\n");
   EXPECT_THAT(peek({"image_folder:" + folder}), both);
   EXPECT_THAT(peek({"image_list:" + folder + "/list"}), both);
-  for (const char* const reader : {"files", "opened"}) {
-    EXPECT_THAT(
-        peek({"--startup=" + startup.path(), "--set=data=" + folder, StrCat("--reader=", reader)}),
-        both);
-  }
+  const auto read = [&](const std::string& reader) {
+    return peek({"--startup=" + startup.path(), "--set=data=" + folder, "--reader=" + reader});
+  };
+  for (const char* const reader : {"files", "opened"}) EXPECT_THAT(read(reader), both);
+  EXPECT_THAT(read("unnamed"), testing::HasSubstr("  slot 0 (image) is declared uint8"));
+  EXPECT_THAT(read("table"), testing::HasSubstr("  slot 0 (age) is declared int64 [1]\n"
+                                                "  slot 1 (city) is declared uint8 [-1]"));
   for (const char* const file : {"/all/1.jpg", "/unnamed"}) {
     EXPECT_THAT(peek({folder + file}), testing::HasSubstr("  slot 0 (image) is declared uint8"));
     EXPECT_THAT(peek({folder + file, "--json"}), testing::HasSubstr("{\"name\":\"image\","));
