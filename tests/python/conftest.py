@@ -43,14 +43,14 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def run_python(
-    program: str, *arguments: str, **environment: str
+    program: str, *arguments: str, timeout: float = LONGEST_TEST / 4, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program on its own, from its imports to interpreter exit."""
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program), *arguments],
         capture_output=True,
         text=True,
-        timeout=LONGEST_TEST / 4,
+        timeout=timeout,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
     )
 
@@ -125,19 +125,29 @@ def fresh_programs() -> Iterator[None]:
 
 
 @pytest.fixture
-def torch_or_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no torch: what a DataLoader of a data set needs of it."""
+def torch_or_stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where there is no torch: what a DataLoader needs of it; its tensors are arrays of numpy."""
     if find_spec("torch") is not None:
+        yield
         return
     torch, utils, data = (ModuleType(f"torch{name}") for name in ("", ".utils", ".utils.data"))
     as_it_is = {"default_collate": list, "default_convert": lambda sample: sample}
     vars(data).update(as_it_is, IterableDataset=type("IterableDataset", (), {}))
+    vars(data)["get_worker_info"] = lambda: None
     vars(torch).update(
-        utils=utils, initial_seed=lambda: 5, cuda=SimpleNamespace(is_available=lambda: False)
+        utils=utils,
+        initial_seed=lambda: 5,
+        from_numpy=lambda array: array,
+        uint8="uint8",
+        cuda=SimpleNamespace(is_available=lambda: False),
     )
     vars(utils)["data"] = data
     for module in (torch, utils, data):
         monkeypatch.setitem(sys.modules, module.__name__, module)
+    yield
+    # It knows the stand-in.
+    if sys.modules.pop("millhopper.readers.torch", None) is not None:
+        del fluid.readers.torch
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from conftest import run_python
+from conftest import LONGEST_TEST, run_python
 
 # An import may release the interpreter. If a thread of the core began one while it initialises
 # something, other threads would wait for that thread while they hold the interpreter.
@@ -129,7 +129,8 @@ print(millhopper is first, millhopper._core.Queue is first._core.Queue)
 
 def test_other_libraries_that_were_loaded_before_are_not_its_own() -> None:
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
-    ran = run_python("""
+    ran = run_python(
+        """
 import tensorflow
 import millhopper
 import numpy as np
@@ -138,5 +139,7 @@ reader = millhopper.Reader.from_arrays({"x": np.arange(4)}).batch(4)
 assert "create_batch_reader" in reader.to_text()
 assert next(iter(reader))["x"].tolist() == [0, 1, 2, 3]
 assert int(tensorflow.reduce_sum(tensorflow.constant([1, 2]))) == 3
-""")
+""",
+        timeout=LONGEST_TEST - 5,  # its import takes seconds, and more on a machine that is busy
+    )
     assert ran.returncode == 0, ran.stderr

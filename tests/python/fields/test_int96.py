@@ -79,6 +79,39 @@ def test_units_of_far_times(tmp_path: Path, unit: str, ticks: int) -> None:
     ]
 
 
+def test_a_unit_that_is_too_coarse_is_an_error(tmp_path: Path) -> None:
+    fine = times("2024-02-29T00:00:00.001", "2024-02-29T00:00:00.001001")
+    path = write(tmp_path / "t.parquet", t=fine)
+    reader = millhopper.Reader.open_files(path, fields=["t int64[] decode=timestamp unit=ms"])
+    with pytest.raises(millhopper.Error, match="row 1: column .t.: 1709164800001001 us .* is no int64 of ms; unit=us"):
+        list(reader)
+
+
+def test_row_groups_and_files_have_one_unit(tmp_path: Path) -> None:
+    """What the first rows tell holds for all: far times anywhere are read, nanoseconds refused."""
+
+    def write_groups(name: str, *values: Any) -> Path:
+        path = tmp_path / name
+        table = pa.table({"t": pa.concat_arrays(values)})
+        parquet.write_table(
+            table, path, use_deprecated_int96_timestamps=True, row_group_size=len(values[0])
+        )
+        assert parquet.ParquetFile(path).num_row_groups == len(values)
+        return path
+
+    near, far = times("2024-01-31", "2024-02-01"), times(*FAR[:2])
+    groups = write_groups("groups.parquet", near, far, near)
+    other = write_groups("other.parquet", far)
+    read = column(millhopper.Reader.open_files([groups, other], cycle_length=1), "t")
+    assert read == wanted(groups, "t") + wanted(other, "t")
+    fine = pa.array([1_000_000_000, 1_000_000_123], pa.timestamp("ns"))
+    later = write_groups("later.parquet", near.cast(pa.timestamp("ns")), fine)
+    problem = f"{later.name}.*row group 1: row 1: column 't': an INT96 timestamp of 1970-01-01 is"
+    for files in ([later], [groups, later]):
+        with pytest.raises(millhopper.Error, match=f"(?s){problem}"):
+            list(millhopper.Reader.open_files(files, cycle_length=1))
+
+
 def test_nanoseconds_are_kept_or_an_error(tmp_path: Path) -> None:
     fine = pa.array([1_000_000_000, 1_000_000_123], pa.timestamp("ns"))
     path = write(tmp_path / "t.parquet", t=fine)

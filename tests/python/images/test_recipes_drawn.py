@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from drawn import Key
 from millhopper import Reader, vision
+from millhopper.base.zipped import zip_strict
 from test_vision import png
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -132,8 +133,8 @@ def part_of(key: Key, width: int, height: int, low: float, high: float) -> tuple
 )
 def test_classification(recipe: vision.Compose, low: float, flips: bool, mode: int) -> None:
     flipped = 0
-    keys = zip(draws_of("random_resized_crop"), draws_of("flip"))
-    for given, made, (crop, flip) in zip(records(), made_by(recipe, "image"), keys):
+    keys = zip_strict(draws_of("random_resized_crop"), draws_of("flip"))
+    for given, made, (crop, flip) in zip_strict(records(), made_by(recipe, "image"), keys):
         image = Image.fromarray(given["image"])
         box = part_of(crop, *image.size, low, 1.0)
         wanted = resized_crop(image, box, 32, mode)
@@ -151,8 +152,8 @@ def scaled(image: Image.Image, factor: float) -> tuple[int, int]:
 def test_segmentation() -> None:
     size, lengths = 48, range(26, 104)
     made = made_by(vision.segmentation(size, base=52, **PLAIN), "image", "mask")
-    keys = zip(draws_of("random_shortest_size"), draws_of("flip"), draws_of("random_crop"))
-    for given, one, (shortest, flip, crop) in zip(records(), made, keys):
+    keys = zip_strict(draws_of("random_shortest_size"), draws_of("flip"), draws_of("random_crop"))
+    for given, one, (shortest, flip, crop) in zip_strict(records(), made, keys):
         image, mask = Image.fromarray(given["image"]), Image.fromarray(given["mask"])
         size_drawn = scaled(image, lengths[shortest.below(len(lengths), 0)] / min(image.size))
         image = resized(image, size_drawn, Image.BILINEAR)
@@ -179,7 +180,7 @@ def expect_boxes(made: dict[str, Any], boxes: np.ndarray, labels: np.ndarray, im
 @pytest.mark.parametrize("size", [None, 48])
 def test_detection_with_flips(size: int | None) -> None:
     made = made_by(vision.coco_detection("hflip", size=size), "image", "boxes", "labels")
-    for given, one, flip in zip(records(), made, draws_of("flip")):
+    for given, one, flip in zip_strict(records(), made, draws_of("flip")):
         image, boxes = Image.fromarray(given["image"]), given["boxes"].astype(float)
         if size is not None:
             boxes = boxes * ([size / image.width, size / image.height] * 2)
@@ -194,8 +195,8 @@ def test_detection_with_flips(size: int | None) -> None:
 def test_detection_with_jitter_of_scale() -> None:
     size = 64
     made = made_by(vision.coco_detection("lsj", size=size), "image", "boxes", "labels")
-    keys = zip(draws_of("scale_jitter"), draws_of("random_crop"), draws_of("flip"))
-    for given, one, (jitter, crop, flip) in zip(records(), made, keys):
+    keys = zip_strict(draws_of("scale_jitter"), draws_of("random_crop"), draws_of("flip"))
+    for given, one, (jitter, crop, flip) in zip_strict(records(), made, keys):
         image, boxes = Image.fromarray(given["image"]), given["boxes"].astype(float)
         low, high = float(np.float32(0.1)), 2.0
         fits = min(size / image.width, size / image.height)
@@ -218,7 +219,7 @@ def test_detection_of_several_sizes() -> None:
     lengths = range(480, 801, 32)
     made = made_by(vision.coco_detection("multiscale"), "image", "boxes", "labels")
     seen = set()
-    for i, (given, one) in enumerate(zip(records()[:12], made)):
+    for i, (given, one) in enumerate(zip_strict(records()[:12], made[:12])):
         image, boxes = Image.fromarray(given["image"]), given["boxes"].astype(float)
         length = lengths[draw_of("random_shortest_size", i).below(len(lengths), 0)]
         width, height = scaled(image, min(length / min(image.size), 1333 / max(image.size)))
@@ -238,7 +239,7 @@ def test_detection_by_overlaps(policy: str) -> None:
     fill = [123.0, 117.0, 104.0]
     cropped = 0
     made = made_by(vision.coco_detection(policy), "image", "boxes", "labels")
-    for i, (given, one) in enumerate(zip(records(), made)):
+    for i, (given, one) in enumerate(zip_strict(records(), made)):
         pixels = tensor(given["image"])
         if policy == "ssd":
             pixels = distorted(pixels, draw_of("photometric_distort", i))
@@ -350,7 +351,7 @@ def test_views(
     kernel: int,
 ) -> None:
     sharp = 0
-    for i, (given, one) in enumerate(zip(records(), made_by(recipe, "image"))):
+    for i, (given, one) in enumerate(zip_strict(records(), made_by(recipe, "image"))):
         image = Image.fromarray(given["image"])
         for number, (view, (size, scale, blurred, solarized)) in enumerate(views.items(), 1):
             blur = (blurred, kernel)
@@ -428,7 +429,7 @@ AUGMENTED: dict[str, Callable[[torch.Tensor, int], torch.Tensor]] = {
 def test_augmented_and_erased(policy: str) -> None:
     recipe = vision.imagenet_train(32, auto_augment=policy, erase=0.5, **PLAIN)
     shares, covered, exact = [], 0, 0
-    for i, (given, made) in enumerate(zip(records(), made_by(recipe, "image"))):
+    for i, (given, made) in enumerate(zip_strict(records(), made_by(recipe, "image"))):
         image = Image.fromarray(given["image"])
         box = part_of(draw_of("random_resized_crop", i), *image.size, 0.08, 1.0)
         image = resized_crop(image, box, 32, Image.BILINEAR)

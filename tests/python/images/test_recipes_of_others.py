@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from millhopper import Reader, dataset, vision
+from millhopper.base.zipped import zip_strict
 from test_vision import png
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -82,7 +83,7 @@ def test_validation_has_the_same_values(
 ) -> None:
     elements = list(ours(dataset.image_folder(folder), slot="image"))
     assert len(elements) == len(photos)
-    for element, photo in zip(elements, photos):
+    for element, photo in zip_strict(elements, photos):
         wanted = theirs(Image.fromarray(photo)).numpy()
         np.testing.assert_allclose(element["image"][0], wanted, rtol=0, atol=2e-6)
 
@@ -289,7 +290,7 @@ def test_transforms_of_timm_are_taken_apart(folder: Path, photos: list[np.ndarra
         data.create_transform((80, 112), interpolation="bilinear"),
     ):
         taken = vision.from_torchvision(theirs)
-        for element, photo in zip(taken(dataset.image_folder(folder), slot="image"), photos):
+        for element, photo in zip_strict(taken(dataset.image_folder(folder), slot="image"), photos):
             wanted = theirs(Image.fromarray(photo)).numpy()
             np.testing.assert_allclose(element["image"][0], wanted, rtol=0, atol=2e-6)
     training = data.create_transform(

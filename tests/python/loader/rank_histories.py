@@ -415,16 +415,22 @@ def numbers_of_ranks(lanes: int, most: int) -> list[int]:
 def run_command(command: list[str], rank: int, ranks: int, lines: int | None) -> tuple[bool, Steps]:
     """One rank; killed after so many lines. Whether it has come to its end, and what it printed."""
     environment = {**os.environ, "WORLD_SIZE": str(ranks), "RANK": str(rank)}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None and process.stderr is not None
-        # A pipe that holds little lets the process run no further than its lines are read.
-        fcntl.fcntl(process.stdout, SET_PIPE_SIZE, 4096)
-        printed = list(itertools.islice(process.stdout, lines))
+    read_end, write_end = os.pipe()
+    # A pipe that holds little lets the process run no further than its lines are read. A process
+    # that has begun may have filled more of it.
+    fcntl.fcntl(write_end, SET_PIPE_SIZE, 4096)
+    with (
+        os.fdopen(read_end) as output,
+        subprocess.Popen(
+            command, stdout=write_end, stderr=subprocess.PIPE, text=True, env=environment
+        ) as process,
+    ):
+        os.close(write_end)
+        assert process.stderr is not None
+        printed = list(itertools.islice(output, lines))
         if lines is not None and len(printed) == lines:
             process.kill()
-        printed += process.stdout
+        printed += output
         errors = process.stderr.read()
     if "and of no step that all of these have saved" in errors:
         raise NothingInCommon

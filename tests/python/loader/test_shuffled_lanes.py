@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from millhopper.base.zipped import zip_strict
 from number_files import open_numbers, write_numbers
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytestmark = pytest.mark.usefixtures("torch_or_stand_in")
 
 RECORDS = 3001
 ALL = list(range(0, 4 * RECORDS, 4))
@@ -115,7 +116,7 @@ def test_lanes_that_cannot_be_even_are_none(tmp_path: Path) -> None:
     lines = millhopper.Reader.open_files(f"text:{tmp_path}/lines", names=["x"])
 
     def texts(loader: Any) -> list[bytes]:
-        read = b"".join(bytes(batch["x"].values.numpy()) for batch in loader)
+        read = b"".join(bytes(np.asarray(batch["x"].values)) for batch in loader)
         return [read[at : at + 119] for at in range(0, len(read), 119)]
 
     def parts(even: str) -> list[Any]:
@@ -140,14 +141,17 @@ def test_lanes_that_cannot_be_even_are_none(tmp_path: Path) -> None:
     assert sizes == [26] * 4
 
 
+@pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_workers_of_torch_share_the_stream(dataset: millhopper.Reader, workers: int) -> None:
+    from torch.utils.data import DataLoader
+
     reader = dataset.shuffle(512, seed=2)
     whole = [row["row"][0, 0].item() for row in reader.torch()]
     assert sorted(whole) == ALL
     for shared in (reader, reader.batch(1)):
         shared.set_epoch(0)
-        loader = torch.utils.data.DataLoader(shared.torch(), batch_size=None, num_workers=workers)
+        loader = DataLoader(shared.torch(), batch_size=None, num_workers=workers)
         found = [row["row"][0, 0].item() for row in loader]
         if shared is reader:
             assert found == whole
