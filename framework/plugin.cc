@@ -134,6 +134,8 @@ void LoadPlugin(const std::string& path) {
   loaded->AddLocal(path);
   OfferOwnSymbols();
   RegistrationWatch watch;
+  // Without RTLD_DEEPBIND, with which the variables of inline code, such as lane_context, would be
+  // others in the plugin than here.
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     throw Error(ErrorCode::kPlugin, StrCat("cannot load: ", Escaped(dlerror()))).InFile(path, -1);

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import ast
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import LONGEST_TEST, run_python
@@ -127,10 +130,7 @@ print(millhopper is first, millhopper._core.Queue is first._core.Queue)
     assert ended.stdout == "False True\n", ended.stderr
 
 
-def test_other_libraries_that_were_loaded_before_are_not_its_own() -> None:
-    pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
-    ran = run_python(
-        """
+AFTER_TENSORFLOW = """
 import tensorflow
 import millhopper
 import numpy as np
@@ -139,7 +139,33 @@ reader = millhopper.Reader.from_arrays({"x": np.arange(4)}).batch(4)
 assert "create_batch_reader" in reader.to_text()
 assert next(iter(reader))["x"].tolist() == [0, 1, 2, 3]
 assert int(tensorflow.reduce_sum(tensorflow.constant([1, 2]))) == 3
-""",
-        timeout=LONGEST_TEST - 5,  # its import takes seconds, and more on a machine that is busy
-    )
-    assert ran.returncode == 0, ran.stderr
+"""
+MALLOC = """
+#include <stddef.h>
+extern void* __libc_malloc(size_t);
+void* malloc(size_t size) { return __libc_malloc(size); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("preloaded", "first"),
+    [("", ""), ("int nothing;", ""), (MALLOC, ""), (MALLOC, "import millhopper\n")],
+)
+def test_other_libraries_that_were_loaded_before_are_not_its_own(
+    preloaded: str, first: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
+    library = ""
+    if preloaded:
+        library = str(tmp_path / "preloaded.so")
+        source = tmp_path / "preloaded.c"
+        source.write_text(preloaded)
+        cc = shutil.which("cc") or pytest.skip("there is no C compiler")
+        subprocess.run([cc, "-shared", "-fPIC", "-o", library, source], check=True)
+    # The import of TensorFlow takes seconds, and more on a machine that is busy.
+    ran = run_python(first + AFTER_TENSORFLOW, timeout=LONGEST_TEST - 5, LD_PRELOAD=library)
+    if preloaded != MALLOC or first:
+        assert ran.returncode == 0, ran.stderr
+        return
+    assert "ImportError: millhopper would crash in the protobuf that tensorflow" in ran.stderr
+    assert f"LD_PRELOAD={library} brings a malloc: import millhopper before" in ran.stderr

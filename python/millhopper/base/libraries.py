@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 # The name of a library up to its version: the package of Debian 12 that brings it.
 _PACKAGES = {
@@ -58,16 +60,32 @@ def own_libraries_first() -> Iterator[None]:
     """Has what is loaded within use the libraries that it was built with.
 
     TensorFlow shows its protobuf and curl to all that is loaded after it, of other versions, in
-    which the core would crash. Memory allocators that are preloaded must be found first, however.
+    which the core would crash. A memory allocator that is preloaded must be found first, however,
+    since what one part of the process takes others free.
+
+    Raises:
+        ImportError: there are both.
     """
     flags = sys.getdlopenflags()
-    deep = getattr(os, "RTLD_DEEPBIND", 0)
-    if "tensorflow" in sys.modules and "LD_PRELOAD" not in os.environ:
-        sys.setdlopenflags(flags | deep)
+    if "tensorflow" in sys.modules and hasattr(os, "RTLD_DEEPBIND"):
+        shown, libc = ctypes.CDLL(None), ctypes.CDLL("libc.so.6")
+        if hasattr(shown, "_ZN6google8protobuf11MessageLiteD2Ev") or hasattr(shown, "curl_version"):
+            if _address(shown.malloc) != _address(libc.malloc):
+                raise ImportError(
+                    "millhopper would crash in the protobuf that tensorflow, which was imported "
+                    "before, shows to all libraries, and cannot come before it where "
+                    f"LD_PRELOAD={os.environ.get('LD_PRELOAD', '')} brings a malloc: import "
+                    "millhopper before tensorflow, or start Python without that"
+                )
+            sys.setdlopenflags(flags | os.RTLD_DEEPBIND)
     try:
         yield
     finally:
         sys.setdlopenflags(flags)
+
+
+def _address(function: Any) -> int | None:
+    return ctypes.cast(function, ctypes.c_void_p).value
 
 
 try:

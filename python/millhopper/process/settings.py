@@ -146,7 +146,8 @@ def load_plugin(path: str | os.PathLike[str]) -> None:
     """Loads a shared library that adds operators, readers and formats, as ``--plugin`` does.
 
     The library runs as part of this process, so load only libraries that you trust. Loading one
-    again does nothing.
+    again does nothing. One that uses protobuf or curl itself (Millhopper's own do not) is loaded
+    before TensorFlow is imported, which shows its own to all libraries that come later.
 
     Args:
         path: an absolute path of a file that is not writable for everybody.

@@ -83,7 +83,8 @@ def test_a_unit_that_is_too_coarse_is_an_error(tmp_path: Path) -> None:
     fine = times("2024-02-29T00:00:00.001", "2024-02-29T00:00:00.001001")
     path = write(tmp_path / "t.parquet", t=fine)
     reader = millhopper.Reader.open_files(path, fields=["t int64[] decode=timestamp unit=ms"])
-    with pytest.raises(millhopper.Error, match="row 1: column .t.: 1709164800001001 us .* is no int64 of ms; unit=us"):
+    problem = "row 1: column 't': 1709164800001001 us since 1970 is no int64 of ms; unit=us"
+    with pytest.raises(millhopper.Error, match=problem):
         list(reader)
 
 
