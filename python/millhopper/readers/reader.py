@@ -8,7 +8,9 @@ import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from millhopper import _core
 from millhopper.errors import Error
+from millhopper.programs.extras import load_extras
 from millhopper.programs.program import Program
 from millhopper.readers.box_methods import BoxMethods
 from millhopper.readers.chain import Lanes
@@ -81,6 +83,10 @@ class Reader(
     files, threads' work and memory of its own. Leaving a loop early, by ``break`` or an exception,
     closes its files, frees its memory and ends its work on threads. Any thread may use a reader. A
     process that was forked later must make a new one.
+
+    A subclass may add methods and attributes of the class. What its ``__init__`` sets, only that
+    object has: readers that methods return are of the subclass, but are made without ``__init__``,
+    and so is one that was pickled.
 
     Source: Millhopper's own; its steps are those of PaddlePaddle's reader design doc, 2018.
     """
@@ -268,8 +274,16 @@ def _remake(
     lanes: Lanes,
 ) -> Reader:
     """Makes a pickled reader again; its next loop is the one that the other's would be."""
-    reader = cls(program, variable=variable, names=names, seed=seed, settings=settings, name=name)
+    load_extras(program)
+    reader = cls._of(
+        _core.Program(program, name, settings),
+        variable,
+        names=names,
+        seed=seed,
+        name=name,
+        functions=(),
+        lanes=Lanes(*lanes),  # which older pickles have as a plain tuple
+    )
+    reader._written = program, settings
     reader._epoch, reader._position, reader._loaded = epoch, position, loaded
-    reader._lanes = lanes
-    reader._take(reader._program, variable)
     return reader

@@ -44,6 +44,31 @@ def test_names_and_settings_go_with_it(reader: millhopper.Reader, tmp_path: Path
         again.batch(3, name=again._variable)
 
 
+class Scaled(millhopper.Reader):
+    """A subclass with an ``__init__`` of its own."""
+
+    def __init__(self, reader: millhopper.Reader, scale: int) -> None:
+        super().__init__(reader.to_text(), names=["row"])
+        self.scale = scale
+
+    def total(self) -> int:
+        return sum(int(batch["row"].sum()) for batch in self)
+
+
+def test_a_subclass_may_have_an_init_of_its_own(reader: millhopper.Reader) -> None:
+    scaled = Scaled(reader, 3)
+    total = sum(range(4000))
+    for made in (scaled, scaled.double_buffer(), pickle.loads(pickle.dumps(scaled))):
+        assert isinstance(made, Scaled)
+        assert made.total() == total
+        assert made is scaled or not hasattr(made, "scale")  # as the docstring of Reader says
+
+
+def test_an_older_pickle_has_the_lanes_as_a_tuple(reader: millhopper.Reader) -> None:
+    make, (*fields, lanes) = reader.__reduce__()
+    assert make(*fields, tuple(lanes)).to_text() == reader.to_text()
+
+
 def test_a_running_loop_stays_where_it_is(reader: millhopper.Reader) -> None:
     loop = iter(reader)
     first = rows(islice(loop, 3))
