@@ -63,6 +63,10 @@ class TorchReader(View[Tensor], IterableDataset):  # type: ignore[misc]
 
         loader = torch.utils.data.DataLoader(reader.torch(), batch_size=None, num_workers=2)
 
+    Lightning begins a loop before it trains, to see that it can, so that its first epoch is pass 1;
+    its checkpoints have the state, but one that was loaded by hand goes to that loop. Given
+    ``torch.utils.data.DataLoader(reader.torch(), batch_size=None)`` it does not.
+
     Threads of this process load ahead of the loop, so no workers are needed. With ``num_workers``,
     each worker process yields every so manieth element, or, if the reader has lanes up to here, its
     share of the lanes. Worker 0 yields the first element, and the loader takes from them in turn:
