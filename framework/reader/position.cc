@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <numeric>
 #include <tuple>
@@ -356,6 +357,19 @@ uint64_t ReaderState::Get(const std::string& name, uint64_t most) const {
   return found->second;
 }
 
+uint64_t ReaderState::GetSetting(const std::string& name, uint64_t most) const {
+  const auto found = settings_.find(name);
+  if (found == settings_.end()) Fail("it does not say '", name, "'");
+  const std::string& text = found->second;
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (!is_number || value == 0 || value > most) {
+    Fail("'", name, "' is ", Shown(text, 0), "; it can be 1 to ", most);
+  }
+  return value;
+}
+
 const std::vector<uint64_t>& ReaderState::List(const std::string& name) const {
   static const auto* const kNone = new std::vector<uint64_t>;
   const auto found = lists_.find(name);
@@ -527,6 +541,7 @@ void Position::CheckSameChain(const Position& now) const {
     for (const auto& [name, value] : own.settings_) {
       const auto found = saved.settings_.find(name);
       if (found == saved.settings_.end()) differ(who, StrCat("it was saved without ", name));
+      if (name == own.cut_ || name == own.gone_on_with_) continue;
       if (found->second != value && SavedText(found->second) != value) {
         const size_t from = ShownFrom(found->second, value);
         differ(who, StrCat(name, " was ", Shown(found->second, from), ", now it is ",
@@ -546,6 +561,19 @@ void Position::CheckSameChain(const Position& now) const {
     const std::string files = Differs(*saved.files_, *own.files_);
     if (!files.empty()) differ(who, files);
   }
+}
+
+std::optional<NewCut> Position::LastNewCut(const Position& now) const {
+  for (size_t i = now.readers_.size(); i-- > 0;) {
+    const ReaderState& own = now.readers_[i];
+    if (own.cut_.empty()) continue;
+    const std::string& before = readers_[i].settings_.at(own.cut_);
+    const std::string& after = own.settings_.at(own.cut_);
+    if (before == after) continue;
+    return NewCut{i, StrCat(own.Called(), ": ", own.cut_, " was ", Shown(before, 0), ", now it is ",
+                            Shown(after, 0))};
+  }
+  return std::nullopt;
 }
 
 // Converts between the values that readers use and the messages that are stored.

@@ -106,6 +106,17 @@ class ReaderState {
       }
     }
   }
+  // A setting that may be another one where the chain goes on: how many elements below make one.
+  // Then what readers above hold is given back to this one (ReaderBase::GiveBack).
+  void CutsBy(const std::string& name, uint64_t value) {
+    Setting(name, value);
+    cut_ = name;
+  }
+  // A setting of which the position says what it is: the reader goes on with that (GetSetting).
+  void GoesOnWith(const std::string& name, uint64_t value) {
+    Setting(name, value);
+    gone_on_with_ = name;
+  }
   // What the error says beside a setting that differs: how the reader could go on. Not saved.
   void Advise(std::string advice) { advice_ = std::move(advice); }
   void SetFiles(FileList files) { files_ = std::move(files); }
@@ -131,6 +142,8 @@ class ReaderState {
   // Throws if there is no such number, or if it is more than `most`.
   uint64_t Get(const std::string& name, uint64_t most = UINT64_MAX) const;
   bool Has(const std::string& name) const { return numbers_.count(name) > 0; }
+  // A setting that is a number. Throws if it is none from 1 to `most`.
+  uint64_t GetSetting(const std::string& name, uint64_t most) const;
   // Empty if there is none.
   const std::vector<uint64_t>& List(const std::string& name) const;
   const ElementNames& Elements(const std::string& name) const;
@@ -164,6 +177,7 @@ class ReaderState {
 
   std::string kind_, name_;
   std::map<std::string, std::string> settings_;
+  std::string cut_, gone_on_with_;  // settings, or "". Not saved
   std::string advice_;
   std::optional<FileList> files_;
   uint64_t rank_ = 0, ranks_ = 1;
@@ -172,6 +186,13 @@ class ReaderState {
   std::map<std::string, std::vector<uint64_t>> lists_;
   std::map<std::string, ElementNames> elements_;
   std::vector<FilePlace> places_;
+};
+
+// A reader that makes each of its elements of another number of elements below than the one that
+// was saved.
+struct NewCut {
+  size_t place;      // among the readers of the position
+  std::string what;  // "create_batch_reader 'batches': batch_size was 32, now it is 64"
 };
 
 // Where a chain of readers stands. A value: it holds nothing of the chain.
@@ -204,6 +225,8 @@ class Position {
   // Throws kInvalidArgument, with what differs, unless this was saved by a chain like that which
   // has saved `now`.
   void CheckSameChain(const Position& now) const;
+  // The last reader that cuts otherwise (CutsBy) than that of `now`, a chain like this one.
+  std::optional<NewCut> LastNewCut(const Position& now) const;
   // The state with the rank, or that of the first reader if the chain has no lanes.
   const ReaderState& OfRank() const;
 
@@ -243,6 +266,8 @@ class PositionCursor {
   PositionCursor(const Position& position, SharedReaders* shared)
       : position_(position), shared_(shared) {}
   const ReaderState& Next();
+  // The place of the state that Next has returned last.
+  size_t place() const { return next_ - 1; }
   bool IsAtEnd() const { return next_ == position_.readers_.size(); }
   SharedReaders* shared() const { return shared_; }
 

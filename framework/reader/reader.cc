@@ -290,12 +290,27 @@ void ReaderBase::RestoreAll(const std::vector<ReaderBase*>& chains,
   std::vector<Position> own;
   own.reserve(chains.size());
   for (size_t i = 0; i < chains.size(); ++i) {
-    own.push_back(chains[i]->OfThisRank(*positions.at(i), now[i]));
-    own[i].CheckSameChain(now[i]);
+    own.push_back(chains[i]->OfThisChain(*positions.at(i), now[i]));
   }
   for (ReaderBase* const chain : chains) chain->ExpectSave();
   SharedReaders shared;
   for (size_t i = 0; i < chains.size(); ++i) chains[i]->RestorePosition(own[i], &shared);
+}
+
+Position ReaderBase::OfThisChain(const Position& saved, const Position& now) const {
+  Position own = OfThisRank(saved, now);
+  own.CheckSameChain(now);
+  const std::optional<NewCut> cut = own.LastNewCut(now);
+  if (!cut) return own;
+  SharedReaders none;
+  SavedRank held = {PositionCursor(own, &none), {}};
+  if (own.ahead_.count > 0) held.held.push_back(own.ahead_);
+  Position cut_anew = own;
+  cut_anew.ahead_ = ElementNames();
+  cut_anew.readers_.clear();
+  GiveBack(*cut, &held, &cut_anew);
+  while (!held.cursor.IsAtEnd()) cut_anew.Add(held.cursor.Next());
+  return cut_anew;
 }
 
 Position ReaderBase::OfThisRank(const Position& saved, const Position& now) const {
@@ -346,6 +361,29 @@ void ReaderBase::JoinRanks(std::vector<SavedRank>* ranks, Position* own) const {
   }
   own->Add(std::move(joined));
   below[0]->JoinRanks(ranks, own);
+}
+
+void ReaderBase::GiveBack(const NewCut& cut, SavedRank* saved, Position* own) const {
+  ReaderState state = saved->cursor.Next();
+  state.end_ = false;  // what was held comes again
+  if (saved->cursor.place() == cut.place) {
+    TakeBack(saved, &state);
+    own->Add(std::move(state));
+    return;
+  }
+  const std::vector<ReaderBase*> below = Below();
+  Require(HoldsOnlyElements() && below.size() == 1, cut.what, ", and ", Name(),
+          ", which stands above, can resume only as it was");
+  for (ElementNames& names : saved->held) names = NamesBelow(std::move(names));
+  for (auto& elements : state.elements_) saved->held.push_back(std::move(elements.second));
+  state.elements_.clear();
+  state.lists_.clear();
+  own->Add(std::move(state));
+  below[0]->GiveBack(cut, saved, own);
+}
+
+void ReaderBase::TakeBack(SavedRank*, ReaderState*) const {
+  Throw(ErrorCode::kInternal, Name(), " has said that it cuts, but takes nothing back");
 }
 
 void ReaderBase::SavePosition(Position* position, SharedReaders* shared) {

@@ -61,11 +61,13 @@ struct LaneShape {
   }
 };
 
-// What one of several processes that share lanes has saved (ReaderBase::JoinRanks).
+// What one of several processes that share lanes has saved (ReaderBase::JoinRanks), or the only one
+// (GiveBack).
 struct SavedRank {
   PositionCursor cursor;
   // The elements that readers above hold, in order, as the next reader below names them.
   std::vector<ElementNames> held;
+  bool of_passes = false;  // whether they may be of several passes of that reader
 };
 
 // While it lives on a thread, readers that this thread restarts must expect that their tickets are
@@ -245,8 +247,16 @@ class ReaderBase {
   // of ranks: what readers above the lanes hold goes back to the lanes, and each lane to the rank
   // that runs it now. Throws kInvalidArgument if a reader of the chain does not allow that.
   virtual void JoinRanks(std::vector<SavedRank>* ranks, Position* own) const;
-  // Whether the state of this reader on a stream of lanes is nothing but the elements that it holds
-  // and what all ranks have in common. Then JoinRanks needs no code of its own.
+  // Makes the state of this chain, which was not read, from that of the same chain where one reader
+  // cut otherwise: what readers above that one hold goes back to it (TakeBack), so that it comes
+  // next, cut anew. Throws kInvalidArgument if a reader above does not allow that.
+  virtual void GiveBack(const NewCut& cut, SavedRank* saved, Position* own) const;
+  // Writes into the saved state of this reader that the elements of which those in saved->held
+  // consist, and those that it had begun to join, come before all others. Of a reader that cuts
+  // (ReaderState::CutsBy).
+  virtual void TakeBack(SavedRank* saved, ReaderState* state) const;
+  // Whether the state of this reader is nothing but the elements that it holds, and what all ranks
+  // on a stream of lanes have in common. Then JoinRanks and GiveBack need no code of its own.
   virtual bool HoldsOnlyElements() const { return false; }
   // The names of the elements below of which these consist.
   virtual ElementNames NamesBelow(ElementNames names) const { return names; }
@@ -326,7 +336,9 @@ class ReaderBase {
   void KeepError(std::exception_ptr error, const char* step);
   // What Save and Restore do for one of several chains.
   void SavePosition(Position* position, SharedReaders* shared);
-  // What a position is for this rank, whose own one is `now`.
+  // What a position is for this rank, whose own one is `now`, and for the batches that it makes.
+  // Throws kInvalidArgument, with what differs, if it is one of another chain.
+  Position OfThisChain(const Position& saved, const Position& now) const;
   Position OfThisRank(const Position& saved, const Position& now) const;
   void RestorePosition(const Position& position, SharedReaders* shared);
   // Names the element that HasNext has planned in failed_, because it cannot be loaded.

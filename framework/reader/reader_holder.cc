@@ -222,6 +222,11 @@ class ReaderHolder::Handle final : public ReaderBase {
             " is read by several readers, which resume only on as many ranks as before");
     held_->reader->JoinRanks(ranks, own);
   }
+  void GiveBack(const NewCut& cut, SavedRank* saved, Position* own) const override {
+    Require(held_->handles == 1, cut.what, ", and ", origin(),
+            ", which stands above and is read by several readers, can resume only as it was");
+    held_->reader->GiveBack(cut, saved, own);
+  }
   // Who asks for keys leaves out elements by them.
   void RecordKeys(const Ticket* tickets, size_t n, uint64_t* keys) const override {
     Require(held_->handles == 1, origin(),

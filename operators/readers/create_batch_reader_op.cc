@@ -47,9 +47,10 @@ void CreateBatchReader(OpContext& context) {
     return;
   }
   const size_t all = lanes->lanes.size() * lanes->ranks;
-  const size_t own = ShareOfBatch(size, size % all == 0 ? size / all : 1, &*lanes);
+  const size_t stripe = size % all == 0 ? size / all : 1;
+  const size_t own = ShareOfBatch(size, stripe, *lanes);
   StoreReader(context, std::make_unique<LaneBatchReader>(
-                           std::make_unique<LanesReader>(*std::move(lanes)),
+                           std::make_unique<LanesReader>(*std::move(lanes), stripe),
                            static_cast<int64_t>(own), leftover, mode, kLaneDepth));
 }
 

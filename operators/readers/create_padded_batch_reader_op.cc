@@ -30,7 +30,7 @@ void CreatePaddedBatchReader(OpContext& context) {
   auto size = context.Attr<int64_t>("batch_size");
   std::unique_ptr<ReaderBase> below;
   if (std::optional<LaneSet> lanes = ReaderOf(context, "UnderlyingReader").TakeLanes()) {
-    size = static_cast<int64_t>(ShareOfBatch(static_cast<size_t>(size), 1, &*lanes));
+    size = static_cast<int64_t>(ShareOfBatch(static_cast<size_t>(size), 1, *lanes));
     below = std::make_unique<LanesReader>(*std::move(lanes));
   } else {
     below = UnderlyingReader(context);

@@ -73,11 +73,15 @@ void BatchReader::PlanNext(size_t n, TicketRun* run) {
   const MemoryScope scope(account());
   for (; n > 0; --n) {
     if (!batch_) batch_ = Pool<TicketRun>::Take();
-    Fill();
+    const bool pass_ends = FillAgain();
+    if (!pass_ends) Fill();
     const size_t size = batch_->tickets.size();
     if (size == 0 || (size < batch_size_ && discard_leftover_)) {
-      batch_ = Ref<TicketRun>();
-      return;
+      // What is left out at the end may be in a batch where a position is cut anew.
+      if (size == 0 || pass_ends || !expects_save()) batch_ = Ref<TicketRun>();
+      if (!pass_ends) return;
+      ++n;
+      continue;
     }
     Ticket ticket;
     ticket.id = batch_->tickets.front().id;
@@ -85,6 +89,22 @@ void BatchReader::PlanNext(size_t n, TicketRun* run) {
     run->Add(ticket);
     batch_ = Ref<TicketRun>();
   }
+}
+
+bool BatchReader::FillAgain() {
+  if (!again_) return false;
+  PooledVector<Ticket>& tickets = batch_->tickets;
+  const Ticket* const first = again_->tickets.data() + next_again_;
+  const size_t left = again_->tickets.size() - next_again_;
+  const uint64_t pass = (tickets.empty() ? *first : tickets.front()).id.pass;
+  const size_t most = std::min(left, batch_size_ - tickets.size());
+  size_t n = 0;
+  while (n < most && (!ends_passes_ || first[n].id.pass == pass)) ++n;
+  batch_->Keep(again_.get());
+  tickets.insert(tickets.end(), first, first + n);
+  next_again_ += n;
+  if (n == left) again_ = Ref<TicketRun>();
+  return n < most;
 }
 
 void BatchReader::Fill() {
@@ -124,27 +144,34 @@ Error BatchReader::WithWholeBatches(const Error& error, size_t used_before) cons
 }
 
 void BatchReader::Rewind(uint64_t pass) {
-  batch_ = Ref<TicketRun>();
+  batch_ = again_ = Ref<TicketRun>();
   DecoratedReader::Rewind(pass);
 }
 
 void BatchReader::SaveState(ReaderState* state) const {
-  state->Setting("batch_size", batch_size_);
+  state->CutsBy("batch_size", batch_size_);
   state->Setting("discard_leftover", discard_leftover_ ? "true" : "false");
   state->Setting("mode", mode_ == BatchMode::kStack ? "stack" : "concat");
-  if (!batch_ || batch_->tickets.empty()) return;
   ElementNames begun;
-  reader().NameElements(batch_->tickets.data(), batch_->tickets.size(), &begun);
-  state->SetElements("begun", std::move(begun));
+  if (batch_ && !batch_->tickets.empty()) {
+    reader().NameElements(batch_->tickets.data(), batch_->tickets.size(), &begun);
+  }
+  if (again_) {
+    reader().NameElements(again_->tickets.data() + next_again_,
+                          again_->tickets.size() - next_again_, &begun);
+    if (ends_passes_) state->SetList("ends_passes", {1});
+  }
+  if (begun.count > 0) state->SetElements("begun", std::move(begun));
 }
 
 void BatchReader::RestoreState(const ReaderState& state) {
   const ElementNames& begun = state.Elements("begun");
   if (begun.count == 0) return;
-  if (begun.count > batch_size_) state.Fail("a batch is begun with ", begun.count, " elements");
   const MemoryScope scope(account());
-  batch_ = Pool<TicketRun>::Take();
-  reader().PlanRunAgain(begun, batch_.get());
+  again_ = Pool<TicketRun>::Take();
+  next_again_ = 0;
+  ends_passes_ = !state.List("ends_passes").empty();
+  reader().PlanRunAgain(begun, again_.get());
 }
 
 void BatchReader::NameElements(const Ticket* tickets, size_t n, ElementNames* names) const {
@@ -171,6 +198,14 @@ void BatchReader::NameElements(const Ticket* tickets, size_t n, ElementNames* na
 ElementNames BatchReader::NamesBelow(ElementNames names) const {
   CheckNames(names);
   return std::move(names.below[0]);
+}
+
+void BatchReader::TakeBack(SavedRank* saved, ReaderState* state) const {
+  ElementNames begun;
+  for (ElementNames& names : saved->held) begun.Append(NamesBelow(std::move(names)));
+  begun.Append(state->TakeElements("begun"));
+  if (begun.count > 0) state->SetElements("begun", std::move(begun));
+  if (saved->of_passes) state->SetList("ends_passes", {1});
 }
 
 void BatchReader::CheckNames(const ElementNames& names) const {

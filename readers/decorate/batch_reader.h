@@ -50,6 +50,7 @@ class BatchReader : public DecoratedReader {
   void PlanAgain(const ElementNames& names, const TakeElement& take) override;
   bool HoldsOnlyElements() const override { return true; }
   ElementNames NamesBelow(ElementNames names) const override;
+  void TakeBack(SavedRank* saved, ReaderState* state) const override;
 
  protected:
   void PlanNext(size_t n, TicketRun* run) override;
@@ -57,13 +58,15 @@ class BatchReader : public DecoratedReader {
   size_t batch_size() const { return batch_size_; }
   BatchMode mode() const { return mode_; }
   // Whether the first elements of the next batch are planned already.
-  bool IsBegun() const { return static_cast<bool>(batch_); }
+  bool IsBegun() const { return batch_ || again_; }
   void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
 
  private:
-  void RestoreState(const ReaderState& state) override;
   // Plans the rest of the current batch.
   void Fill();
+  // Takes elements of a position; true if the batch ends with them, because their pass does.
+  bool FillAgain();
   void CheckNames(const ElementNames& names) const;
   // Adds the memory that whole batches take to an out-of-memory error; returns other errors
   // unchanged. `used_before` is the memory needed when the current batch was begun.
@@ -74,6 +77,11 @@ class BatchReader : public DecoratedReader {
   const bool discard_leftover_;
   const BatchMode mode_;
   Ref<TicketRun> batch_;  // the current batch as far as it is planned; null between two batches
+  // The elements of a position that come before those that the reader below plans; null if there
+  // are none. From next_again_ on they are in no batch yet.
+  Ref<TicketRun> again_;
+  size_t next_again_ = 0;
+  bool ends_passes_ = false;  // whether a batch has elements of one pass only
 };
 
 }  // namespace millhopper

@@ -20,6 +20,10 @@ class MultiPassReader final : public DecoratedReader {
 
   std::optional<uint64_t> PassLength() const override;
   bool HoldsOnlyElements() const override { return true; }
+  void GiveBack(const NewCut& cut, SavedRank* saved, Position* own) const override {
+    saved->of_passes = true;
+    DecoratedReader::GiveBack(cut, saved, own);
+  }
 
  private:
   void PlanNext(size_t n, TicketRun* run) override;

@@ -29,12 +29,13 @@ void PaddedBatchReader::Gather(const Ref<GatheredPart>& part) {
 
 void PaddedBatchReader::GatherRest() {
   if (batch_.size() > 0 && !discard_leftover_) Yield(batch_.Take());
-  Forget();
+  // What is left out may be in a batch where a position is cut anew.
+  if (!expects_save()) Forget();
 }
 
 void PaddedBatchReader::SaveState(ReaderState* state) const {
   CollatingReader::SaveState(state);
-  state->Setting("batch_size", batch_size_);
+  state->CutsBy("batch_size", batch_size_);
   state->Setting("discard_leftover", discard_leftover_ ? "true" : "false");
   if (batch_.size() > 0) state->SetElements("begun", NamesOf({batch_.gathered()}));
 }
@@ -43,6 +44,28 @@ void PaddedBatchReader::RestoreState(const ReaderState& state) {
   CollatingReader::RestoreState(state);
   for (Ref<Gathered>& batch : GatherAgain(state.Elements("begun")))
     batch_.Continue(std::move(batch));
+  const bool ends_passes = !state.List("ends_passes").empty();
+  for (const Ref<GatheredPart>& part : LoadPartsAgain(state.Elements("again"))) {
+    const bool other_pass = batch_.size() > 0 && batch_.gathered()->id().pass != part->id.pass;
+    if (ends_passes && other_pass) {
+      GatherRest();
+      Forget();
+    }
+    Gather(part);
+  }
+}
+
+// Each of its batches has every element below as a whole, and as a part of its own.
+void PaddedBatchReader::TakeBack(SavedRank* saved, ReaderState* state) const {
+  ElementNames again;
+  saved->held.push_back(state->TakeElements("ready"));
+  saved->held.push_back(state->TakeElements("begun"));
+  for (const ElementNames& batches : saved->held) {
+    if (!batches.below.empty()) again.Append(batches.below[0]);
+  }
+  state->SetElements("again", std::move(again));
+  state->Set("gathered_all", 0);
+  if (saved->of_passes) state->SetList("ends_passes", {1});
 }
 
 }  // namespace millhopper

@@ -26,6 +26,8 @@ class PaddedBatchReader final : public CollatingReader {
     reader().ExpectRanks(ranks, CheckedProduct(run, batch_size_));
   }
 
+  void TakeBack(SavedRank* saved, ReaderState* state) const override;
+
  private:
   void SaveState(ReaderState* state) const override;
   void RestoreState(const ReaderState& state) override;

@@ -274,7 +274,6 @@ LaneBatchReader::LaneBatchReader(std::unique_ptr<LanesReader> stripes, int64_t b
     : BatchReader(std::move(stripes), batch_size, discard_leftover, mode),
       stripes_(static_cast<LanesReader*>(&reader())),
       depth_(static_cast<uint64_t>(depth)),
-      may_make_rounds_(stripes_->stripe() * stripes_->lanes() == this->batch_size()),
       ahead_(new Ahead(this)),
       runners_(stripes_->lanes()),
       ahead_rounds_(std::min(kFewRounds, depth_)) {
@@ -296,8 +295,8 @@ LaneBatchReader::~LaneBatchReader() { ahead_->Cancel(); }
 
 void LaneBatchReader::Begin() {
   begun_ = true;
-  makes_rounds_ = may_make_rounds_ && !IsBegun() && stripes_->IsBetweenRounds() &&
-                  stripes_->ElementsReady() == kAnyNumber &&
+  makes_rounds_ = stripes_->stripe() * stripes_->lanes() == batch_size() &&
+                  stripes_->IsBetweenRounds() && stripes_->ElementsReady() == kAnyNumber &&
                   (mode() == BatchMode::kConcat || HaveLengths(stripes_->slots()));
   if (!makes_rounds_) return;
   ring_.clear();
@@ -320,7 +319,7 @@ void LaneBatchReader::Begin() {
 }
 
 void LaneBatchReader::PlanNext(size_t n, TicketRun* run) {
-  if (!begun_) Begin();
+  if (!begun_ && !IsBegun()) Begin();
   for (; n > 0 && makes_rounds_; --n) {
     Round* const round = NextRound();
     if (round == nullptr) {
@@ -571,7 +570,18 @@ void LaneBatchReader::Rewind(uint64_t pass) {
 // On any number of ranks, each with its share, the batch is the same.
 void LaneBatchReader::SaveState(ReaderState* state) const {
   BatchReader::SaveState(state);
-  state->Setting("batch_size", batch_size() * (stripes_->all_lanes() / stripes_->lanes()));
+  state->CutsBy("batch_size", whole_batch());
+}
+
+// Ranks that share lanes take whole stripes, so that at each step they have the next elements of
+// the stream of all lanes.
+void LaneBatchReader::RestoreState(const ReaderState& state) {
+  const size_t stripe = stripes_->stripe();
+  Require(stripes_->ranks() == 1 || batch_size() % stripe == 0, origin(), ": batches of ",
+          whole_batch(), " cannot be shared by ", stripes_->ranks(), " ranks in stripes of ",
+          stripe, ", which the position has; to the end of its pass give a multiple of ",
+          stripe * stripes_->ranks());
+  BatchReader::RestoreState(state);
 }
 
 void LaneBatchReader::LockPlanning() { StopWorkers(Job::Leave::kWaits); }

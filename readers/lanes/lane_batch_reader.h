@@ -59,6 +59,9 @@ class LaneBatchReader final : public BatchReader {
   void PlanNext(size_t n, TicketRun* run) override;
   void Rewind(uint64_t pass) override;
   void SaveState(ReaderState* state) const override;
+  void RestoreState(const ReaderState& state) override;
+  // How many elements a batch of all ranks has.
+  size_t whole_batch() const { return batch_size() * stripes_->ranks(); }
   // Begins to make rounds, if the lanes are where a round begins.
   void Begin();
   // Waits until the next round is complete, and makes it meanwhile; null if some lane cannot fill
@@ -92,9 +95,8 @@ class LaneBatchReader final : public BatchReader {
 
   LanesReader* const stripes_;  // the reader below
   const uint64_t depth_;
-  const bool may_make_rounds_;
   const Ref<Ahead> ahead_;
-  bool begun_ = false;         // the pass
+  bool begun_ = false;         // the pass, after what a position had begun
   bool makes_rounds_ = false;  // or BatchReader makes the batches
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::atomic<uint32_t>> runners_;  // the thread that ran each lane last

@@ -27,6 +27,13 @@ size_t StatesOf(const ReaderBase& lane) {
   return states;
 }
 
+constexpr uint64_t kMaxStripe = INT32_MAX;  // of the attribute
+
+// The stripe of a state.
+size_t StripeIn(const ReaderState& state) {
+  return static_cast<size_t>(state.GetSetting("stripe", kMaxStripe));
+}
+
 // How a state calls the elements that a lane has planned.
 std::string LaneName(size_t lane) { return StrCat("lane", lane); }
 
@@ -63,13 +70,14 @@ LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks, ShardEven even) {
   return own;
 }
 
-LanesReader::LanesReader(LaneSet set)
+LanesReader::LanesReader(LaneSet set, size_t stripe)
     : ReaderBase(FirstOf(set.lanes).slots(), FirstOf(set.lanes).depth(),
                  FirstOf(set.lanes).readers()),
       source_(std::move(set.source)),
       lanes_(std::move(set.lanes)),
       chosen_stripe_(set.stripe),
-      stripe_(std::max<size_t>(set.stripe, 1)),
+      own_stripe_(set.stripe > 0 ? set.stripe : stripe),
+      stripe_(own_stripe_),
       rank_(set.rank),
       ranks_(set.ranks),
       even_(set.even),
@@ -79,6 +87,12 @@ LanesReader::LanesReader(LaneSet set)
     lane->RunInLane();
     states_.push_back(std::make_unique<LaneState>());
   }
+}
+
+void LanesReader::LaneState::NoteRounds(size_t stripe) {
+  size_t left = 0;
+  for (const Stretch& stretch : stretches) left += stretch.size() - stretch.delivered;
+  rounds = left / stripe;
 }
 
 void LanesReader::NameParts(const std::string& origin, const std::string& kind,
@@ -173,6 +187,13 @@ void LanesReader::LoadRows(const Ticket* tickets, size_t n, Rows* rows) const {
   }
 }
 
+bool LanesReader::IsBetweenRounds() const {
+  return next_lane_ == 0 && taken_ == 0 &&
+         std::all_of(states_.begin(), states_.end(), [this](const auto& state) {
+           return state->stretches.empty() || state->stretches[0].delivered % stripe_ == 0;
+         });
+}
+
 bool LanesReader::PlanRounds(size_t lane, size_t rounds) {
   LaneState& state = *states_[lane];
   if (state.ended) return false;
@@ -252,12 +273,15 @@ size_t LanesReader::PlanLane(size_t n, TicketRun* run) {
   run->tickets.insert(run->tickets.end(), tickets, tickets + taken);
   first.loaded = first.delivered += taken;
   if (first.loaded == first.size()) state.stretches.erase(state.stretches.begin());
+  state.NoteRounds(stripe_);
   return taken;
 }
 
 void LanesReader::Rewind(uint64_t pass) {
   for (const std::unique_ptr<LaneState>& state : states_) *state = LaneState();
   next_lane_ = taken_ = 0;
+  // Which of the passes that are one to the consumer are planned already is the threads' affair.
+  if (!TicketsStay::OnThisThread()) stripe_ = own_stripe_;
   if (source_) source_->Restart(pass);
   for (const std::unique_ptr<ReaderBase>& lane : lanes_) lane->Restart(pass);
 }
@@ -265,7 +289,11 @@ void LanesReader::Rewind(uint64_t pass) {
 void LanesReader::SaveState(ReaderState* state) const {
   state->Setting("lanes", all_lanes());
   state->SetRank(rank_, ranks_);
-  state->Setting("stripe", stripe_);
+  if (chosen_stripe_ > 0) {
+    state->Setting("stripe", stripe_);
+  } else {
+    state->GoesOnWith("stripe", stripe_);
+  }
   state->Set("next_lane", next_lane_);
   state->Set("taken", taken_);
   for (size_t lane = 0; lane < lanes_.size(); ++lane) {
@@ -281,9 +309,9 @@ void LanesReader::SaveState(ReaderState* state) const {
 }
 
 uint64_t LanesReader::PlaceInRound(const ReaderState& state, const std::vector<ElementNames>& held,
-                                   uint64_t lanes) const {
-  const uint64_t round = lanes * stripe_;
-  uint64_t place = state.Get("next_lane", lanes - 1) * stripe_ + state.Get("taken", stripe_ - 1);
+                                   uint64_t lanes, uint64_t stripe) {
+  const uint64_t round = lanes * stripe;
+  uint64_t place = state.Get("next_lane", lanes - 1) * stripe + state.Get("taken", stripe - 1);
   for (const ElementNames& names : held) place += round - names.count % round;
   return place % round;
 }
@@ -300,13 +328,17 @@ void LanesReader::JoinRanks(std::vector<SavedRank>* ranks, Position* own) const 
   std::vector<ElementNames> planned(all_lanes());
   std::optional<ReaderState> joined;
   std::optional<uint64_t> place;
+  uint64_t stripe = 0;
   bool have_one_place = true;
   for (size_t r = 0; r < saved_ranks; ++r) {
     SavedRank& rank = (*ranks)[r];
     ReaderState state = rank.cursor.Next();
     check(state.ranks() == saved_ranks && state.rank() == r, "it is of rank ", state.rank(), " of ",
           state.ranks());
-    const uint64_t own_place = PlaceInRound(state, rank.held, all_lanes() / saved_ranks);
+    if (r == 0) stripe = StripeIn(state);
+    check(StripeIn(state) == stripe, "one rank has stripes of ", stripe, ", another one of ",
+          StripeIn(state));
+    const uint64_t own_place = PlaceInRound(state, rank.held, all_lanes() / saved_ranks, stripe);
     if (!place) place = own_place;
     have_one_place = have_one_place && place == own_place;
     for (const ElementNames& held : rank.held) {
@@ -321,9 +353,9 @@ void LanesReader::JoinRanks(std::vector<SavedRank>* ranks, Position* own) const 
     }
     if (!joined) joined = std::move(state);
   }
-  if (!have_one_place || (saved_ranks > 1 && *place % stripe_ > 0)) place = 0;
-  const uint64_t next = *place / stripe_ * saved_ranks;
-  const uint64_t taken = *place % stripe_;
+  if (!have_one_place || (saved_ranks > 1 && *place % stripe > 0)) place = 0;
+  const uint64_t next = *place / stripe * saved_ranks;
+  const uint64_t taken = *place % stripe;
   // The first own lane that is not before the next one.
   const uint64_t turn = (next + ranks_ - 1 - rank_) / ranks_;
   joined->Set("next_lane", turn < lanes_.size() ? turn : 0);
@@ -348,6 +380,7 @@ void LanesReader::JoinRanks(std::vector<SavedRank>* ranks, Position* own) const 
 }
 
 void LanesReader::RestoreState(const ReaderState& state) {
+  stripe_ = StripeIn(state);
   next_lane_ = state.Get("next_lane", lanes_.size() - 1);
   taken_ = state.Get("taken", stripe_ - 1);
   for (size_t lane = 0; lane < lanes_.size(); ++lane) {
@@ -356,7 +389,7 @@ void LanesReader::RestoreState(const ReaderState& state) {
     const Ref<TicketRun> run = Pool<TicketRun>::Take();
     lanes_[lane]->PlanRunAgain(names, run.get());
     states_[lane]->stretches.push_back({run, 0, 0});
-    states_[lane]->rounds = run->tickets.size() / stripe_;
+    states_[lane]->NoteRounds(stripe_);
   }
 }
 

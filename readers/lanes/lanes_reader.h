@@ -37,13 +37,16 @@ LaneSet LanesOfRank(LaneSet lanes, size_t rank, size_t ranks, ShardEven even = S
 // stand on the stream.
 class LanesReader final : public ReaderBase {
  public:
-  // A stripe of 0 is one that nobody has chosen: it is 1 here, and a batch on top may choose
-  // another. Throws kInvalidArgument for no lane, and for more than kMaxLanes.
-  explicit LanesReader(LaneSet lanes);
+  // `stripe` is for lanes of which nobody has chosen it. A position of such lanes may have another
+  // one, which then holds to the end of its pass. Throws kInvalidArgument for no lane, and for more
+  // than kMaxLanes.
+  explicit LanesReader(LaneSet lanes, size_t stripe = 1);
 
   size_t lanes() const { return lanes_.size(); }
   // How many lanes all ranks have together.
   size_t all_lanes() const { return lanes_.size() * ranks_; }
+  size_t ranks() const { return ranks_; }
+  // Of the pass.
   size_t stripe() const { return stripe_; }
 
   std::optional<LaneSet> TakeLanes() override;
@@ -73,8 +76,8 @@ class LanesReader final : public ReaderBase {
   // lane. Each lane: one thread at a time, and none while Plan or Save of this reader is called.
   // ----
 
-  // Whether all lanes are at the beginning of a round.
-  bool IsBetweenRounds() const { return next_lane_ == 0 && taken_ == 0; }
+  // Whether all lanes are at the beginning of a round, and of a stripe of what they have planned.
+  bool IsBetweenRounds() const;
   ReaderBase& lane(size_t lane) const { return *lanes_[lane]; }
   // How many whole stripes of the lane are planned and not yet handed out.
   size_t RoundsPlanned(size_t lane) const { return states_[lane]->rounds; }
@@ -108,6 +111,8 @@ class LanesReader final : public ReaderBase {
     std::vector<Stretch> stretches;  // of which something is not yet handed out
     size_t rounds = 0;               // whole stripes that are not yet handed out
     bool ended = false;              // the lane has nothing beyond these
+
+    void NoteRounds(size_t stripe);
   };
 
   void NameParts(const std::string& origin, const std::string& kind,
@@ -121,16 +126,17 @@ class LanesReader final : public ReaderBase {
   }
   // Where a rank that had `lanes` lanes goes on in a round, counted in elements, once it has given
   // back to the lanes what readers above held.
-  uint64_t PlaceInRound(const ReaderState& state, const std::vector<ElementNames>& held,
-                        uint64_t lanes) const;
+  static uint64_t PlaceInRound(const ReaderState& state, const std::vector<ElementNames>& held,
+                               uint64_t lanes, uint64_t stripe);
   // Adds up to n elements of the lane whose turn it is; returns how many.
   size_t PlanLane(size_t n, TicketRun* run);
   void NextLane();
 
   std::shared_ptr<LaneSource> source_;  // of the lanes; may be null
   Lanes lanes_;                         // none once they are taken
-  const size_t chosen_stripe_;
-  const size_t stripe_;
+  const size_t chosen_stripe_;          // 0: nobody has chosen it
+  const size_t own_stripe_;             // of passes that no position begins
+  size_t stripe_;
   const size_t rank_, ranks_;
   const bool even_, shared_;
   // Apart from each other in memory, as they are of different threads.

@@ -37,6 +37,16 @@ inline std::string ChunkedFile(int64_t first, int64_t count) {
   return path;
 }
 
+// As ChunkedFile, but in one chunk, of which it is known how many records it has.
+inline std::string CountedFile(int64_t first, int64_t count) {
+  Numbers numbers;
+  for (int64_t i = first; i < first + count; ++i) numbers.push_back(i);
+  const std::string path = TempName(StrCat("counted-", first, "-", count, ".fixed"));
+  WriteFile(path,
+            {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int64_t)});
+  return "fixed:" + path;
+}
+
 // Files by their names, with the prefix of their format.
 inline std::unique_ptr<ReaderBase> OpenNumbers(const std::vector<std::string>& names,
                                                const MultiFileOptions& options,

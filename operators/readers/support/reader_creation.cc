@@ -349,12 +349,12 @@ void StoreLaneWise(OpContext& context, JoinedSource::Elements elements, const Ma
   StoreReader(context, std::make_unique<LanesReader>(std::move(joined)));
 }
 
-size_t ShareOfBatch(size_t batch_size, size_t stripe, LaneSet* lanes) {
-  if (lanes->stripe == 0) lanes->stripe = stripe;
-  Require(lanes->ranks == 1 || batch_size % (lanes->ranks * lanes->stripe) == 0, "batches of ",
-          batch_size, " cannot be shared by ", lanes->ranks, " ranks in stripes of ", lanes->stripe,
-          "; a multiple of ", lanes->ranks * lanes->stripe, " can");
-  return batch_size / lanes->ranks;
+size_t ShareOfBatch(size_t batch_size, size_t stripe, const LaneSet& lanes) {
+  if (lanes.stripe > 0) stripe = lanes.stripe;
+  Require(lanes.ranks == 1 || batch_size % (lanes.ranks * stripe) == 0, "batches of ", batch_size,
+          " cannot be shared by ", lanes.ranks, " ranks in stripes of ", stripe, "; a multiple of ",
+          lanes.ranks * stripe, " can");
+  return batch_size / lanes.ranks;
 }
 
 void StoreReader(OpContext& context, std::unique_ptr<ReaderBase> reader) {

@@ -115,7 +115,7 @@ void StoreLaneWise(OpContext& context, JoinedSource::Elements elements, const Ma
 // How many elements the lanes of one rank have in each batch of all ranks, for a reader on their
 // stream, whose stripe is `stripe` if nobody has chosen one. Throws kInvalidArgument, with numbers
 // that would do, if the batch cannot be shared.
-size_t ShareOfBatch(size_t batch_size, size_t stripe, LaneSet* lanes);
+size_t ShareOfBatch(size_t batch_size, size_t stripe, const LaneSet& lanes);
 
 // Puts a new reader into the output variable and sets its origin, the name that messages give it.
 // Throws kInvalidArgument when the variable declares other slots than the reader has.

@@ -65,6 +65,7 @@ _NOT_EVEN = (
 # out, are one for each lane at most.
 _FEWEST_IN_LANE = 16
 _EVEN = (None, "pad", "drop", "none")
+_ABSENT = object()
 
 
 class DataLoader(StateInJson, NoArray):
@@ -97,6 +98,8 @@ class DataLoader(StateInJson, NoArray):
     ``state_dict`` and ``load_state_dict`` are those of torchdata's StatefulDataLoader, so that
     whatever saves one (``torch.save``, Lightning, Accelerate) saves this one, too. A resumed loop
     yields the batches that the first one would still have yielded, with any number of threads.
+    Another ``batch_size`` or ``global_batch`` cuts the same samples, in the same order, into other
+    batches (``Reader.load_state_dict``).
     A reader with lanes resumes on another number of ranks, too: see ``millhopper.merge_states``.
     ``torch.distributed.checkpoint`` keeps one value for a key, so give each rank its own key:
     ``{f"loader_{rank}": loader}``.
@@ -332,8 +335,10 @@ class DataLoader(StateInJson, NoArray):
         self.pin_memory = pin_memory
         self._pin = pin_memory and torch.cuda.is_available()
         self._epoch = 0
-        self._taken: list[int] | None = None  # the pass of the loop that runs, and its batches
-        self._skipped = 0  # batches of the next pass that were delivered before it was saved
+        # The pass of the loop that runs, its batches, and samples that were delivered before these
+        # in batches of other sizes.
+        self._taken: list[int] | None = None
+        self._skipped = (0, 0)  # the same of the next pass, when it was saved
         self._in_batches = batch_size is not None or batch_sampler is not None
         self.collate_fn = collate_fn
         if not is_reader and collate_fn is None:
@@ -459,8 +464,9 @@ class DataLoader(StateInJson, NoArray):
             seed = 0 if ranks is not None and ranks.size > 1 else self._first_seed
         return seed % (INT64_MAX + 1)
 
-    def _numbers(self) -> Iterator[Numbers]:
-        """The numbers of the samples of a data set, in the order of the next pass."""
+    def _numbers(self, before: int) -> Iterator[Numbers]:
+        """The numbers of the samples of a data set after ``before`` of them, in the order of the
+        next pass."""
         if self.batch_sampler is not None:
             return (list(batch) for batch in self.batch_sampler)
         numbers: Iterable[Numbers]
@@ -471,6 +477,7 @@ class DataLoader(StateInJson, NoArray):
             order = self._order().batch(4096)
             order.set_epoch(self._epoch)
             numbers = (number for many in order for number in many["index"].tolist())
+        numbers = islice(numbers, before, None)
         if self.batch_size is None:
             return iter(numbers)
         return batched(numbers, self.batch_size, self.drop_last)
@@ -483,7 +490,7 @@ class DataLoader(StateInJson, NoArray):
         """
         epoch = integer_within("epoch", epoch, 0, INT64_MAX)
         if epoch != self._epoch:
-            self._skipped = 0
+            self._skipped = (0, 0)
             if self._iterated is not None:
                 self._iterated.forget()
         self._epoch = epoch
@@ -510,7 +517,8 @@ class DataLoader(StateInJson, NoArray):
     def state_dict(self) -> dict[str, Any]:
         """Where the last loop stands: after the batch that it has delivered last.
 
-        For a reader it is what ``Reader.state_dict`` returns, for a data set the number of batches.
+        For a reader it is what ``Reader.state_dict`` returns, for a data set the number of batches,
+        and of samples in batches of other sizes, which it had when it was resumed.
         A resumed data set is not asked for earlier samples; a sampler must give the same numbers
         again. The state has the seed of the order and the number of lanes, so that they need not be
         set again, and which part of how many this process has; for a data set also how many samples
@@ -537,13 +545,16 @@ class DataLoader(StateInJson, NoArray):
             if lanes > 1:
                 fields["even"] = self._even_of(fields["world_size"] > 1)
             return new_state("DataLoader", reader=order.state_dict(), **fields)
-        epoch, taken = self._taken or (self._epoch, self._skipped)
+        epoch, taken, before = self._taken or (self._epoch, *self._skipped)
         if self._iterated is not None:
             fields |= self._iterated.state()
-        return new_state("DataLoader", epoch=epoch, taken=taken, **self._settings(), **fields)
+        fields |= {"epoch": epoch, "taken": taken, "before": before}
+        return new_state("DataLoader", **self._settings(), **fields)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """The next loop resumes from a state that a loader like this one has returned.
+
+        Its batches may have another size, as ``Reader.load_state_dict`` says.
 
         Raises:
             TypeError: the state is no dict.
@@ -586,22 +597,37 @@ class DataLoader(StateInJson, NoArray):
         reader: Mapping[str, Any] | None = None
         if isinstance(self.dataset, Reader):
             reader = checked_state("Reader", state["reader"])
-            epoch, skipped = number_in(reader, "epoch"), 0
+            epoch, skipped = number_in(reader, "epoch"), (0, 0)
             position_in(reader)
         else:
-            for name, now in self._settings().items():
-                if name not in state or state[name] != now:
-                    raise Error(
-                        f"the state was saved with {name}={state.get(name)}, this loader has "
-                        f"{name}={now}: its batches are other ones"
-                    )
-            epoch, skipped = number_in(state, "epoch"), number_in(state, "taken")
+            epoch, skipped = number_in(state, "epoch"), self._skipped_in(state)
             if self._iterated is not None:
                 self._iterated.load(state)
         self._loaded_seed, self._loaded_lanes, self._made = seed, lanes, None
         self._epoch, self._skipped, self._taken = epoch, skipped, None
         if reader is not None:
             self._order().load_state_dict(reader)
+
+    def _skipped_in(self, state: Mapping[str, Any]) -> tuple[int, int]:
+        """What of its pass a state of a data set has delivered, as ``_skipped`` has it.
+
+        Raises:
+            Error: it was saved with other keywords; batches may have another size.
+        """
+        taken = number_in(state, "taken")
+        before = number_in(state, "before") if "before" in state else 0
+        for name, now in self._settings().items():
+            saved = state.get(name, _ABSENT)
+            if saved == now:
+                continue
+            if name == "batch_size" and now is not None and saved not in (None, _ABSENT):
+                taken, before = 0, before + taken * number_in(state, "batch_size")
+                continue
+            raise Error(
+                f"the state was saved with {name}={state.get(name)}, this loader has "
+                f"{name}={now}: its batches are other ones"
+            )
+        return taken, before
 
     def _lanes_in(self, state: Mapping[str, Any]) -> int:
         """How many lanes the reader has when it goes on from a state.
@@ -674,18 +700,18 @@ class DataLoader(StateInJson, NoArray):
     def _of_samples(self) -> Iterator[Any]:
         assert self.collate_fn is not None
         if self._iterated is not None:
-            taken = [self._epoch, self._skipped]
-            items = self._iterated.begin(self.batch_size, self.drop_last, self._skipped)
-            self._taken, self._skipped = taken, 0
+            taken = [self._epoch, *self._skipped]
+            items = self._iterated.begin(self.batch_size, self.drop_last, *self._skipped)
+            self._taken, self._skipped = taken, (0, 0)
             return self._of_iterated(items, self._iterated, taken)
         assert isinstance(self.dataset, Dataset) and not isinstance(self.dataset, Reader)
         ahead = self.num_workers * (2 if self.prefetch_factor is None else self.prefetch_factor)
-        skipped, self._skipped = self._skipped, 0
-        numbers = islice(self._numbers(), skipped, None)
+        (skipped, before), self._skipped = self._skipped, (0, 0)
+        numbers = islice(self._numbers(before), skipped, None)
         batches = samples_of(
             self.dataset, numbers, self.collate_fn, self._in_batches, self.num_workers, ahead
         )
-        self._taken = [self._epoch, skipped]
+        self._taken = [self._epoch, skipped, before]
         return self._counted(batches, self._taken)
 
     def _of_iterated(

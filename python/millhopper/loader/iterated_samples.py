@@ -83,8 +83,9 @@ class IteratedSamples:
         """The running pass is over, and its batches have been delivered."""
         self._iterator, self._over = None, False
 
-    def begin(self, size: int | None, drop_last: bool, taken: int) -> Iterator[Any]:
-        """Samples, or lists of ``size`` of them, of the next pass, after ``taken`` of these.
+    def begin(self, size: int | None, drop_last: bool, taken: int, before: int) -> Iterator[Any]:
+        """Samples, or lists of ``size`` of them, of the next pass, after ``taken`` of these, which
+        come after ``before`` samples.
 
         If it raises, the next pass resumes from the same state.
 
@@ -96,7 +97,7 @@ class IteratedSamples:
             assert isinstance(self._dataset, Stateful)
             self._dataset.load_state_dict(state_in(loaded["samples"]))
             has_place = True
-            self._between = loaded["over"] or taken == 0
+            self._between = loaded["over"] or taken == before == 0
         self._asked = False
         if loaded is not None and loaded["over"]:
             self._iterator, self._over, self._loaded = None, True, None
@@ -113,10 +114,11 @@ class IteratedSamples:
             has_place = True
         noticed = self._noticed(samples, self._between)
         items = noticed if size is None else batched(noticed, size, drop_last)
-        if not has_place and sum(1 for _ in islice(items, taken)) < taken:
-            raise Error(
-                f"a pass was to continue after {taken} batches, but it has ended before them"
-            )
+        for many, what, of in ((before, "samples", noticed), (taken, "batches", items)):
+            if not has_place and sum(1 for _ in islice(of, many)) < many:
+                raise Error(
+                    f"a pass was to continue after {many} {what}, but it has ended before them"
+                )
         self._loaded, self._between = None, False
         return items
 

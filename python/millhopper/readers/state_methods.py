@@ -97,7 +97,12 @@ class StateMethods(StateInJson):
         """The next loop resumes from a state that a reader like this one has returned.
 
         The reader must have the same steps, names, seeds and files; the number of threads may be
-        another one. The files are opened when the loop begins.
+        another one, and so may the sizes of ``batch`` and ``padded_batch``: the elements that were
+        not delivered come in the same order, cut into batches of this size. With lanes the order
+        of the pass is the one that the size of its first batches gave; the next pass has that of
+        this reader's size. Other steps above batches than ``map``, ``double_buffer`` and
+        ``multi_pass`` need the size of the state, and so does whatever else gathers elements
+        (``bucket``, ``pack``, ``window``, ...). The files are opened when the loop begins.
 
         Raises:
             TypeError: the state is no dict.

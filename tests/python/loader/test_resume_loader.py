@@ -175,7 +175,6 @@ def test_ranks_go_on_in_the_order_of_the_seed_that_was_saved(path: Path, kind: s
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"batch_size": 9}, "batch_size=8, this loader has batch_size=9"),
         ({"batch_size": None, "drop_last": False}, "batch_size=8, this loader has batch_size=None"),
         ({"drop_last": False}, "drop_last=True, this loader has drop_last=False"),
         ({"shuffle": False}, "shuffle=True, this loader has shuffle=False"),

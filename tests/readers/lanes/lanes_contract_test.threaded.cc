@@ -833,10 +833,6 @@ TEST(Lanes, GoOnOnlyFromThePositionsOfAllRanksAtOneStep) {
   ASSERT_TRUE(windowed);
   EXPECT_NE(windowed->text.find("can resume only on as many as before"), std::string::npos)
       << *windowed;
-  const std::optional<Thrown> other =
-      ErrorOf([&] { Batches(LanesOfRank(SharedLanes(), 0, 3), 2, 16, 2)->Restore(all); });
-  ASSERT_TRUE(other);
-  EXPECT_NE(other->text.find("batch_size was 24, now it is 48"), std::string::npos) << *other;
 }
 
 // Such as readers of validation data, which each rank reads as a whole.

@@ -13,10 +13,8 @@
 
 #include "framework/base/thread_pool.h"
 #include "framework/reader/position.h"
-#include "framework/reader/reader_holder.h"
-#include "tests/bytes.h"
 #include "tests/files/number_files.h"
-#include "tests/framework/program/program_runner.h"
+#include "tests/readers/lanes/ranks.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -24,133 +22,13 @@ namespace {
 
 constexpr int64_t kLanes = 12;
 
-std::string Number(int64_t value) { return StrCat("i: ", value); }
-
-// As ChunkedFile, but in one chunk, of which it is known how many records it has.
-std::string CountedFile(int64_t first, int64_t count) {
-  Numbers numbers;
-  for (int64_t i = first; i < first + count; ++i) numbers.push_back(i);
-  const std::string path = TempName(StrCat("counted-", first, "-", count, ".fixed"));
-  WriteFile(path,
-            {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int64_t)});
-  return "fixed:" + path;
-}
-
-// A reader of a program, on the one before it or on others.
-struct Made {
-  std::string name, type;
-  AttributeTexts attributes;
-  std::vector<std::string> below;
-};
-using Chain = std::vector<Made>;
-
 Made Opened(const std::string& name, const std::string& path, int64_t stripe = 0) {
-  return {name,
-          "open_files",
-          {{"file_names", StrCat("strings: \"", path, "\"")},
-           {"lanes", Number(kLanes)},
-           {"stripe", Number(stripe)}},
-          {}};
-}
-
-Made Shared(const std::string& even = "none") {
-  return {"shared", "create_shard_reader", {{"even", StrCat("s: \"", even, "\"")}}, {}};
-}
-
-Made Batched(int64_t size) {
-  return {"batched", "create_batch_reader", {{"batch_size", Number(size)}}, {}};
+  return OpenedIn(kLanes, name, path, stripe);
 }
 
 Made Stretch(const std::string& type, int64_t count) {
   return {
       StrCat(type, "_", count), StrCat("create_", type, "_reader"), {{"count", Number(count)}}, {}};
-}
-
-Made Shuffled(int64_t window = 24) {
-  return {"shuffled", "create_shuffle_reader", {{"buffer_size", Number(window)}}, {}};
-}
-
-// The program of one rank.
-std::string ProgramOf(const Chain& chain, int64_t rank, int64_t ranks) {
-  std::vector<std::string> parts;
-  for (size_t i = 0; i < chain.size(); ++i) {
-    const Made& made = chain[i];
-    AttributeTexts attributes = made.attributes;
-    SlotsText slots;
-    std::vector<std::string> below = made.below;
-    if (made.type == "open_files") {
-      slots = {{"INT64", {1, 1}}};
-    } else if (below.empty()) {
-      below = {chain[i - 1].name};
-    }
-    if (made.type == "create_shard_reader") {
-      attributes.emplace_back("num_shards", Number(ranks));
-      attributes.emplace_back("index", Number(rank));
-    }
-    parts.push_back(CreatedReaderText(made.name, made.type, below, attributes, slots));
-  }
-  return BlockText(0, -1, parts);
-}
-
-// Processes that train together, each with its own program.
-class Ranks {
- public:
-  Ranks(const Chain& chain, int64_t ranks) : top_(chain.back().name) {
-    for (int64_t rank = 0; rank < ranks; ++rank) {
-      runners_.push_back(std::make_unique<ProgramRunner>());
-      runners_.back()->Startup(ProgramOf(chain, rank, ranks));
-    }
-  }
-
-  void ExpectSave() {
-    for (const auto& runner : runners_) runner->Reader(top_).ExpectSave();
-  }
-  // One step of all; what they have read, in order of size. Nothing if none has an element.
-  Numbers Step() {
-    Numbers all;
-    for (const auto& runner : runners_) {
-      ReaderHolder& reader = runner->Reader(top_);
-      if (!reader.HasNext()) continue;
-      std::vector<LoDTensor> element;
-      reader.ReadNext(&element);
-      for (const LoDTensor& slot : element) {
-        const auto* values = slot.data<int64_t>();
-        all.insert(all.end(), values, values + slot.numel());
-      }
-    }
-    std::sort(all.begin(), all.end());
-    return all;
-  }
-  std::vector<Numbers> Steps() {
-    std::vector<Numbers> steps;
-    for (;;) {
-      steps.push_back(Step());
-      if (steps.back().empty()) break;
-    }
-    return steps;
-  }
-  void ReInit() {
-    for (const auto& runner : runners_) runner->Reader(top_).ReInit();
-  }
-  Position Save() {
-    std::vector<Position> positions;
-    for (const auto& runner : runners_) positions.push_back(runner->Reader(top_).Save());
-    return Position::Parse(Position::OfAllRanks(std::move(positions)).Serialize());
-  }
-  void Restore(const Position& position) {
-    for (const auto& runner : runners_) runner->Reader(top_).Restore(position);
-  }
-
- private:
-  const std::string top_;
-  std::vector<std::unique_ptr<ProgramRunner>> runners_;
-};
-
-Numbers All(const std::vector<Numbers>& steps) {
-  Numbers all;
-  for (const Numbers& step : steps) all.insert(all.end(), step.begin(), step.end());
-  std::sort(all.begin(), all.end());
-  return all;
 }
 
 // The same steps on any of these numbers of ranks. Returns all that is read.

@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "tests/child.h"
+#include "tests/files/number_files.h"
 #include "tests/files/record_files.h"
 #include "tests/framework/checkpoint/saved_loop.h"
+#include "tests/framework/program/program_runner.h"
 #include "tests/testing.h"
 
 namespace millhopper {
@@ -165,6 +167,69 @@ TEST_F(CheckpointCommandTest, KeepsTheNewestAndPassesOverADamagedOne) {
   // The end is the same, and what the startup program prints is left out.
   EXPECT_EQ(again.output, whole.output.substr(whole.output.size() - again.output.size()));
   EXPECT_LT(again.output.size(), whole.output.size());
+}
+
+// The numbers that a program has printed.
+std::vector<int64_t> NumbersIn(const std::string& printed) {
+  std::vector<int64_t> numbers;
+  std::string digits;
+  for (const char c : printed + " ") {
+    if (c >= '0' && c <= '9') {
+      digits += c;
+    } else if (!digits.empty()) {
+      numbers.push_back(std::stoll(digits));
+      digits.clear();
+    }
+  }
+  return numbers;
+}
+
+TEST_F(CheckpointCommandTest, GoesOnWithBatchesOfAnotherSize) {
+  WriteFile(folder_ + "/startup.pbtxt",
+            BlockText(0, -1,
+                      {CreatedReaderText(
+                           "files", "open_files", {},
+                           {{"file_names", StrCat("strings: \"", CountedFile(0, 1000), "\"")},
+                            {"lanes", "i: 16"}},
+                           {{"INT64", {1, 1}}}),
+                       CreatedReaderText("shuffled", "create_shuffle_reader", {"files"},
+                                         {{"buffer_size", "i: 64"}}),
+                       CreatedReaderText("batches", "create_batch_reader", {"shuffled"},
+                                         {{"batch_size", "i: ${batch}"}}),
+                       CreatedReaderText("ahead", "create_double_buffer_reader", {"batches"})}));
+  AttributeTexts only_values = {{"summarize", "i: -1"}};
+  for (const char* what : {"name", "type", "shape", "lod"}) {
+    only_values.emplace_back(StrCat("print_tensor_", what), "b: false");
+  }
+  WriteFile(folder_ + "/main.pbtxt",
+            ReadingProgram("ahead", {OpText("print", {{"In", {"element"}}}, {}, only_values)}));
+  const auto run = [&](int64_t batch, const std::string& saved, const Words& flags) {
+    Words words = {"tools/executor",
+                   "--startup=" + folder_ + "/startup.pbtxt",
+                   "--main=" + folder_ + "/main.pbtxt",
+                   "--quiet",
+                   StrCat("--set=batch=", batch),
+                   "--checkpoint_dir=" + saved};
+    words.insert(words.end(), flags.begin(), flags.end());
+    ChildResult result = RunChild(words);
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    return result.output;
+  };
+  const std::vector<int64_t> order = NumbersIn(run(16, saved_, {"--checkpoint_every=12steps"}));
+  ASSERT_EQ(order.size(), 1000u);
+  const auto json =
+      nlohmann::json::parse(RunChild({"tools/peek", "--json", "--state=" + saved_}).output);
+  const auto read = 16 * json.at("numbers").at("steps").get<size_t>();
+  ASSERT_LT(read, order.size());
+  for (const size_t batch : {7, 16, 40, 2000}) {
+    const std::string copy = NewFolder(StrCat("saved-", batch));
+    std::filesystem::copy(saved_, copy, std::filesystem::copy_options::recursive);
+    const std::string rest = run(static_cast<int64_t>(batch), copy, {"--resume=required"});
+    EXPECT_EQ(NumbersIn(rest),
+              std::vector<int64_t>(order.begin() + static_cast<std::ptrdiff_t>(read), order.end()));
+    const auto steps = static_cast<size_t>(std::count(rest.begin(), rest.end(), '\n'));
+    EXPECT_EQ(steps, (order.size() - read + batch - 1) / batch) << rest;
+  }
 }
 
 TEST_F(CheckpointCommandTest, RefusesWhatWouldLoseOrMixRuns) {
