@@ -8,7 +8,10 @@
 #include "framework/base/error.h"
 #include "framework/checkpoint/unsaved.h"
 #include "framework/io/saved_name.h"
+#include "framework/program/operator.h"
+#include "framework/program/program.h"
 #include "framework/program/scope.h"
+#include "proto/framework.pb.h"
 
 namespace millhopper {
 namespace {
@@ -36,6 +39,29 @@ std::string Difference(const std::string& name, const std::string& was, const st
   };
   const std::string place = before.size() + now.size() > 2 ? StrCat(" in line ", line + 1) : "";
   return StrCat(name, ":", place, " it was ", shown(before), ", now it is ", shown(now));
+}
+
+// The text of a program whatever the sizes of its batches: with other ones readers go on, too, and
+// where they cannot, the error of the reader says more. Another text stays as it is.
+std::string WithAnyBatchSize(const std::string& text) {
+  try {
+    proto::ProgramDesc program = Program::FromString(text, "a program")->desc();
+    for (proto::BlockDesc& block : *program.mutable_blocks()) {
+      for (proto::OpDesc& op : *block.mutable_ops()) {
+        const OperatorDef* const def = FindOperator(op.type());
+        if (def == nullptr || !def->schema.creates_reader) continue;
+        for (proto::OpDesc::Attr& attribute : *op.mutable_attrs()) {
+          if (attribute.name() != "batch_size") continue;
+          if (attribute.has_i()) attribute.set_i(0);
+          if (attribute.has_l()) attribute.set_l(0);
+        }
+      }
+    }
+    return Program::FromString(program.SerializeAsString(), "a program")->ToText();
+  } catch (const Error& error) {
+    if (error.interrupts()) throw;
+    return text;
+  }
 }
 
 // Whether a saved tensor may get into the variable without destroying a reader or the like.
@@ -93,7 +119,10 @@ void CheckSameSetting(const std::string& name, const std::string& now, const Che
   Require(found != saved.settings.end(), "the checkpoint is one of another run: it was saved ",
           "without ", name);
   // Older checkpoints have texts as they were.
-  const std::string before = SavedText(found->second), after = SavedText(now);
+  std::string before = SavedText(found->second), after = SavedText(now);
+  if (before == after) return;
+  before = WithAnyBatchSize(before);
+  after = WithAnyBatchSize(after);
   Require(before == after, "the checkpoint is one of another run: ",
           before == after ? "" : Difference(name, before, after));
 }

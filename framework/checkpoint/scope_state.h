@@ -34,7 +34,7 @@ void AddTensors(const Scope& scope, const std::string& prefix, Checkpoint* check
 void TakeTensors(Scope* scope, const std::string& prefix, Checkpoint* checkpoint);
 
 // Throws kInvalidArgument, saying what differs, unless the checkpoint has a setting with this
-// value. Long texts are compared line by line.
+// value. Long texts are compared line by line, and programs without the sizes of their batches.
 void CheckSameSetting(const std::string& name, const std::string& now, const Checkpoint& saved);
 
 // A checkpoint of a scope alone, between runs of programs: its variables and readers. `settings`
