@@ -229,7 +229,10 @@ def test_ranks_take_whole_stripes(files: str) -> None:
 @pytest.mark.parametrize(
     ("step", "words"),
     [
-        (lambda batches: batches.take(9), "'files.batch': batch_size was 8, now it is 9, and .*take"),
+        (
+            lambda batches: batches.take(9),
+            "files.batch': batch_size was 8, now it is 9, and .*take",
+        ),
         (lambda batches: batches.unbatch(), "batch_size was 8, now it is 9, and .*unbatch"),
         (
             lambda batches: batches.shuffle(4, seed=1),
