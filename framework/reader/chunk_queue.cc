@@ -49,9 +49,12 @@ void LeaveOut(Chunk* chunk) {
 // Makes the tickets of a chunk's records.
 class TicketMaker {
  public:
-  // Of those from record `next` of the chunk on, which are numbered sample, sample + step, ...
-  TicketMaker(uint32_t file, uint64_t pass, Chunk* chunk, size_t next, uint64_t sample, size_t step)
+  // Of every `stride`th record of the chunk from record `next` on; they are numbered sample,
+  // sample + step, ...
+  TicketMaker(uint32_t file, uint64_t pass, Chunk* chunk, size_t next, size_t stride,
+              uint64_t sample, size_t step)
       : pieces_(&chunk->pieces[next]),
+        stride_(stride),
         // Null if they may change, as those of a mapped file may, or if there are none.
         bytes_(chunk->holder || chunk->mapped() ? nullptr : chunk->bytes->data()),
         has_holder_(chunk->holder),
@@ -68,18 +71,20 @@ class TicketMaker {
   Ticket operator()(size_t i) const {
     Ticket ticket = first_;
     ticket.id.sample += i * step_;
-    ticket.id.record += static_cast<uint32_t>(i);
-    ticket.index = has_holder_ ? pieces_[i].offset
-                   : begin_    ? pieces_[i].offset - *begin_
+    ticket.id.record += static_cast<uint32_t>(i * stride_);
+    const Piece& piece = pieces_[i * stride_];
+    ticket.index = has_holder_ ? piece.offset
+                   : begin_    ? piece.offset - *begin_
                                : ChunkQueue::kNotInFile;
-    if (!has_holder_) ticket.size = pieces_[i].size;
-    if (bytes_ != nullptr) ticket.bytes = bytes_ + pieces_[i].offset;
+    if (!has_holder_) ticket.size = piece.size;
+    if (bytes_ != nullptr) ticket.bytes = bytes_ + piece.offset;
     return ticket;
   }
 
  private:
   Ticket first_;
   const Piece* const pieces_;
+  const size_t stride_;
   const char* const bytes_;
   const bool has_holder_;
   const std::optional<uint32_t> begin_;
@@ -129,13 +134,13 @@ ChunkQueue::State ChunkQueue::Poll() {
 
 void ChunkQueue::Take(size_t n, uint64_t sample, TicketRun* run) {
   KeepIn(run);
-  AppendEach(n, TicketMaker(file_.index, file_.pass, current_.get(), next_, sample, 1),
+  AppendEach(n, TicketMaker(file_.index, file_.pass, current_.get(), next_, 1, sample, 1),
              &run->tickets);
   next_ += n;
 }
 
 void ChunkQueue::Take(size_t n, size_t stride, uint64_t sample, size_t step, Ticket* tickets) {
-  const TicketMaker make(file_.index, file_.pass, current_.get(), next_, sample, step);
+  const TicketMaker make(file_.index, file_.pass, current_.get(), next_, 1, sample, step);
   for (size_t i = 0; i < n; ++i) tickets[i * stride] = make(i);
   next_ += n;
 }
@@ -409,7 +414,7 @@ void DealtChunk::Fetch(const Ref<MemoryAccount>& account) {
   if (!chunk_->ready_ && queue_->Fetch(chunk_) == ChunkQueue::Did::kNotYet) ThrowNotYet();
   // The file can be closed when nothing else of it is read.
   const Ref<ChunkQueue> queue = std::exchange(queue_, Ref<ChunkQueue>());
-  const uint64_t needed = end_ == kWhole ? place_.records : end_;
+  const uint64_t needed = cut_.is_whole() ? place_.records : cut_.end;
   if (chunk_->pieces.size() >= needed || chunk_->error_ != nullptr) return;
   throw Error(ErrorCode::kDataLoss,
               StrCat("the chunk at byte ", chunk_->offset, " had at least ", needed,
@@ -424,18 +429,19 @@ void DealtChunk::CheckIsRead() const {
 }
 
 size_t DealtChunk::available() const {
-  const uint64_t records = std::min<uint64_t>(chunk_->pieces.size(), end_);
-  if (place_.records < records) return records - place_.records;
-  if (chunk_->error_ != nullptr && records < end_) std::rethrow_exception(chunk_->error_);
+  const uint64_t records = std::min<uint64_t>(chunk_->pieces.size(), cut_.end);
+  if (place_.records < records) return (records - place_.records - 1) / cut_.stride + 1;
+  if (chunk_->error_ != nullptr && records < cut_.end) std::rethrow_exception(chunk_->error_);
   return 0;
 }
 
 void DealtChunk::Take(size_t n, uint64_t sample, size_t step, TicketRun* run) {
   if (place_.records == 0 && MemoryLimit::is_set() && !MemoryScope::IsAhead()) chunk_->SetNeeded();
   run->Keep(chunk_.get());
-  AppendEach(n, TicketMaker(place_.file, pass_, chunk_.get(), place_.records, sample, step),
-             &run->tickets);
-  place_.records += n;
+  AppendEach(
+      n, TicketMaker(place_.file, pass_, chunk_.get(), place_.records, cut_.stride, sample, step),
+      &run->tickets);
+  place_.records += n * cut_.stride;
 }
 
 }  // namespace millhopper

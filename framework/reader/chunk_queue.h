@@ -165,12 +165,12 @@ class DealtChunk {
   DealtChunk Share();
   // Fetches the chunk, if that is not done yet. Throws ThrowNotYet; then the call can be repeated.
   void Fetch(const Ref<MemoryAccount>& account);
-  // How many records are left. After Fetch. Throws the chunk's error once there is none.
+  // How many of its records are left. After Fetch. Throws the chunk's error once there is none.
   size_t available() const;
   // Adds the tickets of the next n of them, with the names sample, sample + step, ...; the run
   // keeps the chunk.
   void Take(size_t n, uint64_t sample, size_t step, TicketRun* run);
-  // Of the next record: what was taken counts as `records`.
+  // Of the next record: `records` is its number, or that of none once all are taken.
   const FilePlace& place() const { return place_; }
   // Goes to a place in this chunk that such a chunk has returned. Before Fetch.
   void Seek(const FilePlace& place) {
@@ -179,17 +179,25 @@ class DealtChunk {
   }
   // Whether Seek was called: the file may be no more what it was then.
   bool is_restored() const { return is_restored_; }
-  // Leaves only records from number `begin` of the chunk on, and those before number `end`.
-  void CutTo(uint64_t begin, uint64_t end) {
+  // Which records of a chunk a lane has, from the one on at which it stands: every `stride`th
+  // before number `end`.
+  struct Cut {
+    uint64_t end = UINT64_MAX;
+    uint64_t stride = 1;
+
+    bool is_whole() const { return end == UINT64_MAX; }
+  };
+  // Leaves only those, from number `begin` on.
+  void CutTo(uint64_t begin, const Cut& cut) {
     place_.records = begin;
-    end_ = end;
+    cut_ = cut;
   }
-  // That end; kWhole if nothing was cut off.
-  static constexpr uint64_t kWhole = UINT64_MAX;
-  uint64_t end() const { return end_; }
+  const Cut& cut() const { return cut_; }
   uint64_t pass() const { return pass_; }
   // How many records the chunk has, if the file tells that before they are read,
   std::optional<uint64_t> records() const { return chunk_->records; }
+  // Whether it had to be read to be found, as one of a compressed file.
+  bool was_read() const { return chunk_->bytes || chunk_->holder; }
   // or once it is fetched; nothing if it has an error, which comes after them.
   std::optional<uint64_t> fetched_records() const {
     if (queue_ || chunk_->error_ != nullptr) return std::nullopt;
@@ -205,7 +213,7 @@ class DealtChunk {
   std::shared_ptr<Mutex> fetching_;  // held by the lane that fetches it; null if no other has it
   uint64_t pass_;
   FilePlace place_;
-  uint64_t end_ = kWhole;
+  Cut cut_;
   bool is_restored_ = false;
 };
 

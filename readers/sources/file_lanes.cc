@@ -15,11 +15,14 @@
 #include "framework/base/error.h"
 #include "framework/base/mutex.h"
 #include "framework/base/stop.h"
+#include "framework/io/file_system.h"
 #include "framework/memory/attempt.h"
 #include "framework/reader/lane_dealer.h"
 
 namespace millhopper {
 namespace {
+
+constexpr uint64_t kFewForALane = 8;
 
 // Deals chunks, in the order of the files. The lane itself fetches a chunk.
 class ChunkDealer final : public LaneDealer<DealtChunk> {
@@ -51,18 +54,18 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     own->pop_front();
     return chunk;
   }
-  // Deals again what a lane had of a chunk, from the record at a place up to record `end`, and the
-  // parts that belong to the chunk. Lanes that share a chunk share it again.
-  std::vector<DealtChunk> DealAgain(const FilePlace& place, uint64_t end, uint64_t pass)
-      EXCLUDES(mutex_) {
-    if (end == DealtChunk::kWhole) return files_.DealAgain(place, pass);
+  // Deals again what a lane had of a chunk, from the record at a place on, and the parts that
+  // belong to the chunk. Lanes that share a chunk share it again.
+  std::vector<DealtChunk> DealAgain(const FilePlace& place, const DealtChunk::Cut& cut,
+                                    uint64_t pass) EXCLUDES(mutex_) {
+    if (cut.is_whole()) return files_.DealAgain(place, pass);
     const MutexLock lock(&mutex_);
     const auto [found, is_new] = again_.try_emplace({place.file, place.chunk, pass});
     if (is_new) found->second = files_.DealAgain(place, pass);
     std::vector<DealtChunk> dealt = Shared(&found->second);
     if (dealt.empty()) return dealt;
     dealt.back().Seek(place);
-    dealt.back().CutTo(place.records, end);
+    dealt.back().CutTo(place.records, cut);
     return dealt;
   }
 
@@ -87,6 +90,7 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     {
       const MutexLock lock(&mutex_);
       found_.clear();
+      read_ = 0;
       again_.clear();
       std::fill(given_.begin(), given_.end(), 0);
     }
@@ -109,16 +113,18 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     if (given_.size() != lanes()) state.Fail(given_.size(), " lanes were given records");
     for (const FilePlace& place : state.places()) {
       Parts chunk = files_.DealAgain(place, state.Get("found_in_pass"));
-      if (!chunk.empty()) found_.push_back(std::move(chunk));
+      if (chunk.empty()) continue;
+      if (chunk.back().was_read()) ++read_;
+      found_.push_back(std::move(chunk));
     }
   }
 
-  // A turn of all lanes is found before any of it is dealt where it may be all that there is.
+  // Where there may be few chunks, so many are found before any of them is dealt.
   bool Deal() override REQUIRES(mutex_) {
-    const bool may_be_few = dealt_ == 0 && !equal_ && MayBeFew();
+    const uint64_t few = dealt_ == 0 ? MostOfFew() : 0;
     bool more = true;
     std::exception_ptr error;
-    while (more && !HasFound(may_be_few ? lanes() : 1)) {
+    while (more && !HasFound(read_ < lanes() ? few + 1 : 1)) {
       more = false;
       const Attempt finding([&] {
         mutex_.AssertHeld();
@@ -127,20 +133,20 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
       finding.ThrowIfMayBeRepeated();
       error = finding.error();  // what was found before it is dealt
       // Of few chunks none is dealt whole for what this process alone has met.
-      if (may_be_few && error != nullptr && KeptError(error).interrupts()) {
+      if (few > 0 && error != nullptr && KeptError(error).interrupts()) {
         std::rethrow_exception(error);
       }
     }
     if (!found_.empty() && !IsWhole(found_.back())) found_.pop_back();
-    std::optional<uint64_t> total;
-    if (equal_) {
-      total = Total();
-    } else if (may_be_few && error == nullptr && found_.size() < lanes()) {
-      total = CountFound();
-    }
+    const std::optional<uint64_t> total = equal_ ? Total() : std::nullopt;
+    const bool are_few =
+        error == nullptr && found_.size() <= few && read_ < lanes() && CountFound();
+    uint64_t before = 0;  // records of few chunks
     try {
       for (; !found_.empty(); found_.pop_front(), ++dealt_) {
-        if (total) {
+        if (are_few) {
+          before = DealByTurns(before, total);
+        } else if (total) {
           DealEqually(*total);
         } else {
           GiveWhole(dealt_ % lanes());
@@ -155,9 +161,20 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     return more;
   }
 
-  // Whether there may be fewer chunks than lanes, so that they are cut. Each file has one at least,
-  // unless it is empty: so many files are not opened before the first of their chunks is dealt.
-  bool MayBeFew() const { return files_.files_in_pass() < lanes(); }
+  // Up to how many chunks are few, so that they are cut. If each lane had one or two of them, lanes
+  // would have the beginning, the middle or the end of the data alone, and a batch that is smaller
+  // than the number of lanes the records of one class where the data is ordered by classes. More of
+  // them than lanes are found before any is dealt where nothing is read or asked for to find and
+  // count them. Each file has one at least, unless it is empty: so many files are not opened before
+  // the first of their chunks is dealt.
+  uint64_t MostOfFew() const {
+    if (files_.files_in_pass() >= lanes()) return 0;
+    const std::vector<FileEntry>& files = files_.files();
+    const bool is_cheap = files_.tells_all_processes() &&
+                          std::all_of(files.begin(), files.end(),
+                                      [](const FileEntry& file) { return IsLocal(file.path); });
+    return is_cheap ? kFewForALane * lanes() : lanes() - 1;
+  }
   // Whether so many chunks are found, with all of their parts.
   bool HasFound(size_t chunks) const REQUIRES(mutex_) {
     return found_.size() >= chunks && IsWhole(found_.back());
@@ -167,6 +184,7 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     if (closed_ != files_.files_ended()) FetchOfEndedFiles();
     std::optional<DealtChunk> part = files_.Deal();
     if (!part) return false;
+    if (part->was_read()) ++read_;
     if (!found_.empty() && !IsWhole(found_.back())) {
       found_.back().push_back(std::move(*part));
       return true;
@@ -182,25 +200,39 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
     const bool tells = chunk.back().records() && (equal_ || files_.tells_all_processes());
     return tells ? chunk.back().records() : chunk.back().fetched_records();
   }
-  // The records of all chunks that were found, which are few: those that do not tell are fetched.
-  // Nothing if one of these has an error, which the lane of the whole chunk is to meet, or has
-  // parts.
-  std::optional<uint64_t> CountFound() REQUIRES(mutex_) {
-    uint64_t total = 0;
+  // Counts the records of all chunks that were found, which are few: those that do not tell are
+  // fetched. False if one of these has an error, which the lane of the whole chunk is to meet, or
+  // has parts.
+  bool CountFound() REQUIRES(mutex_) {
     for (Parts& chunk : found_) {
       if (!RecordsIn(chunk) && chunk.size() == 1) {
         chunk.back().Fetch(account());
         chunk.back().CheckIsRead();  // or this process alone would deal whole chunks
       }
-      const std::optional<uint64_t> records = RecordsIn(chunk);
-      if (!records) return std::nullopt;
-      total += *records;
+      if (!RecordsIn(chunk)) return false;
     }
-    return total;
+    return true;
   }
   void GiveWhole(size_t lane) REQUIRES(mutex_) {
     if (!Gets(lane, dealt_)) return;
     for (DealtChunk& part : found_.front()) shares(lane).push_back(std::move(part));
+  }
+  // Record k of all chunks together, of which `before` are before this one, goes to lane k modulo
+  // their number. Returns how many come before the next chunk.
+  uint64_t DealByTurns(uint64_t before, const std::optional<uint64_t>& total) REQUIRES(mutex_) {
+    Parts& parts = found_.front();
+    const uint64_t records = *RecordsIn(parts);
+    if (total && records > *total - std::min(before, *total))
+      ThrowMore(parts.back().place(), *total);
+    for (size_t i = 0; i < std::min<uint64_t>(lanes(), records); ++i) {
+      const size_t lane = (before + i) % lanes();
+      given_[lane] += (records - i - 1) / lanes() + 1;
+      if (!Gets(lane, dealt_)) continue;
+      Parts cut = Shared(&parts);
+      cut.back().CutTo(i, {records, lanes()});
+      for (DealtChunk& part : cut) shares(lane).push_back(std::move(part));
+    }
+    return before + records;
   }
   // Of a chunk for which its lane has no room left, the lanes after it get the rest.
   void DealEqually(uint64_t total) REQUIRES(mutex_) {
@@ -221,7 +253,7 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
         GiveWhole(lane);
       } else if (Gets(lane, dealt_)) {
         Parts cut = Shared(&parts);
-        cut.back().CutTo(given - n, given);
+        cut.back().CutTo(given - n, {given, 1});
         for (DealtChunk& part : cut) shares(lane).push_back(std::move(part));
       }
     }
@@ -253,8 +285,9 @@ class ChunkDealer final : public LaneDealer<DealtChunk> {
 
   MultiFileReader& files_;
   std::deque<Parts> found_
-      GUARDED_BY(mutex_);  // chunks that are not dealt; the last may lack parts
-  bool equal_ = false;     // MakeEqual was called
+      GUARDED_BY(mutex_);               // chunks that are not dealt; the last may lack parts
+  size_t read_ GUARDED_BY(mutex_) = 0;  // to be found: fewer than lanes of few chunks
+  bool equal_ = false;                  // MakeEqual was called
   std::vector<uint64_t> given_ GUARDED_BY(mutex_);  // to each lane, where they are made equal
   uint64_t closed_ GUARDED_BY(mutex_) = 0;  // files that had ended when this last looked at them
   // What lanes that share a chunk were dealt again, while a position is restored.
@@ -308,30 +341,40 @@ class FileLane final : public DealtLane<ChunkDealer> {
     state->Set("pass", pass_);
     state->Set("next", next_);
     state->Set("had", dealer().Had(lane()));
-    std::vector<uint64_t> ends;
+    std::vector<uint64_t> ends, strides;
     bool is_cut = false;
     const auto add = [&](const DealtChunk& chunk) {
       if (chunk.is_part()) return;
       state->AddPlace(chunk.place());
-      ends.push_back(chunk.end());
-      is_cut = is_cut || chunk.end() != DealtChunk::kWhole;
+      ends.push_back(chunk.cut().end);
+      strides.push_back(chunk.cut().stride);
+      is_cut = is_cut || !chunk.cut().is_whole();
     };
     if (chunk_) add(*chunk_);
     for (const DealtChunk& chunk : dealer().Waiting(lane())) add(chunk);
-    if (is_cut) state->SetList("ends", std::move(ends));
+    if (!is_cut) return;
+    state->SetList("ends", std::move(ends));
+    state->SetList("strides", std::move(strides));
   }
   void RestoreState(const ReaderState& state) override {
     pass_ = state.Get("pass");
     next_ = state.Get("next");
     std::deque<DealtChunk> chunks;
     const std::vector<FilePlace>& places = state.places();
-    std::vector<uint64_t> ends = state.List("ends");
-    if (ends.empty()) ends.assign(places.size(), DealtChunk::kWhole);
-    if (ends.size() != places.size()) {
-      state.Fail(ends.size(), " ends of ", places.size(), " chunks");
+    const std::vector<uint64_t> ends = state.List("ends");
+    const std::vector<uint64_t> strides = state.List("strides");  // none in older states
+    const auto is_for_each = [&](const std::vector<uint64_t>& list) {
+      return list.empty() || list.size() == places.size();
+    };
+    if (!is_for_each(ends) || !is_for_each(strides)) {
+      state.Fail(ends.size(), " ends and ", strides.size(), " strides of ", places.size(),
+                 " chunks");
     }
     for (size_t i = 0; i < places.size(); ++i) {
-      for (DealtChunk& chunk : dealer().DealAgain(places[i], ends[i], pass_)) {
+      DealtChunk::Cut cut;
+      if (!ends.empty()) cut.end = ends[i];
+      if (!strides.empty()) cut.stride = std::max<uint64_t>(strides[i], 1);
+      for (DealtChunk& chunk : dealer().DealAgain(places[i], cut, pass_)) {
         chunks.push_back(std::move(chunk));
       }
     }

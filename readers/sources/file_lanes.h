@@ -12,12 +12,13 @@ namespace millhopper {
 
 // Makes lanes of a reader of files, which gives them its chunks: chunk c, counted over all files in
 // the order of MultiFileReader::Deal, goes to lane c modulo their number. Record k of lane v of V
-// is sample k * V + v. Fewer chunks than lanes are cut, so that lanes are equal to within one
-// record: those that do not tell how many records they have, in every process, are fetched for that
-// before any is dealt. So a process may hold nearly as many chunks as there are lanes, those of
-// other ranks as well, for as long as it counts them; and what it alone may have met there, an
-// error of the system or a lack of memory, is an error before the first record. Files that are not
-// fewer than lanes count as so many chunks.
+// is sample k * V + v. Of few chunks (fewer than lanes; or up to eight a lane of local files that
+// tell how many records they have) each lane has every V-th record, so that each has some of all
+// parts of the data, and lanes are equal to within one record: those that do not tell how many
+// records they have, in every process, are fetched for that before any is dealt. So a process may
+// hold nearly as many chunks as there are lanes, those of other ranks as well, for as long as it
+// counts them; and what it alone may have met there, an error of the system or a lack of memory, is
+// an error before the first record. Files that are not fewer than lanes count as so many chunks.
 //
 // Chunks are found once, for all lanes, under a lock that a lane takes once a chunk; the lane
 // itself, or the first of those that share the chunk, fetches it and lists its records, and each

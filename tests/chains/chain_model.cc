@@ -164,26 +164,20 @@ ExpectedStream Interleaved(const std::vector<ExpectedStream>& files, size_t cycl
   return stream;
 }
 
-// Cuts chunks so that lanes have equally many records, or one more than the others.
-void DealEqually(const std::vector<ExpectedChunk>& chunks, std::vector<ExpectedStream>* lanes) {
-  size_t total = 0;
-  for (const ExpectedChunk& chunk : chunks) total += *chunk.records;
-  std::vector<size_t> room(lanes->size(), total / lanes->size());
-  for (size_t v = 0; v < total % lanes->size(); ++v) ++room[v];
-  for (size_t c = 0; c < chunks.size(); ++c) {
-    const ExpectedStream& content = chunks[c].content;
-    size_t next = 0;
-    for (size_t v = c; next < *chunks[c].records; v = (v + 1) % lanes->size()) {
-      const size_t n = std::min(room[v], *chunks[c].records - next);
-      ExpectedStream part;
-      if (n > 0) part.error = content.error;
-      for (size_t i = next; i < std::min(next + n, content.elements.size()); ++i) {
-        part.elements.push_back(content.elements[i]);
+// Record k of all chunks together goes to lane k modulo their number.
+void DealByTurns(const std::vector<ExpectedChunk>& chunks, std::vector<ExpectedStream>* lanes) {
+  size_t before = 0;
+  for (const ExpectedChunk& chunk : chunks) {
+    const std::vector<ExpectedElement>& elements = chunk.content.elements;
+    for (size_t first = 0; first < std::min(lanes->size(), *chunk.records); ++first) {
+      ExpectedStream& lane = (*lanes)[(before + first) % lanes->size()];
+      if (!lane.error.empty()) continue;
+      for (size_t i = first; i < elements.size(); i += lanes->size()) {
+        lane.elements.push_back(elements[i]);
       }
-      if ((*lanes)[v].error.empty()) Append(part, &(*lanes)[v]);
-      room[v] -= n;
-      next += n;
+      lane.error = chunk.content.error;
     }
+    before += *chunk.records;
   }
 }
 
@@ -707,17 +701,20 @@ std::optional<ChainModel::Lanes> ChainModel::LanesOf(const std::string& reader,
   if (op.type() == "open_files") {
     if (number == 1) return std::nullopt;
     std::vector<ExpectedChunk> chunks = ChunksInTurn(op, pass);
+    const auto all_tell = [&chunks] {
+      return std::all_of(chunks.begin(), chunks.end(),
+                         [](const ExpectedChunk& chunk) { return chunk.records; });
+    };
+    const size_t few = all_tell() ? 8 * number : number - 1;
     for (ExpectedChunk& chunk : chunks) {  // those that do not tell are fetched to be counted
       const ExpectedStream& content = chunk.content;
       if (!chunk.records && content.error.empty()) chunk.records = content.elements.size();
     }
     const size_t files = Texts(op, "file_names").size();
     const bool cut = files * static_cast<size_t>(Number(op, "pass_num", 1)) < number &&
-                     chunks.size() < number &&
-                     std::all_of(chunks.begin(), chunks.end(),
-                                 [](const ExpectedChunk& chunk) { return chunk.records; });
+                     chunks.size() <= few && all_tell();
     if (cut) {
-      DealEqually(chunks, &dealt.lanes);
+      DealByTurns(chunks, &dealt.lanes);
     } else {
       for (size_t c = 0; c < chunks.size(); ++c) {
         ExpectedStream& lane = dealt.lanes[c % number];

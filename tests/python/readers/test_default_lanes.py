@@ -11,6 +11,7 @@ from typing import Any
 import millhopper
 import numpy as np
 import pytest
+from millhopper.recordio_writer import create_recordio_writer
 from number_files import write_number_chunks
 
 RECORDS = 3000
@@ -185,3 +186,47 @@ def test_a_state_of_one_lane_names_the_remedy(files: str) -> None:
     again.load_state_dict(newer.state_dict())
     with pytest.raises(millhopper.Error, match=r"saved with 16 lanes, here are none.*lanes=16\)"):
         iter(again)
+
+
+def ordered_rows(folder: Path, kind: str, count: int) -> millhopper.Reader:
+    """A reader of a slot ``x`` that ascends, or is the number of its half."""
+    if kind == "csv":
+        (folder / "rows.csv").write_text("x\n" + "".join(f"{i}\n" for i in range(count)))
+        return Reader.open_files(folder / "rows.csv")
+    if kind == "npy":
+        np.save(folder / "rows.npy", np.arange(count))
+        return Reader.open_files(folder / "rows.npy", names=["x"])
+    if kind == "recordio":
+        path = folder / "rows.recordio"
+        with create_recordio_writer(path, max_num_records=count // 100, names=["x"]) as writer:
+            for number in range(count):
+                writer.append_tensor(millhopper.LoDTensor.from_array(np.int64([[number]])))
+                writer.complete_append_tensor()
+        return Reader.open_files(path)
+    for i in range(count):
+        image = folder / f"class{2 * i // count}" / f"{i:05}.pgm"
+        image.parent.mkdir(exist_ok=True)
+        image.write_bytes(b"P5 1 1 255 x")
+    return Reader.open_files(f"image_folder:{folder}", names=["image", "x"])
+
+
+# What is ordered by classes, as a folder of images is, is mixed by a shuffle that holds all of it,
+# however small the batches are: the lanes have some of each part of the data.
+@pytest.mark.parametrize("kind", ["csv", "npy", "recordio", "image_folder"])
+@pytest.mark.parametrize("batch_size", [4, 8, 16, 64])
+def test_a_shuffle_mixes_what_is_ordered(tmp_path: Path, kind: str, batch_size: int) -> None:
+    rows = ordered_rows(tmp_path, kind, 4096)
+    batches = [
+        np.asarray(batch["x"]).reshape(-1) // (1 if kind == "image_folder" else 2048)
+        for batch in rows.shuffle(4096, seed=1).batch(batch_size)
+    ]
+    classes = np.stack(batches)
+    assert classes.shape == (4096 // batch_size, batch_size)
+    # Of as many batches that chance alone makes of two classes, with its deviation.
+    pure = np.mean([len(set(row)) == 1 for row in classes.tolist()])
+    assert abs(pure - 2.0 ** (1 - batch_size)) < 0.05
+    # Neighbours, which mixup mixes, are of one class as often as not; and no place in the batch has
+    # more of one of them.
+    assert abs(np.mean(classes[:, 1:] == classes[:, :-1]) - 0.5) < 0.05
+    deviation = 0.5 / np.sqrt(len(batches))
+    assert np.abs(classes.mean(axis=0) - 0.5).max() < 5 * deviation

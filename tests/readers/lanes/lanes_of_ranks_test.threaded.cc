@@ -91,14 +91,14 @@ TEST(LanesOfRanks, ThatAreEvenCanTakeMoreThanThereIs) {
 }
 
 TEST(LanesOfRanks, SayThatOneEndsBeforeItsPart) {
-  const std::string path = ChunkedFile(0, 39);  // lane 0 has 6 records, the others 3
+  const std::string path = ChunkedFile(0, 291);  // lane 0 has 27 records, the others 24
   for (const char* type : {"take", "skip"}) {
     ExpectError(
         ErrorCode::kInvalidArgument,
-        "lane 1 of 12 has only 3 of the 4 elements that are its part of the first 40 of all "
+        "lane 1 of 12 has only 24 of the 25 elements that are its part of the first 300 of all "
         "lanes",
         [&] {
-          Ranks(Chain{Opened("files", path), Shared(), Stretch(type, 40)}, 2).Steps();
+          Ranks(Chain{Opened("files", path), Shared(), Stretch(type, 300)}, 2).Steps();
         });
   }
 }
