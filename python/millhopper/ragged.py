@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,6 +26,7 @@ class Ragged:
     """
 
     __slots__ = ("offsets", "values")
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self, values: npt.NDArray[Any], offsets: tuple[npt.NDArray[np.int64], ...]
@@ -36,16 +38,30 @@ class Ragged:
         """The number of sequences of the outermost level."""
         return len(self.offsets[0]) - 1
 
-    def __getitem__(self, index: int) -> npt.NDArray[Any] | Ragged:
+    def __getitem__(self, index: int | slice) -> Any:
         """Sequence ``index``, not copied: an array, or a Ragged if there are several levels.
+
+        Of a slice, it is the list of them.
 
         Raises:
             IndexError: there is no such sequence.
+            TypeError: ``index`` is neither an integer nor a slice.
         """
-        count = len(self)
-        if not -count <= index < count:
-            raise IndexError(f"sequence {index} of {count}")
-        begin, end = (int(at) for at in self.offsets[0][index % count :][:2])
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        number, count = operator.index(index), len(self)
+        if not -count <= number < count:
+            raise IndexError(f"sequence {number} of {count}")
+        begin, end = self.offsets[0][number % count :][:2].tolist()
+        return self._cut(begin, end)
+
+    def __iter__(self) -> Iterator[Any]:
+        """All sequences of the outermost level, in order."""
+        at = self.offsets[0].tolist()
+        return (self._cut(begin, end) for begin, end in zip(at, at[1:]))
+
+    def _cut(self, begin: int, end: int) -> Any:
+        """The sequence of these units of the level below the outermost."""
         rest = []
         for level in self.offsets[1:]:
             cut = level[begin : end + 1]
@@ -54,13 +70,33 @@ class Ragged:
         values = self.values[begin:end]
         return type(self)(values, tuple(rest)) if rest else values
 
-    def __iter__(self) -> Iterator[npt.NDArray[Any] | Ragged]:
-        """All sequences of the outermost level, in order."""
-        return (self[i] for i in range(len(self)))
+    def __eq__(self, other: object) -> Any:
+        """Of text, as bytes: whether each sequence is these bytes, an array of bools.
 
-    def lengths(self) -> npt.NDArray[np.int64]:
+        Raises:
+            TypeError: it is compared with a text, a number or an array, which no sequence equals.
+        """
+        if isinstance(other, bytes):
+            return np.array([sequence == other for sequence in self.to_bytes()], np.bool_)
+        if isinstance(other, (str, int, float, np.generic, np.ndarray)):
+            hint = (
+                "bytes are compared with b'...', and a field of str has texts"
+                if isinstance(other, str)
+                else "its values are an array, which can be, and so is each sequence in it"
+            )
+            raise TypeError(f"{self!r} cannot be compared with {other!r}; {hint}")
+        return NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        """The opposite of ``==``."""
+        equal = self.__eq__(other)
+        if equal is NotImplemented:
+            return equal
+        return ~equal if isinstance(equal, np.ndarray) else not equal
+
+    def lengths(self) -> Any:
         """How many units each sequence of the outermost level has: int64 [len(self)]."""
-        return np.diff(self.offsets[0])
+        return self.offsets[0][1:] - self.offsets[0][:-1]
 
     def to_bytes(self) -> list[bytes]:
         """Each sequence as bytes, such as the lines of a text file.
@@ -68,13 +104,14 @@ class Ragged:
         Raises:
             TypeError: the values are not uint8, or there are several levels.
         """
-        if self.values.dtype != np.uint8 or len(self.offsets) != 1:
-            each = len(self.offsets) > 1 and self.values.dtype == np.uint8
+        values = np.asarray(self.values)
+        if values.dtype != np.uint8 or len(self.offsets) != 1:
+            each = len(self.offsets) > 1 and values.dtype == np.uint8
             raise TypeError(
                 f"{self!r} is no text: that is uint8 with one level of offsets"
                 + ("; a loop over it yields a Ragged for each list of texts" if each else "")
             )
-        whole = self.values.tobytes()
+        whole = values.tobytes()
         at = self.offsets[0].tolist()
         return [whole[begin:end] for begin, end in zip(at, at[1:])]
 
@@ -115,42 +152,41 @@ class Ragged:
         hint = ""
         if hasattr(str, name):
             hint = f"; decode() makes a text of it, which has {name}"
-        elif hasattr(np.ndarray, name):
+        elif name not in Ragged.__slots__ and hasattr(self.values, name):
             hint = f"; its values are an array, which has {name}, and so is each sequence in it"
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __repr__(self) -> str:
         shape = list(self.values.shape)
-        levels = len(self.offsets)
-        return f"<Ragged of {len(self)}: {self.values.dtype} {shape}, {levels} level(s) of offsets>"
+        levels, name = len(self.offsets), type(self).__name__
+        return f"<{name} of {len(self)}: {self.values.dtype} {shape}, {levels} level(s) of offsets>"
 
 
-class Texts(Ragged):
+class Texts(Ragged, Sequence[Any]):
     """A batch of texts, such as a field ``"title str"`` has: a sequence of ``str``.
 
     Slots of lists (``"words str[-1]"``) are sequences of such. The bytes are not copied, and a text
     is made when it is asked for; ``values`` and ``offsets`` are the bytes, in UTF-8, and where each
-    text begins, as a field of ``bytes`` has them. ``numpy.asarray`` makes an array of objects, as
-    pandas has them, and ``to_numpy`` one of dtype ``U``.
+    text begins, as a field of ``bytes`` has them. ``texts == "Rome"`` is an array of
+    bools. ``numpy.asarray`` makes an array of objects, as pandas has them, and ``to_numpy`` one of
+    dtype ``U``.
 
     Source: Millhopper's own.
     """
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
 
     def __getitem__(self, index: int | slice) -> Any:
         """Text ``index``, or the list of them; of a slice, a list of texts.
 
         Raises:
             IndexError: there is no such text.
+            TypeError: ``index`` is neither an integer nor a slice.
             UnicodeDecodeError: it is no UTF-8, which files are checked to be, but not what
                 operators write.
         """
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        value: Any = super().__getitem__(index)
-        return value if isinstance(value, Texts) else _decoded(value.tobytes(), index)
+        value = super().__getitem__(index)
+        return _decoded(value.tobytes(), index) if isinstance(value, np.ndarray) else value
 
     def __iter__(self) -> Iterator[Any]:
         """All texts, or lists of them, in order."""
@@ -170,13 +206,26 @@ class Texts(Ragged):
             return [text[begin:end] for begin, end in zip(at, at[1:])]
         return [_decoded(text, i) for i, text in enumerate(self.to_bytes())]
 
-    def __eq__(self, other: object) -> bool:
-        """Whether the other one is a ``Texts``, list or tuple of the same texts."""
+    def __eq__(self, other: object) -> Any:
+        """Whether each text is this one, an array of bools, as for arrays of numpy.
+
+        With a ``Texts``, list or tuple: whether it has the same texts, one bool.
+
+        Raises:
+            TypeError: it is compared with a number or an array, or lists of texts with a text.
+        """
+        if isinstance(other, str):
+            if len(self.offsets) > 1:
+                raise TypeError(
+                    f"{self!r} has lists of texts, which are not {other!r}: "
+                    f"{other!r} in texts[i] looks into one"
+                )
+            return np.array([text == other for text in self.tolist()], np.bool_)
         if isinstance(other, Texts):
             return self.tolist() == other.tolist()
         if isinstance(other, (list, tuple)):
             return self.tolist() == list(other)
-        return NotImplemented
+        return super().__eq__(other)
 
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
@@ -199,7 +248,7 @@ _SHOWN_TEXTS = 6  # of a slot, in its repr
 _SHOWN_LETTERS = 60  # of a text there
 
 
-def _decoded(text: bytes, number: int) -> str:
+def _decoded(text: bytes, number: object) -> str:
     try:
         return text.decode()
     except UnicodeDecodeError as error:

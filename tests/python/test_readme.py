@@ -190,6 +190,13 @@ def test_a_network_is_trained_on_photographs(tmp_path: Path) -> None:
     assert len(losses) == 2 and np.isfinite(losses).all()
 
 
+def test_a_model_of_detection_is_trained(tmp_path: Path) -> None:
+    pytest.importorskip("torchvision", reason="torchvision is not installed")
+    write_coco(tmp_path)
+    losses = [float(line) for line in run("train_detection.py", tmp_path).split()]
+    assert len(losses) == 3 and np.isfinite(losses).all()
+
+
 def test_a_model_of_jax_is_trained(tmp_path: Path) -> None:
     pytest.importorskip("jax", reason="JAX is not installed")
     assert float(run("train_jax.py", tmp_path)) < 1e-3  # of 4 before

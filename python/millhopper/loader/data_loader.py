@@ -176,8 +176,8 @@ class DataLoader(StateInJson, NoArray):
                 the loop calls them. It has no effect for a reader, which works on the threads of
                 ``millhopper.set_threads``.
             collate_fn: a function of Python that makes a batch from the list of its elements, which
-                are dicts of tensors (of sequences ``RaggedArrays``, whose ``values`` is one), or
-                the samples of a data set. With ``batch_size=None`` it gets one element.
+                are dicts of tensors (of sequences ``RaggedArrays``, of which ``[0]`` is that of an
+                element), or the samples of a data set. With ``batch_size=None`` it gets one element.
             pin_memory: copy batches into pinned memory if torch has CUDA; otherwise ignored.
             drop_last: leave out a last batch that is not full.
             generator: a ``torch.Generator``; its initial seed is used if ``seed`` is None.

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 jax = optional_module("jax", "millhopper.jax", "jax")
 
+# So that batches can be passed to compiled functions, and moved to devices, as a whole.
+jax.tree_util.register_pytree_node(
+    RaggedArrays,
+    lambda ragged: ((ragged.values, ragged.offsets), None),
+    lambda _, arrays: RaggedArrays(*arrays),
+)
+
 # A jax.Array. It is Any so that types can be checked where JAX is not installed.
 Array: TypeAlias = Any
 
@@ -33,9 +40,9 @@ class JaxReader(View[Array]):
     as they exist. If ``device`` is another device or a sharding, they are copied there.
 
     dtypes are those of the slots, also bfloat16. But unless ``jax_enable_x64`` is set, JAX converts
-    int64 and float64 to int32 and float32, which makes a copy. A ragged slot is a ``RaggedArrays``
-    of its values and a tuple of offsets, which are copied. A slot of texts is a list of ``str``,
-    which stays on the host and which compiled functions do not take.
+    int64 and float64 to int32 and float32, which makes a copy. A ragged slot is a ``RaggedArrays``,
+    which is copied: a loop over it yields sequences; ``values`` and ``offsets`` are arrays. A slot
+    of texts is a list of ``str``, which stays on the host and which compiled functions do not take.
     """
 
     def __init__(self, reader: LoopMethods, device: Any = None) -> None:

@@ -53,7 +53,8 @@ class TorchReader(View[Tensor], IterableDataset):  # type: ignore[misc]
 
     dtypes are those of the slots, bfloat16 is ``torch.bfloat16``; uint16, uint32 and uint64 need
     torch 2.3 or later and raise a ``TypeError`` with an older one. A ragged slot is a
-    ``RaggedArrays`` of its values and a tuple of int64 offsets;
+    ``RaggedArrays``: a loop over it yields a tensor for each sequence, such as the boxes of each
+    image, ``values`` are all of them end to end, and ``offsets`` a tuple of int64 tensors;
     ``torch.nested.nested_tensor_from_jagged(ragged.values, ragged.offsets[0])`` makes a nested
     tensor of it, without a copy. A slot of texts is a list of ``str``, as torch's collation makes.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy.typing as npt
 
@@ -23,21 +23,33 @@ if TYPE_CHECKING:
 Array = TypeVar("Array")
 
 
-class RaggedArrays(NamedTuple):
+class RaggedArrays(Ragged):
     """Sequences of different lengths: a ``Ragged`` whose arrays are those of another library.
+
+    A loop over it yields the sequences, such as the boxes of each image, without a copy.
 
     Attributes:
         values: array [rows, ...] of all values, end to end.
         offsets: for each level, outermost first, an array that begins with 0.
     """
 
+    __slots__ = ()
+
     values: Any
     offsets: tuple[Any, ...]
+
+    def __init__(self, values: Any, offsets: tuple[Any, ...]) -> None:
+        super().__init__(values, offsets)
 
     def to(self, *args: Any, **kwargs: Any) -> RaggedArrays:
         """The same on another device: calls ``to``, which tensors of torch have, of each array."""
         offsets = tuple(level.to(*args, **kwargs) for level in self.offsets)
         return RaggedArrays(self.values.to(*args, **kwargs), offsets)
+
+    def pin_memory(self) -> RaggedArrays:
+        """The same in pinned memory, as tensors of torch have it; torch's ``DataLoader`` asks."""
+        offsets = tuple(level.pin_memory() for level in self.offsets)
+        return RaggedArrays(self.values.pin_memory(), offsets)
 
 
 # The methods that make views, which come last.

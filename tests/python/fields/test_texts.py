@@ -41,7 +41,6 @@ def test_texts_are_a_sequence_of_str(batch: Texts) -> None:
     assert batch == WORDS
     assert batch == tuple(WORDS)
     assert batch != WORDS[1:]
-    assert batch != "Zürich"
     assert "日本" in batch
     assert repr(batch) == f"Texts([{', '.join(map(repr, WORDS))}])"
     assert pickle.loads(pickle.dumps(batch)) == WORDS
@@ -49,6 +48,36 @@ def test_texts_are_a_sequence_of_str(batch: Texts) -> None:
         batch[5]
     with pytest.raises(AttributeError, match="'Texts' object has no attribute 'lower'; decode"):
         batch.lower()
+
+
+def test_a_text_is_compared_with_each(batch: Texts) -> None:
+    for equal in (batch == "Zürich", batch == "Zürich".encode()):
+        assert equal.dtype == np.bool_
+        assert equal.tolist() == [word == "Zürich" for word in WORDS]
+    assert (batch != "Zürich").tolist() == [word != "Zürich" for word in WORDS]
+    assert (batch == "Rome").tolist() == [False] * len(WORDS)
+    assert np.array(WORDS)[batch != ""].tolist() == [word for word in WORDS if word]
+    with pytest.raises(TypeError, match="cannot be compared with 3"):
+        batch == 3  # noqa: B015
+
+
+def test_a_function_of_filter_compares_texts(tmp_path: Path) -> None:
+    for kind, other in (("str", "日本"), ("bytes", "日本".encode())):
+        reader = Reader.open_files(lines(tmp_path / "a.jsonl"), fields={"text": kind})
+        (kept,) = reader.filter(lambda e, other=other: e["text"] == other).batch(10)
+        assert kept["text"].to_bytes() == ["日本".encode()]
+        (kept,) = reader.filter(lambda e, other=other: e["text"] != other).batch(10)
+        assert kept["text"].to_bytes() == [word.encode() for word in WORDS if word != "日本"]
+    with pytest.raises(millhopper.Error, match="bytes are compared with b'...'"):
+        list(reader.filter(lambda e: e["text"] == "日本"))
+
+
+def test_lists_of_texts_are_no_text(tmp_path: Path) -> None:
+    path = lines(tmp_path / "a.jsonl", [["a", "b"], []])
+    (whole,) = Reader.open_files(path, fields={"text": "str[-1]"}).batch(10)
+    assert whole["text"] == [["a", "b"], []]
+    with pytest.raises(TypeError, match=r"has lists of texts, which are not 'a': 'a' in texts"):
+        whole["text"] == "a"  # noqa: B015
 
 
 def test_bytes_and_offsets_are_there_too(batch: Texts) -> None:

@@ -91,6 +91,11 @@ def test_ragged_slots_are_values_and_offsets(tmp_path: Path) -> None:
     assert bytes(np.asarray(line.values)) == b"onefour"
     assert line.offsets[0].tolist() == [0, 3, 3, 7]
     assert isinstance(line.offsets[0], jax.Array)
+    assert [bytes(np.asarray(one)) for one in line] == [b"one", b"", b"four"] == line.to_bytes()
+    assert jax.jit(lambda batch: batch["line"].lengths())(batch).tolist() == [3, 0, 4]
+    doubled = jax.tree_util.tree_map(lambda array: 2 * array, batch)["line"]
+    assert type(doubled) is type(line)
+    assert doubled.offsets[0].tolist() == [0, 6, 6, 14]
 
 
 def test_batches_go_through_jit_and_to_a_device(mixed: Path) -> None:

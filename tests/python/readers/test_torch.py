@@ -131,6 +131,41 @@ def test_ragged_slots_are_values_and_offsets(tmp_path: Path) -> None:
     assert moved.values.tolist() == list(b"".join(lines))
 
 
+def test_a_ragged_slot_is_a_sequence_of_tensors(tmp_path: Path) -> None:
+    rows = [[[1, 2], [3, 4]], [], [[5, 6]]]
+    lists = [np.array(row, np.float32).reshape(-1, 2) for row in rows]
+    reader = millhopper.Reader.from_dataset(
+        [{"boxes": boxes, "labels": np.arange(len(boxes))} for boxes in lists],
+        slots={"boxes": ("float32", [-1, 2], 1), "labels": ("int64", [-1], 1)},
+    )
+    (batch,) = reader.batch(3).torch()
+    boxes, labels = batch["boxes"], batch["labels"]
+    pairs = list(zip_strict(boxes, labels))
+    assert len(boxes) == len(pairs) == 3
+    assert [one.tolist() for one, _ in pairs] == rows
+    assert [one.tolist() for _, one in pairs] == [[0, 1], [], [0]]
+    assert all(torch.is_tensor(part) for pair in pairs for part in pair)
+    assert boxes[0].data_ptr() == boxes.values.data_ptr()
+    assert boxes[-1].tolist() == rows[-1]
+    assert [part.tolist() for part in boxes[1:]] == rows[1:]
+    assert torch.equal(boxes.lengths(), torch.tensor([2, 0, 1]))
+    with pytest.raises(IndexError, match="sequence 3 of 3"):
+        boxes[3]
+    with pytest.raises(AttributeError, match="no attribute 'float'; its values are an array"):
+        boxes.float()
+    with pytest.raises(TypeError, match="interpreted as an integer"):
+        boxes["a"]
+
+
+def test_sequences_of_sequences_are_ragged_in_turn(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"words": ["ab", "c"]}\n{"words": []}\n')
+    fields = {"words": "bytes[-1]"}
+    (batch,) = millhopper.Reader.open_files(tmp_path / "a.jsonl", fields=fields).batch(2).torch()
+    first, second = batch["words"]
+    assert [bytes(word.tolist()) for word in first] == [b"ab", b"c"] == first.to_bytes()
+    assert len(second) == 0
+
+
 def test_epochs_and_lengths_are_the_readers(numbers: Path) -> None:
     view = open_numbers(numbers).shuffle(100, seed=7).batch(64).torch()
     assert len(view) == 16

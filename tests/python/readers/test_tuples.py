@@ -99,7 +99,7 @@ def test_tuples_of_a_loader() -> None:
     assert sorted(torch.cat([x for x, _ in found]).tolist()) == list(range(10))
     assert all(torch.equal(x % 3, y) for x, y in found)
     samples = millhopper.DataLoader([(1, 2), (3, 4)], batch_size=2)
-    with pytest.raises(TypeError, match="to_tuple is for a loader of a Reader; batches of a data"):
+    with pytest.raises(TypeError, match="to_tuple is for a loader of a Reader without"):
         samples.to_tuple("x")
 
 
