@@ -53,6 +53,31 @@ bool IsLetter(char c) {
 }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// What to write in place of what other languages have there, or "".
+std::string_view Instead(std::string_view token) {
+  static constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
+      {"&", "; `and` joins conditions"},
+      {"|", "; `or` joins conditions"},
+      {"!", "; `not` is before what shall not hold"},
+      {">", "; what is not equal is !="},
+      {"*", "; a power is a product: x * x"},
+      {"between", "; low <= x <= high is between"},
+      {"BETWEEN", "; low <= x <= high is between"},
+      {"like", "; patterns of texts are for a function: Reader.filter(function)"},
+      {"LIKE", "; patterns of texts are for a function: Reader.filter(function)"},
+      {"AND", "; it is written in small letters"},
+      {"OR", "; it is written in small letters"},
+      {"NOT", "; it is written in small letters"},
+      {"IN", "; it is written in small letters"},
+      {"IS", "; it is written in small letters"},
+      {"NULL", "; it is written in small letters"},
+  };
+  for (const auto& [other, hint] : kInstead) {
+    if (other == token) return hint;
+  }
+  return "";
+}
+
 }  // namespace
 
 class ConditionParser {
@@ -76,7 +101,8 @@ class ConditionParser {
   [[noreturn]] void Fail(const std::string& wanted) const {
     const std::string found =
         kind_ == kEnd ? "it ends" : StrCat("'", Escaped(std::string(token_)), "' stands there");
-    made_.ThrowAt(StrCat("character ", Begin() + 1, ": ", wanted, " is wanted, and ", found));
+    made_.ThrowAt(StrCat("character ", Begin() + 1, ": ", wanted, " is wanted, and ", found,
+                         Instead(token_)));
   }
 
   // Goes to the next token.
@@ -160,12 +186,12 @@ class ConditionParser {
 
   size_t Or() {
     size_t left = And();
-    while (Take(kWord, "or")) left = Join(Node::kOr, left, And());
+    while (Take(kWord, "or") || Take(kSign, "|")) left = Join(Node::kOr, left, And());
     return left;
   }
   size_t And() {
     size_t left = Factor();
-    while (Take(kWord, "and")) left = Join(Node::kAnd, left, Factor());
+    while (Take(kWord, "and") || Take(kSign, "&")) left = Join(Node::kAnd, left, Factor());
     return left;
   }
   void Deeper() {
@@ -175,7 +201,7 @@ class ConditionParser {
     Deeper();
     const size_t begin = Begin();
     size_t node = 0;
-    if (Take(kWord, "not")) {
+    if (Take(kWord, "not") || Take(kSign, "~")) {
       node = Join(Node::kNot, Factor(), 0);
     } else if (Take(kSign, "(")) {
       node = Or();
@@ -255,29 +281,46 @@ class ConditionParser {
   // Where the token begins.
   size_t Begin() const { return made_.text_.size() - rest_.size() - token_.size(); }
 
-  size_t Comparison(Operand left) {
-    Node node;
-    node.operands.push_back(std::move(left));
+  bool IsComparison() const {
     static const auto* const kComparisons =
         new std::vector<std::string>{"==", "!=", "<", "<=", ">", ">="};
-    bool negated = false;
-    if (kind_ == kSign &&
-        std::find(kComparisons->begin(), kComparisons->end(), token_) != kComparisons->end()) {
+    return kind_ == kSign &&
+           std::find(kComparisons->begin(), kComparisons->end(), token_) != kComparisons->end();
+  }
+  // a < b < c is a < b and b < c, as in Python.
+  size_t Comparisons(Operand left) {
+    std::optional<size_t> all;
+    do {
+      Node node;
       node.kind = Node::kCompare;
       node.comparison = TakeSign();
-      node.operands.push_back(Sum());
-    } else if (Take(kWord, "is")) {
+      Operand right = Sum();
+      node.operands = {std::move(left), right};
+      left = std::move(right);
+      const size_t made = Add(std::move(node));
+      all = all ? Join(Node::kAnd, *all, made) : made;
+    } while (IsComparison());
+    return *all;
+  }
+  size_t Comparison(Operand left) {
+    if (IsComparison()) return Comparisons(std::move(left));
+    Node node;
+    node.operands.push_back(std::move(left));
+    bool negated = false;
+    if (Take(kWord, "is")) {
       node.kind = Node::kIsMissing;
       negated = Take(kWord, "not");
-      if (!node.operands[0].slot || !Take(kWord, "missing")) Fail("slot is missing");
+      const bool is_missing = Take(kWord, "missing") || Take(kWord, "null") || Take(kWord, "None");
+      if (!node.operands[0].slot || !is_missing) Fail("slot is missing");
     } else if (Is(kWord, "in") || Is(kWord, "not")) {
       node.kind = Node::kIn;
       negated = Take(kWord, "not");
       if (!Take(kWord, "in")) Fail("in");
-      Expect("(");
+      const bool is_list = Take(kSign, "[");
+      if (!is_list) Expect("(");
       do node.operands.push_back(Literal());
       while (Take(kSign, ","));
-      Expect(")");
+      Expect(is_list ? "]" : ")");
     } else if (Is(kSign, "=")) {
       Fail("==");
     }
@@ -294,7 +337,11 @@ class ConditionParser {
     if (found == names_.end()) {
       std::string all;
       for (const std::string& name : names_) all += StrCat(all.empty() ? "" : ", ", Escaped(name));
-      const std::string hint = DidYouMean(operand.text, names_);
+      std::string hint(Instead(operand.text));
+      if (hint.empty() && is_word && rest_.substr(0, 1) == "(") {
+        hint = "; a condition has no functions: Reader.filter(function) calls one of Python";
+      }
+      if (hint.empty()) hint = DidYouMean(operand.text, names_);
       made_.ThrowAt(StrCat("there is no slot '", Escaped(operand.text), "'",
                            hint.empty() ? StrCat("; there are ", all) : hint));
     }

@@ -29,17 +29,21 @@ struct ConditionValue {
 //
 //   condition  = part {"or" part};  part = factor {"and" factor};
 //   factor     = "not" factor | "(" condition ")" | sum [comparison]
-//   comparison = ("==" | "!=" | "<" | "<=" | ">" | ">=") sum
+//   comparison = order sum {order sum}
 //              | ["not"] "in" "(" literal {"," literal} ")" | "is" ["not"] "missing"
+//   order      = "==" | "!=" | "<" | "<=" | ">" | ">="
 //   sum        = product {("+" | "-") product}
 //   product    = operand {("*" | "/" | "//" | "%") operand}
 //   operand    = ("+" | "-") operand | "(" sum ")" | slot | literal
 //   literal    = ["+" | "-"] number | "text" | 'text' | true | false
 //   slot       = letters, digits, "_" and "." | `any characters`
 //
-// Numbers are computed as Python does: of integers + - * // % are exact and integers, of which one
-// beyond those of 64 bits is an error; all else is float64. // rounds down, % has the sign of its
-// right side, and a division by zero is an error. What is computed of a missing slot is missing.
+// "|", "&" and "~" are "or", "and" and "not", as in query of pandas; a list may stand in brackets,
+// and "null" and "None" for "missing". Comparisons one after another, 0 < x <= 5, hold if each
+// does. Numbers are computed as Python does: of integers + - * // % are exact and integers, of
+// which one beyond those of 64 bits is an error; all else is float64. // rounds down, % has the
+// sign of its right side, and a division by zero is an error. What is computed of a missing slot is
+// missing.
 //
 // A comparison with a slot that is missing is neither true nor false, as in SQL, and neither is its
 // "not"; only what is true holds.

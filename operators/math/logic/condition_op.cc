@@ -53,9 +53,10 @@ std::optional<Kind> KindOf(const TensorSpec& spec) {
 OpSchema Schema() {
   return OpSchema(
              "Whether a condition on the slots of an element holds: comparisons (== != < <= > >=) "
-             "of slots, numbers, true, false and texts in quotes, `in (1, 2)`, `is missing`, "
-             "joined by and, or, not and parentheses, such as id % 10 != 0 and lang in (\"en\", "
-             "\"de\"). Numbers may be computed by + - * / // % and parentheses, as Python does: "
+             "of slots, numbers, true, false and texts in quotes, also 0 < x <= 5, `in (1, 2)`, "
+             "`is missing` or `is null`, joined by and, or, not (& | ~) and parentheses, such as "
+             "id % 10 != 0 and lang in (\"en\", \"de\"). Numbers may be computed by + - * / // % "
+             "and parentheses, as Python does: "
              "of integers all but / is exact, and one beyond those of 64 bits is an error; else in "
              "float64; a division by zero is an error. A slot whose name is no word stands in "
              "backquotes. A slot is missing if it "

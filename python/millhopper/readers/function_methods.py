@@ -105,13 +105,14 @@ class FunctionMethods(Chain):
 
             reader.filter("label >= 3 and lang in ('en', 'de') and not fare is missing")
             reader.filter("user_id % 10 != 0")
-            reader.filter(lambda e: len(e["text"][0]) > 20)
+            reader.filter(lambda e: e["city"] == "Rome" or len(e["text"][0]) > 20)
 
         Args:
             condition: a slot that holds one bool in each element; a text that compares slots of one
-                value (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in (...)``, ``is missing``)
-                with each other, numbers, texts in quotes, ``true`` and ``false``, joined by
-                ``and``, ``or``, ``not`` and parentheses, and numbers computed by ``+``, ``-``,
+                value (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in (...)``, ``is missing``,
+                or ``is null``) with each other, numbers, texts in quotes, ``true`` and ``false``,
+                joined by ``and``, ``or``, ``not`` (``&``, ``|``, ``~``, as in ``query`` of pandas)
+                and parentheses, ``0 < x <= 5`` as in Python, and numbers computed by ``+``, ``-``,
                 ``*``, ``/``, ``//``, ``%`` as Python does, but that an integer of more than 64 bits
                 is an error; or a function that gets an element as
                 ``map`` passes it and returns something that is true or false. In a text, a slot

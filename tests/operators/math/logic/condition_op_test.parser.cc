@@ -66,6 +66,11 @@ TEST(ConditionOp, ComparesNumbersAndTexts) {
                                       "label == +3",
                                       "`user id` > 18446744073709551614",
                                       "true",
+                                      "label in [1, 2, 3]",
+                                      "lang not in ['de', 'fr']",
+                                      "1 < label < 4",
+                                      "label == 3 == label <= 3 != 4",
+                                      "2 <= label - 1 < 3",
                                       "label > .5"}) {
     EXPECT_TRUE(Holds(condition, Element())) << condition;
     EXPECT_FALSE(Holds(StrCat("not (", condition, ")"), Element())) << condition;
@@ -86,6 +91,14 @@ TEST(ConditionOp, JoinsByPrecedence) {
     EXPECT_EQ(Holds("(a or b) and c", with(a, b, c)), (a || b) && c) << bits;
     EXPECT_EQ(Holds("not a and b or c", with(a, b, c)), (!a && b) || c) << bits;
     EXPECT_EQ(Holds("not (a and b)\n or not not c", with(a, b, c)), !(a && b) || c) << bits;
+    EXPECT_EQ(Holds("a | b&c", with(a, b, c)), a || (b && c)) << bits;
+    EXPECT_EQ(Holds("~(a | b) & c", with(a, b, c)), !(a || b) && c) << bits;
+  }
+  for (int x = 0; x < 5; ++x) {
+    const std::vector<Slot> element = {{"x", Number(x)}};
+    EXPECT_EQ(Holds("1 <= x < 3", element), 1 <= x && x < 3) << x;
+    EXPECT_EQ(Holds("not 1 <= x < 3 or x == 2", element), !(1 <= x && x < 3) || x == 2) << x;
+    EXPECT_EQ(Holds("3 > x != 1 > 0", element), 3 > x && x != 1) << x;
   }
 }
 
@@ -97,11 +110,12 @@ TEST(ConditionOp, WhatIsMissingIsNeitherTrueNorFalse) {
   for (const char* const condition :
        {"x == 0", "x != 0", "not x == 0", "age < 5", "not age < 5", "age == age", "x in (1)",
         "x not in (1)", "yes and age == 0", "age == 0 or not yes", "not (yes and age == 0)",
-        "name is missing", "age is not missing"}) {
+        "name is missing", "age is not missing", "age is not None", "name is null",
+        "0 <= age < 5"}) {
     EXPECT_FALSE(Holds(condition, element)) << condition;
   }
   for (const char* const condition :
-       {"x is missing", "age is missing", "name is not missing", "name == ''", "yes or age == 0",
+       {"x is missing", "age is missing", "name is not missing", "x is null", "age is None", "name == ''", "yes or age == 0",
         "age == 0 or yes", "not (age == 0 and not yes)"}) {
     EXPECT_TRUE(Holds(condition, element)) << condition;
   }
@@ -172,7 +186,17 @@ TEST(ConditionOp, SaysWhatIsWrong) {
       {"label >=", "character 9: a slot, a number or a text in quotes is wanted, and it ends"},
       {"label = 3", "character 7: == is wanted, and '=' stands there"},
       {"label >= 3 lang", "character 12: and, or, or the end is wanted, and 'lang' stands there"},
-      {"1 < label < 3", "character 11: and, or, or the end is wanted"},
+      {"1 < label <", "character 12: a slot, a number or a text in quotes is wanted, and it ends"},
+      {"label in [1)", "character 12: ] is wanted"},
+      {"label between 1 and 3", "'between' stands there; low <= x <= high is between"},
+      {"lang like 'e%'", "'like' stands there; patterns of texts are for a function"},
+      {"label > 1 && label < 3", "'&' stands there; `and` joins conditions"},
+      {"label > 1 || label < 3", "'|' stands there; `or` joins conditions"},
+      {"!lang", "'!' stands there; `not` is before what shall not hold"},
+      {"label <> 3", "'>' stands there; what is not equal is !="},
+      {"label > 1 AND label < 3", "'AND' stands there; it is written in small letters"},
+      {"NOT label > 1", "there is no slot 'NOT'; it is written in small letters"},
+      {"abs(label) > 1", "no slot 'abs'; a condition has no functions: Reader.filter(function)"},
       {"lable > 1", "there is no slot 'lable'; did you mean 'label'?"},
       {"x > 1", "there is no slot 'x'; there are label, lang"},
       {"lang == \"en", "character 9: the quote \" is not closed"},
@@ -191,7 +215,7 @@ TEST(ConditionOp, SaysWhatIsWrong) {
       {"label % (2 == 0)", "character 12: ) is wanted, and '==' stands there"},
       {"(label > 1) + 2 > 1", "character 13: and, or, or the end is wanted, and '+' stands there"},
       {"label + 1 is missing", "slot is missing is wanted"},
-      {"label ** 2 > 1", "a slot, a number or a text in quotes is wanted, and '*' stands there"},
+      {"label ** 2 > 1", "a slot, a number or a text in quotes is wanted, and '*' stands there; a power"},
       {"label > " + std::string(1000, '-') + "1", "it is nested too deeply"},
       {"label ; 3", "';' stands there"},
       {std::string(1000, '('), "it is nested too deeply"},
