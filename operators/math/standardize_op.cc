@@ -13,6 +13,7 @@
 #include "framework/base/error.h"
 #include "framework/program/infer_context.h"
 #include "operators/support/arguments.h"
+#include "operators/support/null_rows.h"
 
 namespace millhopper {
 namespace {
@@ -28,8 +29,9 @@ OpSchema Schema() {
              "standard deviation of a column over all records, which Reader.statistics of Python "
              "finds, its values have mean 0 and standard deviation 1. A std of 0, of a column that "
              "is the same everywhere, counts as 1. NaN stays NaN, and so does what stands for no "
-             "date or time, numpy's NaT (the least int64).")
+             "date or time, numpy's NaT (the least int64), and a row that Valid says has no value.")
       .Input("X", "numbers of " + Numbers::Names() + ", [n] or [n, ...]")
+      .OptionalInput("Valid", "bool, one for each row of X: where it is false, there is no value")
       .Output("Out", "float32, dims and levels of detail of X")
       .Attr(AttributeSchema("mean", List(), "one for all values, or one for each value of a row")
                 .Required())
@@ -52,6 +54,7 @@ void Run(OpContext& context) {
   const auto& deviations = context.Attr<List>("std");
   LoDTensor* const out = context.Out("Out");
   const StableInput x(context.In("X"), out);
+  const NullRows nulls(context, *x, out);
   const auto columns = static_cast<int64_t>(means.size());
   const int64_t rows = static_cast<int64_t>(x->rows());
   RequireInput(columns == 1 || x->numel() == rows * columns, context, "X", "'mean' has ", columns,
@@ -74,6 +77,7 @@ void Run(OpContext& context) {
       results[i] = static_cast<float>((number(values[i]) - means[column]) / factors[column]);
       if (++column == means.size()) column = 0;
     }
+    nulls.Fill(results, std::numeric_limits<float>::quiet_NaN());
   });
   CopyLod(*x, out);
 }

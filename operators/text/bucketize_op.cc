@@ -12,6 +12,7 @@
 #include "framework/base/error.h"
 #include "framework/program/infer_context.h"
 #include "operators/support/arguments.h"
+#include "operators/support/null_rows.h"
 
 namespace millhopper {
 namespace {
@@ -24,14 +25,20 @@ OpSchema Schema() {
              "numpy.digitize: "
              "how many boundaries are at most the number.")
       .Input("X", "numbers of " + Numbers::Names())
+      .OptionalInput("Valid", "bool, one for each row of X: where it is false, there is no value")
       .Output("Out",
               "int64, dims and levels of detail of X: 0 below the first boundary, i from boundary "
-              "i - 1 on and below boundary i, their count from the last one on and for NaN")
+              "i - 1 on and below boundary i, their count from the last one on; and `null` for NaN "
+              "and where there is no value")
       .Attr(
           AttributeSchema("boundaries", std::vector<double>(),
                           "in ascending order; they are compared as float64, with the integers of "
                           "X exactly")
               .Required())
+      .Attr(AttributeSchema("null", int64_t{},
+                            "what NaN and no value become; if it is not given, the number from the "
+                            "last boundary on, as with numpy.digitize")
+                .Optional())
       .Check([](const proto::OpDesc&, const AttributeMap& attributes) {
         const auto& boundaries = attributes.Get<std::vector<double>>("boundaries");
         for (size_t i = 0; i < boundaries.size(); ++i) {
@@ -47,6 +54,9 @@ void Run(OpContext& context) {
   const auto& boundaries = context.Attr<std::vector<double>>("boundaries");
   LoDTensor* const out = context.Out("Out");
   const StableInput x(context.In("X"), out);
+  const NullRows nulls(context, *x, out);
+  const int64_t null = context.IsGiven("null") ? context.Attr<int64_t>("null")
+                                               : static_cast<int64_t>(boundaries.size());
   DispatchType(Numbers(), context, "X", [&](auto tag) {
     using T = typename decltype(tag)::type;
     // A long double holds every int64 and every double.
@@ -54,11 +64,17 @@ void Run(OpContext& context) {
     auto* const numbers = out->Allocate<int64_t>(x->dims());
     const T* const values = x->data<T>();
     for (int64_t i = 0; i < x->numel(); ++i) {
-      // A NaN is less than no boundary.
+      if constexpr (std::is_floating_point_v<T>) {
+        if (std::isnan(values[i])) {
+          numbers[i] = null;
+          continue;
+        }
+      }
       const auto above = std::upper_bound(boundaries.begin(), boundaries.end(),
                                           static_cast<Wide>(values[i]), std::less<Wide>());
       numbers[i] = above - boundaries.begin();
     }
+    nulls.Fill(numbers, null);
   });
   CopyLod(*x, out);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cross: what several columns have in a row becomes a number below a limit.
 // Source: tf.feature_column.crossed_column; keras.layers.HashedCrossing.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +12,7 @@
 
 #include "framework/base/attribute.h"
 #include "framework/base/error.h"
+#include "operators/support/null_rows.h"
 #include "operators/support/sequences.h"
 #include "readers/support/text_file.h"
 
@@ -18,10 +21,15 @@ namespace {
 
 using Integers = Types<int64_t, int32_t, int16_t, int8_t, uint8_t, bool>;
 
+constexpr int64_t kNull = std::numeric_limits<int64_t>::min();
+
 // uint8 in sequences is text; what is not is numbers.
 bool IsText(const TensorSpec& x) { return x.dtype == DataType::kUint8 && x.lod_level != 0; }
 
 void Infer(InferContext& context) {
+  const auto& masked = context.Attr<std::vector<int32_t>>("masked");
+  Require(masked.size() == context.InCount("Valid"), "attribute 'masked' has ", masked.size(),
+          " numbers of columns for ", context.InCount("Valid"), " inputs 'Valid'");
   const TensorSpec& first = context.In("X");
   TensorSpec out;
   if (IsText(first)) {
@@ -39,15 +47,19 @@ OpSchema Schema() {
              "Crosses columns: all that they have in a row becomes one number, by a hash, so that "
              "a model learns of combinations. Different ones may get one number. It is XXH64 with "
              "seed 0, modulo buckets, of the columns' values in order: an integer is an int64; a "
-             "text its number of bytes, an int64, and these; all little-endian.")
+             "text its number of bytes, an int64, and these; an integer that there is not is the "
+             "least int64; all little-endian.")
       .Inputs("X",
               "columns with equally many rows: integers [n] or [n, 1], or texts, uint8 [bytes] "
               "that the last level of detail divides")
       .OneOrMore()
+      .Inputs("Valid", "bool, one for each row of a column of integers: false where there is none")
       .Output("Out",
               "int64 [n], with the levels of detail of the first column, if it is text but the "
               "last")
       .Attr(AttributeSchema("buckets", int64_t{}, "the numbers are below it").Required().AtLeast(1))
+      .Attr({"masked", std::vector<int32_t>(),
+             "the numbers, from 0, of the columns that the inputs Valid tell of, in their order"})
       .Infer(Infer);
 }
 
@@ -59,7 +71,9 @@ void AppendInteger(int64_t value, std::string* key) {
 
 class Column {
  public:
-  Column(const OpContext& context, size_t number) : x_(context.In("X", number)) {
+  Column(OpContext& context, size_t number)
+      : x_(context.In("X", number)),
+        nulls_(context, x_, context.Out("Out"), MaskOf(context, number)) {
     if (IsText(SpecOf(x_))) {
       texts_.emplace(x_);
       return;
@@ -81,7 +95,7 @@ class Column {
   size_t rows() const { return texts_ ? texts_->size() : static_cast<size_t>(x_.numel()); }
   // Appends what is in a row to the key of the row.
   void AppendTo(std::string* key, size_t row) const {
-    if (!texts_) return AppendInteger(value_(x_, row), key);
+    if (!texts_) return AppendInteger(nulls_.Has(row) ? kNull : value_(x_, row), key);
     const std::string_view text = TextOf(x_, *texts_, row);
     AppendInteger(static_cast<int64_t>(text.size()), key);
     key->append(text);
@@ -95,7 +109,15 @@ class Column {
   }
 
  private:
+  // Which of the inputs Valid tells of a column; their number if none does.
+  static size_t MaskOf(const OpContext& context, size_t column) {
+    const auto& masked = context.Attr<std::vector<int32_t>>("masked");
+    const auto found = std::find(masked.begin(), masked.end(), static_cast<int32_t>(column));
+    return static_cast<size_t>(found - masked.begin());
+  }
+
   const LoDTensor x_;  // shares the values, since Out may be X
+  const NullRows nulls_;
   std::optional<Sequences> texts_;
   int64_t (*value_)(const LoDTensor& x, size_t row) = nullptr;
 };

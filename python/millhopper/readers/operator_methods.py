@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from millhopper.base.texts import checked_text
+from millhopper.base.zipped import zip_strict
 from millhopper.errors import Error
 from millhopper.programs.program import Program
 from millhopper.programs.var_type import convert_dtype
@@ -208,12 +209,32 @@ class OperatorMethods(Chain):
             name: of the new reader.
 
         Raises:
+            TypeError: ``dtype`` is a dict.
             ValueError: there is no such type.
             Error: as ``apply``.
 
         Source: operator cast; Paddle Fluid.
         """
+        if isinstance(dtype, Mapping):
+            slots = "".join(f".cast({kind!r}, slot={name!r})" for name, kind in dtype.items())
+            raise TypeError(f"cast takes one type: reader{slots}")
         return self.apply("cast", slot, output, name=name, out_dtype=int(convert_dtype(dtype)))
+
+    def _mask_of(self, slot: str) -> str | None:
+        """The slot that tells where this one has no value, ``NAME.valid``, if there is one."""
+        mask, slots = f"{slot}.valid", self._slot_names()
+        if mask not in slots or slot not in slots:
+            return None
+        types = dict(zip_strict(slots, self.slots()))
+        known, masked = types[mask], types[slot]
+        has_rows = masked is not None and masked[2] == 0
+        return mask if has_rows and known is not None and known[0] == "bool" else None
+
+    def _with_mask(self, slot: str | None) -> Slots:
+        """What an operator takes that is to know where a slot has no value."""
+        slot = self._default_slot() if slot is None else slot
+        mask = self._mask_of(slot) if isinstance(slot, str) else None
+        return slot if mask is None else {"X": slot, "Valid": mask}
 
     def _default_slot(self) -> str:
         """The slot that apply works on if none is given."""

@@ -12,9 +12,15 @@ from millhopper.base.integers import INT64_MAX
 from millhopper.base.zipped import zip_strict
 from millhopper.ragged import Ragged
 from millhopper.readers.operator_methods import OperatorMethods
+from millhopper.readers.other_names import other_keywords
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeAlias
+
+_STATISTICS = (
+    'reader.standardize(reader.statistics(["slot"])) finds mean and std, and '
+    'apply("standardize", "slot", mean=[...], std=[...]) is told them'
+)
 
 # By slot, by what it is: "count", "nulls", "min", "max", "mean" and "std".
 Statistics: TypeAlias = "dict[str, dict[str, Any]]"
@@ -92,8 +98,11 @@ class StatisticsMethods(OperatorMethods):
         # Not this reader itself, whose next loop is its first pass.
         return self._append("create_take_reader", "", {"count": INT64_MAX})
 
+    @other_keywords(slot=_STATISTICS, mean=_STATISTICS, std=_STATISTICS)
     def standardize(self, statistics: Mapping[str, Mapping[str, Any]], *slots: str) -> Self:
         """Slots become ``(x - mean) / std``, float32, by statistics that ``statistics`` has found.
+
+        What is missing by the mask ``NAME.valid`` is NaN, as what was NaN.
 
         Args:
             statistics: as ``statistics`` returns it, or as JSON gives it back; ``mean`` and ``std``
@@ -101,17 +110,20 @@ class StatisticsMethods(OperatorMethods):
             slots: the slots; without any, all that have statistics.
 
         Raises:
+            TypeError: ``statistics`` is no dict.
             ValueError: a slot has no statistics.
             Error: there is no such slot, or rows have another number of values than statistics.
 
         Source: operator standardize; sklearn.preprocessing.StandardScaler.
         """
+        if not isinstance(statistics, Mapping):
+            raise TypeError(f"standardize: statistics is {statistics!r}; {_STATISTICS}")
         made = self
         for slot in slots or statistics:
             if slot not in statistics:
                 raise ValueError(f"there are no statistics of {slot!r}, only of {list(statistics)}")
             mean, std = (np.ravel(statistics[slot][name]).tolist() for name in ("mean", "std"))
-            made = made.apply("standardize", slot, mean=mean, std=std)
+            made = made.apply("standardize", made._with_mask(slot), mean=mean, std=std)
         return made
 
 

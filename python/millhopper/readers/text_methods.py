@@ -152,18 +152,32 @@ class TextMethods(OperatorMethods):
         )
 
     def hash_bucket(
-        self, buckets: int, *, slot: str | None = None, output: str | None = None
+        self,
+        buckets: int,
+        *,
+        null: int | None = None,
+        slot: str | None = None,
+        output: str | None = None,
     ) -> Self:
         """Words, text each, become their hash (XXH64) modulo ``buckets``, int64 ``[words]``.
 
+        Args:
+            buckets: the numbers are below it; different words may get one number.
+            null: what the empty word becomes, as which a null is read, such as ``buckets``, which
+                no other word gets; None: it is a word like others.
+            slot: the words.
+            output: the slot for the numbers.
+
         Source: operator hash_bucket; what ``hash=`` of fields does.
         """
-        return self.apply("hash_bucket", slot, output, buckets=buckets)
+        return self.apply("hash_bucket", slot, output, buckets=buckets, null=null)
 
     def cross(self, slots: Sequence[str], buckets: int, *, output: str | None = None) -> Self:
         """What several slots have in a row becomes one number, by a hash, int64 ``[n]``. ::
 
             reader.cross(["user", "hour"], 100_000)  # the new slot user_x_hour
+
+        An integer that is missing by its mask ``NAME.valid`` is another one than 0.
 
         Args:
             slots: texts, or integers ``[n]``, with equally many rows.
@@ -177,17 +191,36 @@ class TextMethods(OperatorMethods):
         Source: operator cross; keras.layers.HashedCrossing.
         """
         name = "_x_".join(slots) if output is None else output
-        return self.apply("cross", {"X": list(slots)}, name, buckets=buckets)
+        masks = {i: mask for i, slot in enumerate(slots) if (mask := self._mask_of(slot))}
+        inputs = {"X": list(slots), **({"Valid": [*masks.values()]} if masks else {})}
+        return self.apply("cross", inputs, name, buckets=buckets, masked=[*masks])
 
     def bucketize(
-        self, boundaries: Sequence[float], *, slot: str | None = None, output: str | None = None
+        self,
+        boundaries: Sequence[float],
+        *,
+        null: int | None = None,
+        slot: str | None = None,
+        output: str | None = None,
     ) -> Self:
         """Numbers become how many of the ascending boundaries are at most the number, int64.
+
+        Args:
+            boundaries: in ascending order.
+            null: what NaN becomes, and what is missing by the mask ``NAME.valid``, such as
+                ``len(boundaries) + 1``, which no number gets; None: ``len(boundaries)``, as what is
+                above all of them.
+            slot: the numbers.
+            output: the slot for how many.
 
         Source: operator bucketize; numpy.digitize.
         """
         return self.apply(
-            "bucketize", slot, output, boundaries=[float(boundary) for boundary in boundaries]
+            "bucketize",
+            self._with_mask(slot),
+            output,
+            boundaries=[float(boundary) for boundary in boundaries],
+            null=null,
         )
 
     def one_hot(

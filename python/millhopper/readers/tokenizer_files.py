@@ -24,6 +24,9 @@ _MERGES = (
     "sentencepiece"
 )
 
+# What a list of words is not.
+_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
+
 _folder: str | None = None
 
 
@@ -79,10 +82,17 @@ def file_of_words(vocab: Path | Sequence[str]) -> str | bytes:
 
     Raises:
         TypeError: it is neither a path nor a list of str.
-        ValueError: a word has more than one line.
+        ValueError: a word has more than one line, or it is a table.
     """
     if isinstance(vocab, (str, bytes, os.PathLike)):
-        return os.fspath(vocab)
+        path = os.fspath(vocab)
+        if os.fsdecode(path).lower().endswith(_TABLES):
+            raise ValueError(
+                f"vocab is {path!r}: a vocabulary has one word a line, and this is a table; list "
+                f"the words of a column of it: [word for batch in Reader.open_files({path!r}, "
+                'fields=["column str"]).batch(1024) for word in batch["column"]]'
+            )
+        return path
     for word in vocab:
         if not isinstance(word, str):
             raise TypeError(f"{word!r} in a vocabulary; it is a file, or a list of str")

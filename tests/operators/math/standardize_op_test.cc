@@ -52,6 +52,22 @@ TEST(StandardizeOp, NoTimeStaysNone) {
   EXPECT_EQ(out[1], 1);
 }
 
+TEST(StandardizeOp, WhatHasNoValueHasNone) {
+  const LoDTensor x = MakeTensor<int32_t>({3, 2}, {0, 0, 1, 2, 0, 0});
+  const LoDTensor valid = MakeTensor<bool>({3}, {false, true, true});
+  const auto out = ValuesOf<float>(RunOp("standardize", {{"X", x}, {"Valid", valid}}, {"Out"},
+                                         {{"mean", List{1}}, {"std", List{1}}})
+                                       .at("Out"));
+  EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[1]));
+  EXPECT_EQ(std::vector<float>(out.begin() + 2, out.end()), (std::vector<float>{0, 1, -1, -1}));
+  ExpectRefused("bool [3] is needed, one for each row", "standardize",
+                {{"X", x}, {"Valid", MakeTensor<bool>({2}, {true, true})}}, {"Out"},
+                {{"mean", List{1}}, {"std", List{1}}});
+  ExpectRefused("bool [3] is needed", "standardize",
+                {{"X", x}, {"Valid", MakeTensor<uint8_t>({3}, {1, 1, 1})}}, {"Out"},
+                {{"mean", List{1}}, {"std", List{1}}});
+}
+
 TEST(StandardizeOp, RefusesWhatDoesNotFit) {
   const auto refused = [](const std::string& words, const LoDTensor& x, const List& mean,
                           const List& deviation) {

@@ -39,6 +39,19 @@ TEST(BucketizeOp, ComparesLargeIntegersExactly) {
       (std::vector<int64_t>{0, 1, 1}));
 }
 
+TEST(BucketizeOp, WhatHasNoValueHasANumberOfItsOwn) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<double> boundaries = {0, 10};
+  const SlotTensors inputs = {{"X", MakeTensor<float>({4}, {5, 0, nan, 11})},
+                              {"Valid", MakeTensor<bool>({4}, {true, false, true, true})}};
+  const auto bucketize = [&inputs](const Attributes& attributes) {
+    return ValuesOf<int64_t>(RunOp("bucketize", inputs, {"Out"}, attributes).at("Out"));
+  };
+  EXPECT_EQ(bucketize({{"boundaries", boundaries}}), (std::vector<int64_t>{1, 2, 2, 2}));
+  EXPECT_EQ(bucketize({{"boundaries", boundaries}, {"null", int64_t{3}}}),
+            (std::vector<int64_t>{1, 3, 3, 2}));
+}
+
 TEST(BucketizeOp, RefusesWhatDoesNotFit) {
   const LoDTensor x = MakeTensor<float>({1}, {1});
   ExpectRefused("number 1, 1, is below the one before it, 2", "bucketize", {{"X", x}}, {"Out"},

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,25 @@ TEST(CrossOp, OutMayBeAColumn) {
   const LoDTensor numbers = MakeTensor<int64_t>({2}, {1, 2});
   const auto outs = RunOp("cross", {{"X", numbers}}, {"Out"}, {{"buckets", int64_t{9}}}, options);
   EXPECT_EQ(ValuesOf<int64_t>(outs.at("Out")), ValuesOf<int64_t>(Cross({numbers}, 9)));
+}
+
+TEST(CrossOp, AnIntegerThatThereIsNotIsNoZero) {
+  const LoDTensor numbers = MakeTensor<int64_t>({3}, {0, 0, 7});
+  const SlotTensors inputs = {{"X", TextsOf({"a", "a", "a"})},
+                              {"X", numbers},
+                              {"Valid", MakeTensor<bool>({3}, {true, false, true})}};
+  const Attributes attributes = {{"buckets", int64_t{1000003}},
+                                 {"masked", std::vector<int32_t>{1}}};
+  RunOpOptions options;
+  options.dims_by_values = true;
+  const auto out = RunOp("cross", inputs, {"Out"}, attributes, options).at("Out");
+  std::vector<int64_t> expected;
+  for (const int64_t number : {int64_t{0}, std::numeric_limits<int64_t>::min(), int64_t{7}}) {
+    expected.push_back(NumberOf(Eight(1) + "a" + Eight(number), 1000003));
+  }
+  EXPECT_EQ(ValuesOf<int64_t>(out), expected);
+  ExpectRefused("'masked' has 0 numbers of columns for 1 inputs 'Valid'", "cross", inputs, {"Out"},
+                {{"buckets", int64_t{9}}});
 }
 
 TEST(CrossOp, RefusesWhatDoesNotFit) {

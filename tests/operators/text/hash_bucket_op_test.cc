@@ -41,6 +41,16 @@ TEST(HashBucketOp, IsXxh64) {
             (std::vector<int64_t>{static_cast<int64_t>(0xef46db3751d8e999 % 0x7fffffffffffffff)}));
 }
 
+TEST(HashBucketOp, TheEmptyWordMayHaveANumberOfItsOwn) {
+  RunOpOptions options;
+  options.dims_by_values = true;
+  const auto outs = RunOp("hash_bucket", {{"X", TextsOf({"a", "", "b"})}}, {"Out"},
+                          {{"buckets", int64_t{9}}, {"null", int64_t{9}}}, options);
+  std::vector<int64_t> expected = Buckets({"a", "", "b"}, 9);
+  expected[1] = 9;
+  EXPECT_EQ(ValuesOf<int64_t>(outs.at("Out")), expected);
+}
+
 TEST(HashBucketOp, RefusesWhatDoesNotFit) {
   ExpectRefused("it must be at least 1", "hash_bucket", {{"X", TextsOf({"a"})}}, {"Out"},
                 {{"buckets", int64_t{0}}});

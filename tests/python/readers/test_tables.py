@@ -15,6 +15,7 @@ from typing import Any
 import millhopper
 import numpy as np
 import pytest
+from millhopper.base.zipped import zip_strict
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -63,6 +64,45 @@ def test_columns_are_crossed(table: Path) -> None:
     assert again["hour"].tolist() == crossed.tolist()
     with pytest.raises(millhopper.Error, match="there is no slot 'town'"):
         reader.cross(["town", "hour"], 10)
+
+
+# A null is no 0, whether batches are made before or after.
+@pytest.mark.parametrize("batched", [False, True])
+def test_what_is_missing_is_no_number(tmp_path: Path, batched: bool) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("age,city\n20,Oslo\n,Rome\n0,\n40,Oslo\n")
+    reader = Reader.open_files(path)
+    statistics = reader.statistics(["age"])
+    assert statistics["age"]["nulls"] == 1 and statistics["age"]["mean"] == 20
+
+    def made(method: str, *arguments: Any, **keywords: Any) -> Any:
+        chain = getattr(reader.batch(4) if batched else reader, method)(*arguments, **keywords)
+        (batch,) = chain if batched else chain.batch(4)
+        assert batch["age.valid"].tolist() == [True, False, True, True]
+        return batch
+
+    ages = made("standardize", statistics)["age"]
+    assert np.isnan(ages).tolist() == [False, True, False, False]
+    np.testing.assert_allclose(ages[[0, 2, 3]] * statistics["age"]["std"], [0, -20, 20])
+    assert made("bucketize", [1, 30], slot="age")["age"].tolist() == [1, 2, 0, 2]
+    assert made("bucketize", [1, 30], null=3, slot="age")["age"].tolist() == [1, 3, 0, 2]
+    cities = made("hash_bucket", 5, null=5, slot="city")["city"]
+    assert cities[2] == 5 and max(cities[[0, 1, 3]]) < 5
+    ages = made("cross", ["age"], 1_000_003)["age"]
+    assert len(set(ages.tolist())) == 4
+    (zero,) = Reader.from_arrays({"x": np.array([0])}).cross(["x"], 1_000_003)
+    assert ages[2] == zero["x"][0]
+
+
+def test_a_table_is_no_vocabulary(tmp_path: Path) -> None:
+    path = tmp_path / "words.csv"
+    path.write_text("word,n\na,1\nb,2\n")
+    words = Reader.from_iterable([{"w": "b"}])
+    with pytest.raises(ValueError, match="one word a line, and this is a table; list the words"):
+        words.lookup(path, slot="w")
+    table = Reader.open_files(path, fields=["word str"])
+    listed = [word for batch in table.batch(1024) for word in batch["word"]]
+    assert next(iter(words.lookup(listed, slot="w")))["w"].tolist() == [1]
 
 
 def test_fields_of_factorization_machines(tmp_path: Path) -> None:
@@ -322,6 +362,32 @@ def test_arithmetic_of_conditions_is_pythons() -> None:
         assert words in said and bool(words) == bool(said), (text, said)
         outcomes[words or "kept"] += 1
     assert min(outcomes.values()) > 20 and len(outcomes) == 3, outcomes
+
+
+def test_comparisons_one_after_another_are_pythons() -> None:
+    rng = random.Random(11)
+    rows = [{"a": a, "b": b} for a in range(4) for b in range(-1, 3)]
+    columns = {name: np.array([row[name] for row in rows]) for name in ("a", "b")}
+    source = Reader.from_arrays(columns)
+    kept = 0
+    for _ in range(200):
+        parts = []
+        for _ in range(rng.randint(1, 3)):
+            part = rng.choice(["a", "b", "1", "a + b"])
+            for _ in range(rng.randint(1, 3)):
+                sign = rng.choice(["==", "!=", "<", "<=", ">", ">="])
+                part += f" {sign} {rng.choice(['a', 'b', '0', '2', 'b * 2'])}"
+            part = rng.choice([part, "a in [0, 3]", "b not in (-1, 2)"])
+            parts.append(rng.choice(["", "not "]) + part)
+        words = [rng.choice(["and", "or"]) for _ in parts[1:]]
+        text = parts[0] + "".join(f" {w} {p}" for w, p in zip_strict(words, parts[1:]))
+        signs = text.replace(" and ", " & ").replace(" or ", " | ").replace("not a", "~ a")
+        expected = [row for row in rows if eval(text, {}, row)]
+        for condition in (text, signs):
+            found = [(e["a"].item(), e["b"].item()) for e in source.filter(condition)]
+            assert found == [(row["a"], row["b"]) for row in expected], condition
+        kept += len(expected)
+    assert 800 < kept < 2400
 
 
 def test_lists_are_missing_by_their_masks(tmp_path: Path) -> None:
