@@ -106,8 +106,9 @@ void Run(OpContext& context) {
     } else if (numbering.buckets > 0) {
       numbers[i] = numbering.other + static_cast<int64_t>(HashBucket(word, numbering.buckets));
     } else {
-      Throw(ErrorCode::kDataLoss, "'", Shown(word), "' is no word of the vocabulary '",
-            Escaped(path), "'; attribute 'default' or 'num_oov_buckets' gives such words a number");
+      Throw(ErrorCode::kDataLoss, "'", Shown(word), "' is none of the ", vocabulary.size(),
+            " words of the vocabulary '", Escaped(path),
+            "'; attribute 'default' or 'num_oov_buckets' gives such words a number");
     }
   }
   SetOuterLevels(*x, out);

@@ -14,7 +14,7 @@ def image_folder(folder: Path, *, seed: int = 0) -> Reader:
 
     Slots: ``image``, the bytes of a file, uint8 ``[n]``, for ``Reader.decode_image``; ``label``,
     int64 ``[1]``, the place of the class's folder among the sorted names, so that a batch of
-    images has ``[n]``, as torch's losses take it.
+    images has ``[n]``, as torch's losses take it. ``Reader.classes`` has the names.
 
     Args:
         folder: a folder with a folder for each class.

@@ -177,7 +177,7 @@ class DataLoader(StateInJson, NoArray):
                 ``millhopper.set_threads``.
             collate_fn: a function of Python that makes a batch from the list of its elements, which
                 are dicts of tensors (of sequences ``RaggedArrays``, of which ``[0]`` is that of an
-                element), or the samples of a data set. With ``batch_size=None`` it gets one element.
+                element), or the samples of a data set. With ``batch_size=None`` it gets one.
             pin_memory: copy batches into pinned memory if torch has CUDA; otherwise ignored.
             drop_last: leave out a last batch that is not full.
             generator: a ``torch.Generator``; its initial seed is used if ``seed`` is None.

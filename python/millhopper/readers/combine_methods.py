@@ -49,7 +49,7 @@ class CombineMethods(Chain):
         return _combined("create_concat_reader", readers, _same_names(readers), {}, name)
 
     def chain(self, *others: Self, name: str = "") -> Self:
-        """``concat`` as it was called before 0.3: draws and positions stay as they were.
+        """``concat`` by its older name: draws and positions are those of chains made with it.
 
         Args and errors are those of ``concat``.
 

@@ -13,6 +13,7 @@ from millhopper.base.ranks import shard_problem
 from millhopper.errors import Error
 from millhopper.ragged import Ragged, Texts
 from millhopper.readers.operator_readers import OperatorReaders
+from millhopper.readers.other_names import other_keywords
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -40,10 +41,17 @@ class DecorateMethods(OperatorReaders):
             )
         return self.multi_pass(count, name=name)
 
+    @other_keywords(
+        random_state="seed=... divides otherwise",
+        shuffle="a hash divides, whatever the order",
+        stratify="a hash of each record divides, so each part has about its share of each class",
+        test_size="split([0.9, 0.1]) has a share for each part",
+        train_size="split([0.9, 0.1]) has a share for each part",
+    )
     def split(
         self,
-        shares: Sequence[float],
-        *,
+        shares: Sequence[float] | float,
+        *more: float,
         seed: int = 0,
         key: int | str | None = None,
         name: str = "",
@@ -67,6 +75,7 @@ class DecorateMethods(OperatorReaders):
 
         Args:
             shares: of each part; their sum is 1. A part has about its share of the elements.
+            more: shares that are given one by one: ``split(0.9, 0.1)``.
             seed: another one divides otherwise. The seed of the chain has no effect.
             key: a slot, whose bytes are hashed in place of the record, so that elements with the
                 same value, such as those of one user, are in one part. Elements of all parts are
@@ -82,7 +91,9 @@ class DecorateMethods(OperatorReaders):
         Source: torch.utils.data.random_split; train_test_split of Hugging Face's datasets; the
             hash by a key is that of tensorflow_transform's and BigQuery's FARM_FINGERPRINT splits.
         """
-        if isinstance(shares, (int, float, str)):
+        if isinstance(shares, (int, float)) and more:
+            shares = [shares, *more]
+        elif isinstance(shares, (int, float, str)) or more:
             raise TypeError(f"shares is {shares!r}; it must be a list of one for each part")
         given = [float(share) for share in shares]
         if not given:

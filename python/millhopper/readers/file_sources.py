@@ -11,6 +11,7 @@ from millhopper import _core
 from millhopper.base.paths import Path
 from millhopper.errors import Error
 from millhopper.programs.extras import load_extras_for
+from millhopper.programs.program import Program
 from millhopper.readers.chain import Chain
 from millhopper.readers.fields import Fields, field_entries, with_slots
 from millhopper.readers.other_names import other_keywords
@@ -78,8 +79,74 @@ def _with_types(
     return entries, names_of_slots
 
 
+def _as_stated(attributes: Mapping[str, object]) -> dict[str, object]:
+    """Attributes of formats that pandas and polars have in another form, in ours.
+
+    Raises:
+        TypeError: ``header`` is None or a number, which mean something in pandas.
+    """
+    stated: dict[str, object] = {}
+    if isinstance(attributes.get("exclude"), str):
+        stated["exclude"] = [attributes["exclude"]]
+    if "header" in attributes:
+        header = attributes["header"]
+        if header is None or (isinstance(header, int) and not isinstance(header, bool)):
+            raise TypeError(
+                f'header is {header!r}; header="no": there is none, "yes": the first row has names '
+                "(skip_rows=n leaves rows out before), without it the rows tell"
+            )
+        if isinstance(header, bool):
+            stated["header"] = "yes" if header else "no"
+    return stated
+
+
+_IMAGE_FOLDER = "image_folder:"
+
+
 class FileSources(Chain):
     """What Reader can read of files."""
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes of a folder of images, each at the place that is its label.
+
+        Of ``open_files("image_folder:photos")``, ``dataset.image_folder("photos")`` and all that
+        stands on one; the folder must be on this machine.
+
+        Raises:
+            AttributeError: it is another reader.
+            OSError: there is no such folder.
+
+        Source: torchvision.datasets.ImageFolder.
+        """
+        folders = [
+            file
+            for op in Program.of_core(self._program).global_block().ops
+            if op.type == "open_files"
+            for file in op.attr("file_names")
+        ]
+        if len(folders) != 1 or not folders[0].startswith(_IMAGE_FOLDER) or "://" in folders[0]:
+            raise AttributeError(
+                "classes are those of one folder of images, Reader.open_files("
+                f'"{_IMAGE_FOLDER}photos") or dataset.image_folder("photos"); '
+                "counts of any labels: collections.Counter of those of a pass"
+            )
+        with os.scandir(folders[0][len(_IMAGE_FOLDER) :]) as entries:
+            names = [entry.name for entry in entries if entry.is_dir()]
+        # As the format does (hidden_names.h).
+        shown = [name for name in names if name[0] != "." and name != "__MACOSX"]
+        return sorted(shown, key=os.fsencode)
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        """The labels of ``classes`` by their names.
+
+        Raises:
+            AttributeError, OSError: as ``classes``.
+
+        Source: torchvision.datasets.ImageFolder.
+        """
+        return {name: label for label, name in enumerate(self.classes)}
 
     @classmethod
     @other_keywords(**_TABLE_KEYWORDS)
@@ -164,6 +231,8 @@ class FileSources(Chain):
                 files, and for slots that are needed and neither given nor told by the files, the
                 first pass raises it.
         """
+        names = [names] if isinstance(names, str) else names
+        attributes.update(_as_stated(attributes))
         given = [files] if isinstance(files, (str, os.PathLike)) else list(files)
         if not given:
             raise Error("open_files: no files are given; give at least one path or pattern")

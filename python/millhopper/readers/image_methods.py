@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from millhopper.base.floats import floats
 from millhopper.base.zipped import zip_strict
+from millhopper.errors import Error
 from millhopper.readers.augment_methods import AugmentMethods, Numbers, Size, fills, sides
 from millhopper.readers.moved_slots import Moved, MovedSlots, SlotSpecs
 
@@ -73,7 +74,7 @@ class ImageMethods(AugmentMethods):
             depths.decode_image("depth", mode="I;16", channels=1).cast("float32")
 
         Args:
-            slot: the encoded bytes.
+            slot: the encoded bytes; by default the only slot, or ``image`` among several.
             channels: 1, 3 or 4; 0 for those of each image; by default 3, and with another mode than
                 ``"pixels"`` those of each image.
             mode: ``"pixels"``: gray, colours and alpha from 0 to 255, of any image. By Pillow's
@@ -95,7 +96,7 @@ class ImageMethods(AugmentMethods):
         """
         return self.apply(
             "decode_image",
-            slot,
+            self._image_slot(slot),
             output,
             channels=(3 if mode == "pixels" else 0) if channels is None else channels,
             mode=None if mode == "pixels" else mode,  # states saved by older versions stay valid
@@ -519,8 +520,19 @@ class ImageMethods(AugmentMethods):
     ) -> Self:
         """Makes float32 (value * scale - mean) / std, for all channels or for each.
 
+        Raises:
+            Error: as ``apply``; the slots are columns of numbers, which ``standardize`` is for.
+
         Source: operator normalize.
         """
+        known = {} if self._applied else dict(zip_strict(self._slot_names(), self.slots()))
+        spec = known.get(slot or "image")
+        is_none = slot is None and len(known) > 1 and "image" not in known
+        if is_none or (spec is not None and len(spec[1]) < 3):
+            raise Error(
+                f"{self._name}: normalize is for images, which none of {list(known)} is; columns "
+                "of numbers are scaled by standardize(reader.statistics([...]))"
+            )
         return self.apply(
             "normalize", slot, mean=floats(mean), std=floats(std), scale=float(scale), name=name
         )
@@ -854,7 +866,8 @@ class ImageMethods(AugmentMethods):
             num_classes: how many there are: the labels, int64 ``[N]``, become float32
                 ``[N, num_classes]`` with the share of each class.
             alpha: of the distribution Beta(alpha, alpha) of the shares.
-            slot: the images, also as ``to_chw`` makes them.
+            slot: the images, also as ``to_chw`` makes them; by default what the method before it
+                wrote, or else the slot ``image``.
             label: the slot with the labels.
 
         Source: operator mixup; torchvision's MixUp.
@@ -877,6 +890,13 @@ class ImageMethods(AugmentMethods):
         """
         return self._mixed("cutmix", slot, label, num_classes, alpha, seed, name)
 
+    def _image_slot(self, slot: str | None) -> str:
+        """The slot of images: where none is given or was written before, that called image."""
+        if slot is not None:
+            return slot
+        is_named = not self._applied and "image" in self._slot_names()
+        return "image" if is_named else self._default_slot()
+
     def _mixed(
         self,
         operator: str,
@@ -887,7 +907,7 @@ class ImageMethods(AugmentMethods):
         seed: int | None,
         name: str,
     ) -> Self:
-        images = self._default_slot() if slot is None else slot
+        images = self._image_slot(slot)
         return self.apply(
             operator,
             {"X": images, "Label": label},

@@ -7,7 +7,7 @@ import abc
 import difflib
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from millhopper.programs.schemas import find_schema
@@ -40,7 +40,10 @@ _CACHE = (
 _PARTS = "train, validation = reader.split([0.9, 0.1]) divides elements by a hash of their records"
 _TUPLES = 'to_tuple("image", "label") yields tuples of slots in place of dicts'
 _SELECT = 'select("slot", ...) keeps those that it names'
-_RENAME = "names=[...] or a dict of fields names slots where the reader is made"
+_RENAME = (
+    "names=[...] or a dict of fields names slots where the reader is made; later "
+    'apply("assign", "old", "new") copies one, and select("new", ...) keeps that'
+)
 _CAST = 'cast("float32", slot="slot") gives a slot another dtype; fields say it for files'
 _COUNT = "len(reader) is the number of elements of a pass, where files tell"
 _SLOTS = "slots has dtypes and dims, and a batch is a dict by name"
@@ -90,6 +93,12 @@ _BUILD = (
     "a program is built by methods of Reader; print(reader) shows it, reader.to_text() is its text"
 )
 
+_PATHS = 'Reader.open_files("image_list:paths.txt") reads files that a list names, with labels'
+_WEIGHTS = (
+    'balance("label") draws equally many of each class; counts of a pass, with numpy.bincount of '
+    "its labels, are what weights of a loss are made of"
+)
+
 # What libraries call things that have another name here, by library.
 LIBRARIES: dict[str, dict[str, str]] = {
     "tf.data": {
@@ -100,10 +109,12 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "bucket_by_sequence_length": _BUCKET,
         "cardinality": _COUNT,
         "choose_from_datasets": _MIX,
+        "class_weight": _WEIGHTS,
         "concatenate": _CONCAT,
         "copy_to_device": 'layers.double_buffer(reader, place="cuda:0") copies batches there',
         "counter": "Reader.from_dataset(range(n)) counts",
         "CsvDataset": _FILES,
+        "decode_jpeg": _DECODE,
         "dense_to_ragged_batch": _BATCH,
         "element_spec": _SLOTS,
         "enumerate": "enumerate(reader) counts",
@@ -138,6 +149,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "ragged_batch": _BATCH,
         "random": "layers.random_data_generator makes random numbers",
         "range": "Reader.from_dataset(range(n)) counts",
+        "read_file": _PATHS,
         "rebatch": "unbatch().batch(batch_size) makes other batches",
         "reduce": _REDUCE,
         "rejection_resample": _RESAMPLE,
@@ -173,6 +185,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "Dataset": _SAMPLES,
         "dataset": _SAMPLES,
         "default_collate": _BATCH,
+        "class_weights": _WEIGHTS,
         "DistributedSampler": _SHARD,
         "drop_last": "batch(batch_size, drop_last=True) leaves a short last batch out",
         "flatmap": _FLAT,
@@ -263,6 +276,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "load_from_disk": 'Reader.open_files("folder/*.arrow") reads its files',
         "num_columns": _SLOTS,
         "num_rows": _COUNT,
+        "peek": "print(next(iter(reader))) shows the first, millhopper-peek FILE what a file has",
         "push_to_hub": _NO_HUB,
         "remove_columns": _SELECT,
         "rename_column": _RENAME,
@@ -304,6 +318,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "map_tuple": _MAP,
         "mcached": _CACHE,
         "nodesplitter": _SHARD,
+        "open": _FILES,
         "RandomMix": _MIX,
         "rename": _RENAME,
         "rename_keys": _RENAME,
@@ -519,9 +534,9 @@ LIBRARIES: dict[str, dict[str, str]] = {
 _NAMES = {name: hint for names in LIBRARIES.values() for name, hint in names.items()}
 
 
-def _hint(name: str, known: list[str]) -> str:
-    if name in _NAMES:
-        return f"; {_NAMES[name]}"
+def _hint(name: str, known: Sequence[str], names: Mapping[str, str] = _NAMES) -> str:
+    if name in names:
+        return f"; {names[name]}"
     if name[0] == "_":
         return ""
     operator = find_schema(name)
@@ -534,21 +549,37 @@ def _hint(name: str, known: list[str]) -> str:
 def answer_for_package(reader: type, known: list[str]) -> None:
     """Has the package answer names that it lacks, as ``Reader`` does.
 
-    Checkers of types shall not know of it, so that it is set on the module.
-
     Args:
         reader: the class Reader, whose methods may be meant.
         known: the names that the package has.
     """
 
-    def answer(name: str) -> NoReturn:
-        hint = _hint(name, known)
-        if not name.startswith("_") and name not in _NAMES and hasattr(reader, name):
-            is_made = name.startswith(("from_", "open_", "create"))
-            hint = f"; it is a method: {'Reader' if is_made else 'reader'}.{name}(...)"
-        raise _error(f"module 'millhopper' has no attribute {name!r}{hint}")
+    def hint(name: str) -> str:
+        if name.startswith("_") or name in _NAMES or not hasattr(reader, name):
+            return _hint(name, known)
+        is_made = name.startswith(("from_", "open_", "create"))
+        return f"; it is a method: {'Reader' if is_made else 'reader'}.{name}(...)"
 
-    vars(sys.modules["millhopper"])["__getattr__"] = answer
+    _answer("millhopper", hint)
+
+
+def answer_for_module(module: str, known: Sequence[str], names: Mapping[str, str]) -> None:
+    """Has a module answer names that it lacks with what to type.
+
+    Args:
+        module: its name.
+        known: the names that it has.
+        names: what to type, by what others call it.
+    """
+    _answer(module, lambda name: _hint(name, known, names))
+
+
+def _answer(module: str, hint: Callable[[str], str]) -> None:
+    # Checkers of types shall not know of it, so that it is set on the module.
+    def answer(name: str) -> NoReturn:
+        raise _error(f"module {module!r} has no attribute {name!r}{hint(name)}")
+
+    vars(sys.modules[module])["__getattr__"] = answer
 
 
 def _error(text: str) -> AttributeError:

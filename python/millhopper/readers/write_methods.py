@@ -53,7 +53,7 @@ class WriteMethods(LoopMethods):
             train.write("train-{shard:05}.jsonl.zst", shard_size=100_000)
 
         The format is told by the extension or a prefix (``jsonl:out.txt``): recordio, csv, tsv,
-        jsonl, npy, tar, tfrecord, mds (whose files are called ``folder/shard.{shard:05}.mds``)
+        jsonl, npy, tar, tfrecord, mds (``folder/shard.{shard:05}.mds``, whose folder is made)
         and, with ``millhopper[parquet]``, parquet, arrow and feather. Csv, tsv, jsonl, tar and
         tfrecord may end in ``.gz`` and ``.zst``. A field's mask (``missing=mask``) becomes nulls
         where the format has them. The files get their names together, when all is written; after

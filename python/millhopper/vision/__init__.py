@@ -30,6 +30,8 @@ for each operator.
 Source: names of torchvision.transforms.v2.
 """
 
+from millhopper.readers.other_names import answer_for_module
+from millhopper.vision.other_names import OTHER_NAMES
 from millhopper.vision.presets import (
     clip,
     coco_detection,
@@ -157,3 +159,5 @@ __all__ = [
     "segmentation",
     "simclr",
 ]
+
+answer_for_module(__name__, __all__, OTHER_NAMES)

@@ -5,10 +5,12 @@
 // Source: mosaicml-streaming 0.13, streaming/base/format/mds/writer.py and base/writer.py.
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "framework/base/error.h"
@@ -160,6 +162,10 @@ class MdsOutput final : public OutputFormat {
 
   std::unique_ptr<FileWriter> Open(const std::string& path, const OutputRules& rules,
                                    uint64_t) const override {
+    // A data set of shards is a folder of its own, which MDSWriter makes, too. What is wrong with
+    // it the file says.
+    std::error_code failed;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
     auto writer = std::make_unique<MdsWriter>(path, rules, slots(), columns_);
     Require(!writer->output().is_stream(), Escaped(path),
             ": mds has an index beside its shards, which a stream has no place for");

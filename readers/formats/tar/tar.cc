@@ -749,8 +749,10 @@ class TarFormat final : public CountedFormat {
 // --- Guessing ---
 
 // The extensions of files that hold an integer as text, as WebDataset decodes them without being
-// told to (Source: webdataset 1.0, webdataset/autodecode.py).
-constexpr std::string_view kIntegerExtensions[] = {"cls", "cls2", "count", "id", "index", "inx"};
+// told to (Source: webdataset 1.0, webdataset/autodecode.py), and the slot of classes that readers
+// of images have, of which Reader.write makes such a file.
+constexpr std::string_view kIntegerExtensions[] = {"cls", "cls2",  "count", "id",
+                                                   "inx", "index", "label"};
 
 bool IsInteger(std::string_view content) {
   const std::string_view text = Trimmed(content);

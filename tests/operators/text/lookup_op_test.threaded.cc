@@ -44,7 +44,7 @@ TEST(LookupOp, KeepsOuterLevels) {
 TEST(LookupOp, RefusesOtherWordsUnlessThereIsADefault) {
   const TempFile file("words.txt", "a\nb\n");
   const LoDTensor x = TextsOf({"a", "c\n"});
-  ExpectError(ErrorCode::kDataLoss, "'c\\n' is no word of the vocabulary '",
+  ExpectError(ErrorCode::kDataLoss, "'c\\n' is none of the 2 words of the vocabulary '",
               [&] { Lookup(x, With(file)); });
   for (const int64_t other : {int64_t{-1}, int64_t{0}, int64_t{7}}) {
     Attributes attributes = With(file);

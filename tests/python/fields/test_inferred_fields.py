@@ -180,8 +180,26 @@ def test_names_alone_are_enough(tmp_path: Path) -> None:
     assert list(batch) == ["vendor id"]
     with pytest.raises(millhopper.Error, match=r"rides.csv: there is no 'I4', of 'I1-I4'"):
         list(open_files(path, fields=["I1-I4"]))
+    assert list(next(iter(open_files(path, exclude="t")))) == list(
+        next(iter(open_files(path, exclude=["t"])))
+    )
     with pytest.raises(millhopper.Error, match="exclude is for readers without fields"):
         list(open_files(path, fields=["t bytes"], exclude=["I1"]))
+
+
+def test_a_header_is_said_as_pandas_says_it(tmp_path: Path) -> None:
+    open_files = millhopper.Reader.open_files
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    path = str(tmp_path / "a.csv")
+    assert list(next(iter(open_files(path, header=True)))) == ["x", "y"]
+    (batch,) = open_files(path, header=False).batch(5)
+    assert [column.tolist() for column in batch.values()] == [["x", "1"], ["y", "2"]]
+    for header in (None, 0, 1):
+        with pytest.raises(TypeError, match=f'header is {header}; header="no": there is none'):
+            open_files(path, header=header)
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    (batch,) = open_files(str(tmp_path / "a.txt"), names="line").batch(5)
+    assert batch["line"].to_bytes() == [b"one", b"two"]
 
 
 def test_names_may_be_given(tmp_path: Path) -> None:

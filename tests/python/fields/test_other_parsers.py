@@ -94,13 +94,14 @@ def test_archives_are_those_of_tarfile(name: str) -> None:
 
 def test_labels_of_archives_are_integers(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
-    files = {"jpg": b"\xff", "cls": b"7\n", "txt": b"007", "json": b'{"a": 1}'}
+    files = {"jpg": b"\xff", "cls": b"7\n", "label": b"3", "txt": b"007", "json": b'{"a": 1}'}
     for kind, content in files.items():
         (tmp_path / f"1.{kind}").write_bytes(content)
         with tarfile.open(path, "a") as archive:
             archive.add(tmp_path / f"1.{kind}", f"1.{kind}")
     (element,) = millhopper.Reader.open_files(path)
     assert element["cls"].tolist() == [7]
+    assert element["label"].tolist() == [3]
     texts = {name: element[name][0].tobytes() for name in ("__key__", "jpg", "txt", "json")}
     assert texts == {"__key__": b"1", "jpg": b"\xff", "txt": b"007", "json": b'{"a": 1}'}
 

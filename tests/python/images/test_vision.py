@@ -70,6 +70,41 @@ def test_image_folder_gives_bytes_and_classes(folder: Path, pictures: list[np.nd
     assert bytes(elements[1]["image"].values) == png(pictures[1])
 
 
+def test_classes_have_names(tmp_path: Path, pictures: list[np.ndarray]) -> None:
+    names = [
+        "b",
+        "B",
+        "\u00e9",
+        "\U0001f600",
+        "\uff21",
+        "a b",
+        "10",
+        "9",
+        "_c",
+        ".hidden",
+        "__MACOSX",
+    ]
+    for number, name in enumerate(names):
+        (tmp_path / name).mkdir()
+        picture = np.full((1, 1, 3), number, np.uint8)
+        (tmp_path / name / "x.png").write_bytes(png(picture))
+    (tmp_path / "list.txt").write_text("no class")
+    photos = dataset.image_folder(tmp_path)
+    decoded = photos.decode_image()  # of the slot called image
+    found = {
+        names[element["image"][0, 0, 0, 0]]: element["label"].item() for element in decoded.batch(1)
+    }
+    assert len(found) == len(names) - 2
+    assert decoded.class_to_idx == found
+    assert decoded.batch(2).classes == sorted(found, key=lambda name: found[name])
+    labels = [element["label"].item() for element in photos]
+    assert [photos.classes[label] for label in labels] == photos.classes
+    no_folder = millhopper.Reader.from_arrays({"label": np.arange(3)})
+    assert not hasattr(no_folder, "classes")
+    with pytest.raises(AttributeError, match="classes are those of one folder of images"):
+        no_folder.class_to_idx  # noqa: B018
+
+
 def test_decoded_pixels_are_those_of_the_file(
     folder: Path, pictures: list[np.ndarray], threads: int
 ) -> None:
@@ -487,8 +522,10 @@ def test_batches_are_mixed(folder: Path, threads: int) -> None:
     assert 0 < share < 1 and rest == pytest.approx(1 - share)
     expected = share * batch["image"] + rest * np.roll(batch["image"], 1, axis=0)
     np.testing.assert_allclose(mixed["image"].transpose(0, 2, 3, 1), expected, atol=1e-5)
+    (mixed,) = normal.mixup(num_classes=2)  # of the slot called image
+    assert mixed["image"].shape == batch["image"].shape
     with pytest.raises(millhopper.Error, match="slot is not given"):
-        batches.mixup(num_classes=2)
+        batches.resize(8)
 
 
 def test_transforms_say_what_they_are() -> None:

@@ -17,6 +17,7 @@ import millhopper
 import numpy as np
 import pytest
 from millhopper.readers.other_names import _NAMES, LIBRARIES
+from millhopper.vision.other_names import OTHER_NAMES
 
 READER = millhopper.Reader.from_arrays({"x": np.arange(6)})
 
@@ -39,6 +40,19 @@ READER = millhopper.Reader.from_arrays({"x": np.arange(6)})
             '; Reader.from_arrays({"x": array, ...}) reads arrays by their rows',
         ),
         (READER, "__jax_array__", ""),
+        (
+            millhopper.vision,
+            "ToDtype",
+            "; Normalize(mean, std) makes float32 of 0 to 1, less mean and by std, ToCHW() puts "
+            "channels first, and reader.torch() yields tensors",
+        ),
+        (millhopper.vision, "Resise", "; did you mean 'Resize'?"),
+        (
+            millhopper.dataset,
+            "ImageFolder",
+            "; image_folder(folder) reads images, whose classes are folders",
+        ),
+        (millhopper.dataset, "minst", "; did you mean 'mnist'?"),
         (millhopper.Reader, "open_file", "; did you mean 'open_files'?"),
         (
             millhopper.Reader,
@@ -107,6 +121,13 @@ def test_hints_name_what_there_is() -> None:
             assert known, (name, hint)
 
 
+def test_hints_of_transforms_name_what_there_is() -> None:
+    for name, hint in OTHER_NAMES.items():
+        assert not hasattr(millhopper.vision, name)
+        for owner, method in re.findall(r"\b(?:(reader)\.)?(\w+)\(", hint):
+            assert hasattr(millhopper.Reader if owner else millhopper.vision, method), (name, hint)
+
+
 def test_a_name_of_two_libraries_has_one_answer() -> None:
     for name, hint in _NAMES.items():
         assert {names.get(name, hint) for names in LIBRARIES.values()} == {hint}
@@ -134,6 +155,7 @@ def test_what_flat_map_is_told_to_be_yields_rows() -> None:
         ("padded_batch", (2,), "padded_shapes", "pad_length=[16, 0]"),
         ("map", (dict,), "num_proc", "millhopper.set_threads(n)"),
         ("jax", (), "sharding", "device=sharding"),
+        ("split", ([0.5, 0.5],), "random_state", "seed=..."),
     ],
 )
 def test_a_keyword_of_others_is_answered_with_ours(
@@ -179,6 +201,36 @@ def test_an_argument_that_is_missing_is_explained() -> None:
 def test_a_reader_has_no_elements_by_number(key: Any, hint: str) -> None:
     with pytest.raises(TypeError, match=f"^a Reader is read by a loop, .*{hint}"):
         READER[key]  # type: ignore[index]
+
+
+def test_arguments_of_others_are_answered() -> None:
+    with pytest.raises(TypeError, match=r"standardize: statistics is 'x'; reader.standardize\(rea"):
+        READER.standardize("x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"standardize\(\) has no keyword slot; reader.standardize"):
+        READER.standardize(slot="x")
+    with pytest.raises(TypeError, match=r"cast takes one type: reader.cast\('int8', slot='x'\)$"):
+        READER.cast({"x": "int8"})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"split\(\) has no keyword stratify; a hash of each rec"):
+        READER.split([0.8, 0.2], stratify="x")
+    with pytest.raises(millhopper.Error, match=r"normalize is for images, which none of \['x'\]"):
+        READER.normalize(0.5, 0.5, slot="x")
+    pairs = millhopper.Reader.from_arrays({"x": np.arange(2), "y": np.arange(2)})
+    with pytest.raises(millhopper.Error, match="normalize is for images, .* standardize"):
+        pairs.normalize()
+
+
+def test_shares_may_be_given_one_by_one() -> None:
+    for some in READER.split(0.5, 0.5), READER.split([0.5, 0.5]):
+        parts = [[int(element["x"][0]) for element in part] for part in some]
+        assert sorted(sum(parts, [])) == list(range(6))
+    for shares in ((0.5,), ([0.5], 0.5)):
+        with pytest.raises(TypeError, match="it must be a list of one for each part"):
+            READER.split(*shares)  # type: ignore[arg-type]
+
+
+def test_a_slot_is_renamed_by_a_copy() -> None:
+    renamed = READER.apply("assign", "x", "new").select("new")
+    assert [element["new"].tolist() for element in renamed] == [[i] for i in range(6)]
 
 
 def test_slots_are_selected_by_a_list_of_names() -> None:

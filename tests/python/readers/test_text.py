@@ -163,7 +163,7 @@ def test_words_become_numbers(lines: Reader, tmp_path: Path) -> None:
     (batch,) = numbers.hash_bucket(10, slot="text", output="bucket").batch(4)
     assert batch["number"].tolist() == [-1, -1, 1, 0]
     assert all(0 <= bucket < 10 for bucket in batch["bucket"])
-    with pytest.raises(millhopper.Error, match="'the cat' is no word of the vocabulary"):
+    with pytest.raises(millhopper.Error, match="'the cat' is none of the . words of the vocab"):
         next(iter(lines.lookup(words)))
     with pytest.raises(millhopper.Error, match=r"missing\.txt"):
         next(iter(lines.lookup(tmp_path / "missing.txt")))

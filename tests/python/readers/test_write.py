@@ -241,3 +241,22 @@ def test_columns_of_one_name(tmp_path: Path) -> None:
     reader = Reader.from_arrays({"x": np.zeros((3, 2)), "x.0": np.arange(3)})
     with pytest.raises(Error, match=r"slot 'x.0', .* two columns would be called 'x.0'"):
         reader.write(str(tmp_path / "e.csv"))
+
+
+def test_shards_of_mds_have_a_folder_made_for_them(tmp_path: Path) -> None:
+    reader = Reader.from_arrays({"x": np.arange(5)})
+    name = str(tmp_path / "a" / "b" / "shard.{shard:05}.mds")
+    written = reader.write(name, shard_size=2)
+    assert elements(Reader.open_files(written.files)) == elements(reader)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Error, match="cannot write: Not a directory"):
+        reader.write(tmp_path / "file" / "shard.mds")
+
+
+def test_classes_of_images_are_numbers_in_a_tar(tmp_path: Path) -> None:
+    samples = [{"image": b"\xff\xd8", "label": label} for label in (3, 0, 12)]
+    slots = {"image": ("uint8", [-1], 1), "label": ("int64", [1])}
+    (file,) = Reader.from_dataset(samples, slots=slots).write(tmp_path / "a.tar").files
+    (batch,) = Reader.open_files(file).batch(3)
+    assert batch["label"].dtype == np.int64
+    assert batch["label"].tolist() == [3, 0, 12]

@@ -115,8 +115,8 @@ TEST(ConditionOp, WhatIsMissingIsNeitherTrueNorFalse) {
     EXPECT_FALSE(Holds(condition, element)) << condition;
   }
   for (const char* const condition :
-       {"x is missing", "age is missing", "name is not missing", "x is null", "age is None", "name == ''", "yes or age == 0",
-        "age == 0 or yes", "not (age == 0 and not yes)"}) {
+       {"x is missing", "age is missing", "name is not missing", "x is null", "age is None",
+        "name == ''", "yes or age == 0", "age == 0 or yes", "not (age == 0 and not yes)"}) {
     EXPECT_TRUE(Holds(condition, element)) << condition;
   }
 }
@@ -215,7 +215,8 @@ TEST(ConditionOp, SaysWhatIsWrong) {
       {"label % (2 == 0)", "character 12: ) is wanted, and '==' stands there"},
       {"(label > 1) + 2 > 1", "character 13: and, or, or the end is wanted, and '+' stands there"},
       {"label + 1 is missing", "slot is missing is wanted"},
-      {"label ** 2 > 1", "a slot, a number or a text in quotes is wanted, and '*' stands there; a power"},
+      {"label ** 2 > 1",
+       "a slot, a number or a text in quotes is wanted, and '*' stands there; a power"},
       {"label > " + std::string(1000, '-') + "1", "it is nested too deeply"},
       {"label ; 3", "';' stands there"},
       {std::string(1000, '('), "it is nested too deeply"},
