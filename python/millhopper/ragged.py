@@ -52,12 +52,12 @@ class Ragged:
         number, count = operator.index(index), len(self)
         if not -count <= number < count:
             raise IndexError(f"sequence {number} of {count}")
-        begin, end = self.offsets[0][number % count :][:2].tolist()
+        begin, end = self._outermost()[number % count :][:2].tolist()
         return self._cut(begin, end)
 
     def __iter__(self) -> Iterator[Any]:
         """All sequences of the outermost level, in order."""
-        at = self.offsets[0].tolist()
+        at = self._outermost().tolist()
         return (self._cut(begin, end) for begin, end in zip(at, at[1:]))
 
     def _cut(self, begin: int, end: int) -> Any:
@@ -96,7 +96,13 @@ class Ragged:
 
     def lengths(self) -> Any:
         """How many units each sequence of the outermost level has: int64 [len(self)]."""
-        return self.offsets[0][1:] - self.offsets[0][:-1]
+        at = self._outermost()
+        return at[1:] - at[:-1]
+
+    def _outermost(self) -> Any:
+        """Where the sequences begin and end: an array, also if the caller has given a list."""
+        level: Any = self.offsets[0]
+        return np.asarray(level) if isinstance(level, (list, tuple)) else level
 
     def to_bytes(self) -> list[bytes]:
         """Each sequence as bytes, such as the lines of a text file.

@@ -18,6 +18,7 @@ from pathlib import Path
 from millhopper.command import catalog, reference
 from millhopper.programs.schemas import format_schemas, operator_types, schema_of
 from millhopper.readers.other_names import LIBRARIES
+from millhopper.vision.other_names import OTHER_NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "tools" / "docs" / "pages"
@@ -269,7 +270,8 @@ def as_code(hint: str) -> str:
 
 def other_names() -> Iterator[str]:
     """What to type here instead of the names that other libraries have."""
-    for library, names in LIBRARIES.items():
+    transforms = {"Transforms of torchvision and albumentations": OTHER_NAMES}
+    for library, names in {**LIBRARIES, **transforms}.items():
         yield f"## {library}\n"
         yield "| there | here |\n|---|---|"
         for name, hint in sorted(names.items()):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import warnings
 from pathlib import Path
 
@@ -149,6 +150,7 @@ def test_a_ragged_slot_is_a_sequence_of_tensors(tmp_path: Path) -> None:
     assert boxes[-1].tolist() == rows[-1]
     assert [part.tolist() for part in boxes[1:]] == rows[1:]
     assert torch.equal(boxes.lengths(), torch.tensor([2, 0, 1]))
+    assert [one.tolist() for one in pickle.loads(pickle.dumps(boxes))] == rows
     with pytest.raises(IndexError, match="sequence 3 of 3"):
         boxes[3]
     with pytest.raises(AttributeError, match="no attribute 'float'; its values are an array"):
