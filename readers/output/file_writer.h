@@ -96,6 +96,9 @@ class OutputFormat {
   // The fields with which a reader of the files yields these elements; none if the files tell it
   // themselves, or one a slot. Those of the slots' names and types, unless a format says otherwise.
   virtual std::vector<std::string> Fields() const;
+  // Whether a float of a slot without a mask that is no number is written as a null: then the field
+  // that reads it has NaN as its default.
+  virtual bool WritesNanAsNull(const OutputSlot&) const { return false; }
   // The names of the slots, if neither the files nor fields tell them.
   virtual std::vector<std::string> Names() const { return {}; }
   // Other attributes of the format that they go with.

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/output/json_output.h"
 
+#include <cmath>
 #include <cstdio>
 #include <string_view>
+#include <type_traits>
 
 #include "framework/base/error.h"
+#include "readers/fields/fields.h"
 
 namespace millhopper {
 namespace {
 
-constexpr NumberWords kJsonWords = {"NaN", "Infinity"};
+// JSON has no word for what is no number; what is infinite is refused before.
+constexpr NumberWords kJsonWords = {"null", ""};
 
 void AppendText(std::string_view text, std::string* out) {
   *out += '"';
@@ -45,6 +49,20 @@ void AppendNested(DataType type, const Dims& dims, size_t axis, const char** at,
   *out += ']';
 }
 
+// Throws for numbers that are not read back from JSON.
+void CheckNumbers(const char* format, const OutputSlot& slot, const LoDTensor& tensor) {
+  if (!IsFloat(tensor.dtype())) return;
+  VisitNumbers(tensor, 0, tensor.bytes() / SizeOf(tensor.dtype()), [&](auto value) {
+    if constexpr (std::is_floating_point_v<decltype(value)>) {
+      Require(!std::isinf(value), "slot '", Escaped(slot.name), "': it is infinite, for which ",
+              format, " has no number; csv, tsv, recordio, parquet and arrow hold it");
+      Require(!slot.mask || !std::isnan(value), "slot '", Escaped(slot.name), "': NaN where '",
+              Escaped(slot.name), kMaskEnd, "' says that there is a value, and ", format,
+              " has one null for both; csv, tsv, recordio, parquet and arrow tell them apart");
+    }
+  });
+}
+
 void AppendValue(const char* format, const OutputSlot& slot, const LoDTensor& tensor,
                  std::string* out) {
   if (slot.is_text()) {
@@ -62,6 +80,7 @@ void AppendValue(const char* format, const OutputSlot& slot, const LoDTensor& te
     *out += before == '[' ? "[]" : "]";
     return;
   }
+  CheckNumbers(format, slot, tensor);
   const auto* at = static_cast<const char*>(tensor.raw_data());
   // The leading axis of what is no sequence is that of a batch.
   AppendNested(tensor.dtype(), tensor.dims(), slot.spec.lod_level == 0 ? 1 : 0, &at, out);

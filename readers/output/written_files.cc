@@ -2,8 +2,10 @@
 #include "readers/output/written_files.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -15,6 +17,7 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kMostWidth = 20;
+constexpr char kNan[] = "nan";
 
 // Whether only the length of a sequence is open.
 bool IsDefinite(const SlotSpec& slot) {
@@ -32,6 +35,14 @@ SlotSpec Definite(SlotSpec slot, const LoDTensor& tensor) {
   slot.lod_level = static_cast<int>(tensor.lod().size());
   if (slot.lod_level > 0) slot.dims[0] = -1;
   return slot;
+}
+
+bool HasNan(const LoDTensor& tensor) {
+  bool has = false;
+  VisitNumbers(tensor, 0, tensor.bytes() / SizeOf(tensor.dtype()), [&](auto value) {
+    if constexpr (std::is_floating_point_v<decltype(value)>) has = has || std::isnan(value);
+  });
+  return has;
 }
 
 }  // namespace
@@ -77,11 +88,17 @@ WrittenFiles::WrittenFiles(const std::string& name, const NamedSlots& slots, con
       size_(size),
       rules_(rules),
       format_(choice_.schema->make(slots)),
+      may_write_nan_as_null_(format_->slots().size()),
       null_values_(format_->slots().size()),
       defaults_(format_->slots().size()) {
   Require(names_.are_many() || !size_.is_limit(), Escaped(name),
           ": files of a limited size are several, so their name needs their number: "
           "out-{shard:05}.csv");
+  for (size_t i = 0; i < may_write_nan_as_null_.size(); ++i) {
+    const OutputSlot& slot = format_->slots()[i];
+    may_write_nan_as_null_[i] =
+        !slot.mask && IsFloat(slot.spec.dtype) && format_->WritesNanAsNull(slot);
+  }
   rules_.stream = rules_.stream && !names_.are_many();
   if (!rules_.overwrite && !beside().empty() && FileSystemOf(beside()).Stat(beside()).exists()) {
     throw Error(ErrorCode::kIo, rules_.refusal).InFile(beside(), -1);
@@ -98,13 +115,19 @@ void WrittenFiles::NoteDefaults(const std::vector<LoDTensor>& element) {
   const std::vector<OutputSlot>& slots = format_->slots();
   for (size_t i = 0; i < slots.size(); ++i) {
     const OutputSlot& slot = slots[i];
-    if (slot.HasValue(element)) continue;
+    if (slot.HasValue(element)) {
+      if (may_write_nan_as_null_[i] && HasNan(element[slot.number])) {
+        defaults_[i] = kNan;
+        may_write_nan_as_null_[i] = false;
+      }
+      continue;
+    }
     const std::string_view bytes = TextOf(element[slot.number]);
     if (!null_values_[i]) {
       null_values_[i] = std::string(bytes);
       const bool is_number = slot.text_depth() == 0 && !bytes.empty();
       if (is_number && bytes.find_first_not_of('\0') != std::string_view::npos) {
-        AppendNumberText(slot.spec.dtype, bytes.data(), {"nan", "inf"}, &defaults_[i]);
+        AppendNumberText(slot.spec.dtype, bytes.data(), {kNan, "inf"}, &defaults_[i]);
       }
     }
     Require(*null_values_[i] == bytes && (slot.spec.lod_level == 0 || bytes.empty()), "slot '",

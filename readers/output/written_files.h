@@ -92,7 +92,8 @@ class WrittenFiles {
 
  private:
   void Open();
-  // Notes what stands in the place of a null, which is not written: the default of a field. Throws
+  // Notes what stands in the place of a null, which is not written, or is NaN: the default of a
+  // field. Throws
   // kInvalidArgument if it is something else than in the place of another null, and would be lost.
   void NoteDefaults(const std::vector<LoDTensor>& element);
 
@@ -103,8 +104,10 @@ class WrittenFiles {
   std::unique_ptr<const OutputFormat> format_;
   std::vector<std::unique_ptr<FileWriter>> files_;
   std::vector<uint64_t> counts_;  // of records, by file
-  // By slot of the format: the values in the place of nulls, if there were any, and what they are
+  // By slot of the format: whether a NaN, of which there was none so far, is written as a null; the
+  // values in the place of nulls, if there were any, and what they are
   // as text, "" for 0 and nothing.
+  std::vector<bool> may_write_nan_as_null_;
   std::vector<std::optional<std::string>> null_values_;
   std::vector<std::string> defaults_;
   bool is_prepared_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes elements as tables with a header, csv and tsv. A number or a text is a cell, a tensor of
 // several values a column for each, called image.0, image.1 and so on. Where a mask says that there
-// is no value, the cell is empty.
+// is no value, and where a float is no number, the cell is empty.
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -16,7 +16,9 @@
 namespace millhopper {
 namespace {
 
-constexpr NumberWords kCellWords = {"nan", "inf"};
+// A float that is no number is an empty cell, as other writers have it. It is a word beside a mask,
+// by which a cell is empty or not, and where it is all of a line.
+constexpr NumberWords kCellWords = {"", "inf"}, kCellWordsWithNan = {"nan", "inf"};
 
 // How a table is written.
 struct Table {
@@ -92,10 +94,12 @@ class TableWriter final : public BufferedWriter {
           "and arrow do");
       return AppendCell(table_, text, StrCat("slot '", Escaped(slot.name), "'"), out);
     }
+    const bool needs_word = slot.mask || (!table_.quotes && slots_.size() == 1 && columns == 1);
+    const NumberWords& words = needs_word ? kCellWordsWithNan : kCellWords;
     const auto* at = static_cast<const char*>(tensor.raw_data());
     for (size_t i = 0; i < columns; ++i, at += SizeOf(tensor.dtype())) {
       if (i > 0) *out += table_.delimiter;
-      AppendNumberText(tensor.dtype(), at, kCellWords, out);
+      AppendNumberText(tensor.dtype(), at, words, out);
     }
   }
 
@@ -131,6 +135,7 @@ class TableOutput final : public OutputFormat {
     return std::make_unique<TableWriter>(path, rules, table_, slots(), header_);
   }
   std::vector<std::string> Fields() const override { return fields_; }
+  bool WritesNanAsNull(const OutputSlot&) const override { return true; }
   AttributeMap Attributes() const override {
     AttributeMap attributes;
     // Fields that are numbers of columns do not say that there is a header.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes elements as JSON, an object in each line. Tensors and sequences are lists, nested as their
-// dims; texts are text; where a mask says that there is no value, it is null. Lists of lists of any
-// length have no field that reads them.
+// dims; texts are text; where a mask says that there is no value, or a float is no number, it is
+// null. JSON has no infinity, and lists of lists of any length have no field that reads them.
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,6 +45,7 @@ class JsonlOutput final : public OutputFormat {
       fields.push_back(FieldOf(slot, JsonFieldName(slot.name)));
     return fields;
   }
+  bool WritesNanAsNull(const OutputSlot&) const override { return true; }
 };
 
 WriterSchema Schema() {

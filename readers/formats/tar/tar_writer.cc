@@ -204,6 +204,9 @@ class TarOutput final : public OutputFormat {
     }
     return fields;
   }
+  bool WritesNanAsNull(const OutputSlot& slot) const override {
+    return PlaceOf(slot) == Place::kJson;
+  }
 
  private:
   static Place PlaceOf(const OutputSlot& slot) {

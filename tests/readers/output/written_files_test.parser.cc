@@ -154,12 +154,22 @@ TEST(WrittenFiles, FloatsAndLargeIntegersReadBackEqual) {
   const std::vector<Element> elements = {
       {MakeTensor<double>({1}, {0.1}), MakeTensor<uint64_t>({1}, {UINT64_MAX}),
        Bits16(DataType::kFp16, {0x0001, 0x7bff})},
-      {MakeTensor<double>({1}, {-kInfinity}), MakeTensor<uint64_t>({1}, {0}),
-       Bits16(DataType::kFp16, {0x7c00, 0x3555})},
+      {MakeTensor<double>({1}, {-5e-300}), MakeTensor<uint64_t>({1}, {0}),
+       Bits16(DataType::kFp16, {0x0000, 0x3555})},
       {MakeTensor<double>({1}, {5e-324}), MakeTensor<uint64_t>({1}, {1}),
        Bits16(DataType::kFp16, {0x8000, 0xc000})}};
   for (const char* format : {"recordio", "jsonl", "csv", "tsv", "tar", "mds"}) {
     ExpectSame(format, slots, elements);
+  }
+  const std::vector<Element> infinite = {{MakeTensor<double>({1}, {-kInfinity}),
+                                          MakeTensor<uint64_t>({1}, {0}),
+                                          Bits16(DataType::kFp16, {0x7c00, 0x3555})}};
+  for (const char* format : {"recordio", "csv", "tsv", "mds"}) ExpectSame(format, slots, infinite);
+  for (const char* format : {"jsonl", "tar"}) {
+    SCOPED_TRACE(format);
+    ExpectError(ErrorCode::kInvalidArgument,
+                StrCat("': it is infinite, for which ", format, " has no number; csv, "),
+                [&] { WriteAll(NameFor(format), slots, infinite); });
   }
   const NamedSlots brain = {{SpecOf(DataType::kBf16, {1, 2})}, {"b16"}};
   for (const char* format : {"recordio", "jsonl", "csv", "tar", "tfrecord"}) {
@@ -181,6 +191,47 @@ TEST(WrittenFiles, NoNumberStaysNone) {
     std::memcpy(&value, read[0][0].bytes.data(), sizeof(value));
     EXPECT_TRUE(std::isnan(value));
   }
+}
+
+TEST(WrittenFiles, NoNumberIsANullAsOtherReadersHaveIt) {
+  const float nan = std::nanf("");
+  const NamedSlots slots = {{SpecOf(DataType::kFp32, {1}), SpecOf(DataType::kFp32, {1, 2})},
+                            {"x", "pair"}};
+  const std::vector<Element> elements = {
+      {MakeTensor<float>({1}, {nan}), MakeTensor<float>({1, 2}, {1, nan})},
+      {MakeTensor<float>({1}, {0.5f}), MakeTensor<float>({1, 2}, {nan, nan})}};
+  const auto file = [&](const char* format, const NamedSlots& of, const std::vector<Element>& all) {
+    return ReadFile(WriteAll(NameFor(format), of, all).files.at(0).path);
+  };
+  EXPECT_EQ(file("jsonl", slots, elements),
+            "{\"x\":null,\"pair\":[1.0,null]}\n{\"x\":0.5,\"pair\":[null,null]}\n");
+  EXPECT_EQ(file("csv", slots, elements), "x,pair.0,pair.1\n,1.0,\n0.5,,\n");
+  for (const char* format : {"jsonl", "csv", "tsv", "tar"}) {
+    SCOPED_TRACE(format);
+    const auto read = ReadBack(WriteAll(NameFor(format), slots, elements));
+    ASSERT_EQ(read.size(), 2u);
+    const auto values = [&](size_t record, size_t slot) {
+      std::vector<float> found(read[record][slot].bytes.size() / sizeof(float));
+      std::memcpy(found.data(), read[record][slot].bytes.data(), read[record][slot].bytes.size());
+      return found;
+    };
+    EXPECT_TRUE(std::isnan(values(0, 0)[0]));
+    EXPECT_EQ(values(1, 0)[0], 0.5f);
+    EXPECT_EQ(values(0, 1)[0], 1.0f);
+    for (const float value : {values(0, 1)[1], values(1, 1)[0], values(1, 1)[1]}) {
+      EXPECT_TRUE(std::isnan(value));
+    }
+  }
+  // Beside a mask an empty cell is what it says.
+  const NamedSlots masked = {{SpecOf(DataType::kFp32, {1}), SpecOf(DataType::kBool, {1})},
+                             {"x", "x.valid"}};
+  const std::vector<Element> nulls = {
+      {MakeTensor<float>({1}, {nan}), MakeTensor<bool>({1}, {true})},
+      {MakeTensor<float>({1}, {0}), MakeTensor<bool>({1}, {false})}};
+  EXPECT_EQ(file("csv", masked, nulls), "x\nnan\n\"\"\n");
+  ExpectError(ErrorCode::kInvalidArgument,
+              "slot 'x': NaN where 'x.valid' says that there is a value",
+              [&] { file("jsonl", masked, nulls); });
 }
 
 TEST(WrittenFiles, TextsReadBackEqual) {

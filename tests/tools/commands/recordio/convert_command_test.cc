@@ -64,13 +64,13 @@ TEST(ConvertCommand, WritesWhatWasRead) {
   const std::string out = Converted({"--output=" + folder + "/x.jsonl", rows.path()});
   EXPECT_EQ(
       ReadFile(folder + "/x.jsonl"),
-      "{\"id\":1,\"price\":0.5,\"title\":\"a\"}\n{\"id\":2,\"price\":NaN,\"title\":\"b, c\"}\n"
+      "{\"id\":1,\"price\":0.5,\"title\":\"a\"}\n{\"id\":2,\"price\":null,\"title\":\"b, c\"}\n"
       "{\"id\":3,\"price\":1.25,\"title\":\"d\"}\n");
-  EXPECT_THAT(out, HasSubstr(folder + "/x.jsonl: 3 records, 103 bytes\n"));
+  EXPECT_THAT(out, HasSubstr(folder + "/x.jsonl: 3 records, 104 bytes\n"));
   EXPECT_THAT(out, HasSubstr("fields that read the same records:\n  [\"id int64[]\",\n"));
   // The way back, by standard output.
   EXPECT_EQ(Converted({"--output=csv:-", folder + "/x.jsonl"}),
-            "id,price,title\n1,0.5,a\n2,nan,\"b, c\"\n3,1.25,d\n");
+            "id,price,title\n1,0.5,a\n2,,\"b, c\"\n3,1.25,d\n");
   const std::string json = Converted(
       {"--json", "--output=" + folder + "/x.tfrecord", "--field=id int32[]", rows.path()});
   EXPECT_THAT(json, HasSubstr("\"fields\":[\"id int32[]\"]"));
@@ -146,7 +146,7 @@ TEST(ConvertCommand, Shuffles) {
 TEST(ConvertCommand, WritesTheRecordsForWhichAConditionHolds) {
   const TempFile rows("rows.csv", kRows);
   EXPECT_EQ(Converted({"--output=csv:-", "--filter=id >= 2 and title != 'd'", rows.path()}),
-            "id,price,title\n2,nan,\"b, c\"\n");
+            "id,price,title\n2,,\"b, c\"\n");
   EXPECT_EQ(Converted({"--output=csv:-", "--filter=not price is missing", "--field=id",
                        "--field=price", rows.path()}),
             "id,price\n1,0.5\n3,1.25\n");
