@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
 #include "framework/memory/memory.h"
+#include "readers/fields/lacked_names.h"
 #include "readers/support/stored_number.h"
 
 namespace millhopper {
@@ -158,6 +160,39 @@ FieldColumns FindColumns(const ArrowFields& fields, const ArrowSchema& schema) {
     columns.push_back({columns.size(), is_missing ? ArrowColumn() : names.Find(field.name)});
   }
   return columns;
+}
+
+void CheckSomeFileHas(
+    const ArrowFields& fields, const std::string& path, const std::vector<FileEntry>& files,
+    const std::function<void(const std::string& path, ArrowSchema* out)>& read_schema) {
+  // A schema with its names, which refer to it.
+  struct Known {
+    ArrowOwned<ArrowSchema> schema;
+    ArrowNames names{*schema};
+  };
+  const std::vector<Field>& all = fields.fields();
+  if (std::all_of(all.begin(), all.end(),
+                  [](const Field& field) { return field.missing == Field::Missing::kError; })) {
+    return;
+  }
+  const auto read = [&](const std::string& file) {
+    auto known = std::make_shared<Known>();
+    read_schema(file, known->schema.out());
+    return known;
+  };
+  const auto has_column = [](const std::shared_ptr<Known>& known) {
+    return [known](const Field& field) { return known->names.Has(field.name); };
+  };
+  const std::shared_ptr<Known> own = read(path);
+  const Field* const lacked =
+      FirstLackedByAll(all, has_column(own), path, files,
+                       [&](const std::string& file) { return has_column(read(file)); });
+  if (lacked == nullptr) return;
+  try {
+    own->names.Find(lacked->name);
+  } catch (const Error& error) {
+    throw LackedByAll(error);
+  }
 }
 
 FieldColumns Narrowed(FieldColumns columns, size_t levels) {

@@ -67,6 +67,12 @@ using FieldColumns = std::vector<FieldColumn>;
 // The columns of all fields, in their order. One that the schema lacks is missing in all rows, if
 // its field says what that means. Throws what ArrowNames::Find throws.
 FieldColumns FindColumns(const ArrowFields& fields, const ArrowSchema& schema);
+// For the first file that is opened of a reader's `files`. Throws what ArrowNames::Find throws for
+// a field that may be missing, if neither this nor any other of the files has its column.
+// `read_schema` puts that of a file into *out.
+void CheckSomeFileHas(
+    const ArrowFields& fields, const std::string& path, const std::vector<FileEntry>& files,
+    const std::function<void(const std::string& path, ArrowSchema* out)>& read_schema);
 // The same columns in a schema that has no others: down to level `levels`, structs have only those
 // children that one of the columns goes through.
 FieldColumns Narrowed(FieldColumns columns, size_t levels);

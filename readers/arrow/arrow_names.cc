@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "framework/base/error.h"
+#include "framework/base/spelling.h"
 #include "readers/arrow/arrow_types.h"
 #include "readers/fields/guessed_type.h"
 
@@ -97,8 +98,12 @@ ArrowColumn ArrowNames::Find(const std::string& name) {
   ArrowColumn column;
   const ArrowSchema* const found = FindIn(schema_, name, &column);
   if (found == nullptr) {
+    WordSearch search(name);
+    for (size_t i = 0; i < ChildrenOf(schema_); ++i) {
+      search.Try(std::string(ArrowNameOf(*schema_.children[i])));
+    }
     Throw(ErrorCode::kDataLoss, "no column is named '", Escaped(name), "'; there are ",
-          NamesIn(schema_));
+          NamesIn(schema_), DidYouMean(search.found()));
   }
   const ArrowSchema& values = GoThroughLists(*found, &column);
   if (IsStruct(values)) {

@@ -340,7 +340,7 @@ class IpcFileSource final : public IpcSource {
 };
 
 // The message that a stream begins with.
-Stretch SchemaOf(const File& file) {
+Stretch FirstMessageOf(const File& file) {
   const std::optional<IpcMessage> message = ReadIpcMessage(file, 0);
   if (!message || message->kind != IpcMessage::Kind::kSchema) {
     throw Error(ErrorCode::kDataLoss,
@@ -355,9 +355,9 @@ Stretch SchemaOf(const File& file) {
 class IpcStreamSource final : public IpcSource {
  public:
   IpcStreamSource(std::shared_ptr<const File> file, const ArrowFields& fields, bool records)
-      : IpcSource(file, fields, *IpcAccess(file, {SchemaOf(*file)}, std::vector<int>()).schema(),
-                  records),
-        before_{SchemaOf(*file)},
+      : IpcSource(file, fields,
+                  *IpcAccess(file, {FirstMessageOf(*file)}, std::vector<int>()).schema(), records),
+        before_{FirstMessageOf(*file)},
         at_(before_[0].size) {}
 
   bool Claim(Chunk* chunk) override {
@@ -413,6 +413,7 @@ class IpcFormat final : public ColumnarFormat {
 
   std::unique_ptr<FileSource> Open(const FileEntry& entry) override {
     return WithPlace(entry.path, 0, "", [&]() -> std::unique_ptr<FileSource> {
+      CheckNames(entry.path);
       std::shared_ptr<const File> file = File::Open(entry.path);
       if (IsFile(*file)) {
         // What Arrow says of a file that was cut is that it is no Arrow file.
@@ -430,7 +431,7 @@ class IpcFormat final : public ColumnarFormat {
     for (const FileEntry& entry : files) {
       const std::unique_ptr<const File> file = File::Open(entry.path);
       if (!IsFile(*file)) {
-        uint64_t at = SchemaOf(*file).size;
+        uint64_t at = FirstMessageOf(*file).size;
         while (const std::optional<IpcMessage> message = ReadIpcMessage(*file, at)) {
           records += message->rows;
           at += message->stretch.size;
@@ -443,6 +444,13 @@ class IpcFormat final : public ColumnarFormat {
       }
     }
     return records;
+  }
+
+ private:
+  std::shared_ptr<arrow::Schema> SchemaOf(const std::string& path) const override {
+    const std::shared_ptr<const File> file = File::Open(path);
+    if (IsFile(*file)) return IpcAccess(file, std::vector<int>()).schema();
+    return IpcAccess(file, {FirstMessageOf(*file)}, std::vector<int>()).schema();
   }
 };
 
@@ -493,7 +501,7 @@ Headers ReadHeaders(const std::shared_ptr<const File>& file) {
     }
     return headers;
   }
-  headers.messages = {SchemaOf(*file)};
+  headers.messages = {FirstMessageOf(*file)};
   headers.schema = IpcAccess(file, headers.messages, std::vector<int>()).schema();
   uint64_t at = headers.messages[0].size;
   while (const std::optional<IpcMessage> message = ReadIpcMessage(*file, at, &nulls)) {

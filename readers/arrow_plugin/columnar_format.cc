@@ -27,9 +27,18 @@ ColumnarFormat::ColumnarFormat(const FormatArguments& arguments)
     : FileFormat(AgreeOnSlots(arguments.declared,
                               SlotsOf(RequiredFields(arguments.attributes, Lists::kOfLists)))),
       fields_(RequiredFields(arguments.attributes, Lists::kOfLists)),
-      leaves_out_(AnySkips(fields_.fields())) {
+      leaves_out_(AnySkips(fields_.fields())),
+      files_(arguments.files) {
   Require(arguments.buffer_type == BufferType::kMemory,
           "buffer_type \"mmap\" is not for files of columns: they are decoded into memory");
+}
+
+void ColumnarFormat::CheckNames(const std::string& path) {
+  if (std::exchange(has_checked_names_, true)) return;
+  CheckSomeFileHas(fields_, path, files_, [this](const std::string& file, ArrowSchema* out) {
+    const std::shared_ptr<arrow::Schema> own = SchemaOf(file);
+    Check(arrow::ExportSchema(*PartitionColumns(file, *own, fields_).AddTo(*own), out));
+  });
 }
 
 FieldColumns ColumnsOf(const ArrowFields& fields, const arrow::Schema& schema) {

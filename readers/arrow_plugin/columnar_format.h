@@ -36,10 +36,18 @@ class ColumnarFormat : public FileFormat {
   const ArrowFields& fields() const { return fields_; }
   // Whether tickets will wait in a window, so that rows are to become records.
   bool window() const { return window_; }
+  // Called before a file is opened. For the first one it throws if a field that may be missing
+  // names a column that no file of the reader has.
+  void CheckNames(const std::string& path);
 
  private:
+  // Of a file. Throws what opening it throws.
+  virtual std::shared_ptr<arrow::Schema> SchemaOf(const std::string& path) const = 0;
+
   const ArrowFields fields_;
   const bool leaves_out_;
+  const std::vector<FileEntry> files_;  // as far as they are known
+  bool has_checked_names_ = false;
   bool window_ = false;
 };
 

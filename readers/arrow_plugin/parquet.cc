@@ -549,6 +549,7 @@ class ParquetFormat final : public ColumnarFormat {
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     return WithPlace(file.path, 0, "", [&] {
+      CheckNames(file.path);
       // Rows can be left out, or become records, only where all their columns are.
       const bool together = window() || !chunks_tell_records();
       return std::make_unique<ParquetSource>(File::Open(file.path), fields(), together, window());
@@ -569,6 +570,12 @@ class ParquetFormat final : public ColumnarFormat {
       });
     }
     return records;
+  }
+
+ private:
+  std::shared_ptr<arrow::Schema> SchemaOf(const std::string& path) const override {
+    const std::shared_ptr<const File> file = File::Open(path);
+    return Access(file, ReadFooter(file), kSampleRows).schema();
   }
 };
 

@@ -27,7 +27,8 @@ Numbered NumberedName(const std::string& name) {
   return {name.substr(0, end), name.substr(end)};
 }
 
-// The names from "I1" to "I13", with as many digits as the first has; nothing for what is no range.
+}  // namespace
+
 std::vector<std::string> NamesInRange(const std::string& range) {
   constexpr size_t kMostDigits = 9;
   for (size_t dash = range.find('-'); dash != std::string::npos; dash = range.find('-', dash + 1)) {
@@ -54,6 +55,8 @@ std::vector<std::string> NamesInRange(const std::string& range) {
   return {};
 }
 
+namespace {
+
 // What an entry is chosen by. A record of JSON that is no object has no name but that of its slot.
 const std::string& ChosenBy(const EntryHead& head) {
   return head.name.empty() ? head.slot : head.name;
@@ -71,17 +74,18 @@ class Columns {
   }
 
   const std::vector<std::string>& names() const { return names_; }
+  bool Has(const std::string& name) const { return entries_.count(name) > 0; }
   const std::string& EntryOf(const std::string& name) const { return entries_.at(name); }
 
   // The columns that a name or a range stands for.
   std::vector<std::string> Named(const std::string& name) const {
-    if (entries_.count(name) > 0) return {name};
+    if (Has(name)) return {name};
     CheckReadable(name);
     std::vector<std::string> names = NamesInRange(name);
     if (names.empty()) Missing(name, "");
     for (const std::string& one : names) {
       CheckReadable(one);
-      if (entries_.count(one) == 0) Missing(one, StrCat(", of '", Escaped(name), "'"));
+      if (!Has(one)) Missing(one, StrCat(", of '", Escaped(name), "'"));
     }
     return names;
   }
@@ -177,9 +181,13 @@ std::vector<std::string> ChooseFields(const std::vector<std::string>& entries,
     if (head.type.empty() && head.name != kAll) {
       names = columns.Named(head.name);
       Require(names.size() == 1 || head.slot == head.name, "'", Escaped(entry),
-              "' gives several columns one name");
+              "' gives several columns one name; with a type they are its values, in csv and tsv: ",
+              QuotedEntry(StrCat(entry, " float32[", names.size(), "]")));
     } else if (!head.type.empty()) {
       named.insert(ChosenBy(head));
+      if (!columns.Has(ChosenBy(head))) {
+        for (std::string& one : NamesInRange(ChosenBy(head))) named.insert(std::move(one));
+      }
     }
     named.insert(names.begin(), names.end());
     parts.emplace_back(std::move(head), std::move(names));

@@ -6,6 +6,7 @@
 //   *                     all columns that no other entry names
 //   age = driver's age    a column under another name
 //   fare float32[]        a field as any other (fields.h)
+//   I1-I13 float32[13]    where formats have such fields, "*" leaves these columns out, too
 #ifndef MILLHOPPER_READERS_FIELDS_CHOSEN_FIELDS_H_
 #define MILLHOPPER_READERS_FIELDS_CHOSEN_FIELDS_H_
 
@@ -15,6 +16,10 @@
 #include "framework/reader/file_format.h"
 
 namespace millhopper {
+
+// The names from "I1" to "I13", with as many digits as the first has; nothing for what is no range.
+// Throws kInvalidArgument for one that ends before it begins, kResourceLimit for too many names.
+std::vector<std::string> NamesInRange(const std::string& range);
 
 // Whether what is in the files must be known to tell the fields: no entries are given, or one is a
 // name alone. Throws what NamesOf throws.

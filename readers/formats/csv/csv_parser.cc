@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,14 +14,17 @@
 
 #include "framework/base/error.h"
 #include "framework/base/limits.h"
+#include "framework/base/spelling.h"
 #include "framework/io/compression/byte_stream.h"
 #include "framework/io/compression/text_decoder.h"
 #include "framework/reader/prefetched.h"
 #include "readers/chunks/learned_files.h"
 #include "readers/chunks/line_source.h"
+#include "readers/fields/chosen_fields.h"
 #include "readers/fields/field_rows.h"
 #include "readers/fields/fields.h"
 #include "readers/fields/guessed_type.h"
+#include "readers/fields/lacked_names.h"
 #include "readers/formats/csv/csv_cells.h"
 #include "readers/formats/csv/csv_inference.h"
 #include "readers/formats/csv/csv_rows.h"
@@ -54,6 +59,18 @@ std::optional<Columns> NumberedColumns(const std::string& name) {
   if (at != name.size()) return std::nullopt;
   Require(numbers[1] >= numbers[0], "the columns ", Escaped(name), " run backwards");
   return Columns{numbers[0], numbers[1] - numbers[0] + 1};
+}
+
+// The names of the columns of which a field has the values, in their order: one, or those of a
+// range that no column is called.
+std::vector<std::string> NamesFor(const Field& field, const std::vector<std::string>& header) {
+  std::vector<std::string> names;
+  if (field.values > 1 && !field.sequence &&
+      std::find(header.begin(), header.end(), field.name) == header.end()) {
+    names = NamesInRange(field.name);
+  }
+  if (names.empty()) names.push_back(field.name);
+  return names;
 }
 
 // What the beginning of a file tells.
@@ -166,7 +183,8 @@ class TableFormat final : public SearchedFormat {
         syntax_(SyntaxOf(arguments.attributes)),
         checks_utf8_(IsUtf8Name(syntax_.encoding)),
         skips_(AnySkips(fields_)),
-        layouts_(arguments.files) {
+        files_(arguments.files),
+        layouts_(files_) {
     Require(syntax_.quote == 0 || arguments.buffer_type == BufferType::kMemory,
             "buffer_type \"mmap\" needs quote: \"\": a file with quotes is read as a stream");
     bool named = false;
@@ -228,7 +246,10 @@ class TableFormat final : public SearchedFormat {
       return Layout();
     }
     const Layout* const first = layouts_.first();
-    if (first == nullptr) return layouts_.Add(path, LayoutOf(head, fail));
+    if (first == nullptr) {
+      RequireNames(path, head, fail);
+      return layouts_.Add(path, LayoutOf(head, fail));
+    }
     if (!has_header_) return layouts_.Add(path, *first);
     if (CommonColumns(head.first_row) != CommonColumns(first->header)) {
       fail(HeaderDiffers(head.first_row, first->header));
@@ -236,15 +257,41 @@ class TableFormat final : public SearchedFormat {
     return layouts_.Add(path, LayoutOf(head, fail));
   }
 
-  // A header without the columns that a file may lack.
-  std::vector<std::string> CommonColumns(std::vector<std::string> header) const {
-    const auto may_lack = [this](const std::string& name) {
-      return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) {
-        return field.name == name && field.missing != Field::Missing::kError;
-      });
+  // Throws if a field names columns that neither the first file has nor any other.
+  template <typename Fail>
+  void RequireNames(const std::string& path, const Head& head, const Fail& fail) const {
+    const auto has_column = [](std::vector<std::string> header) {
+      return [header = std::move(header)](const Field& field) {
+        const std::vector<std::string> names = NamesFor(field, header);
+        return NumberedColumns(field.name) ||
+               std::find_first_of(header.begin(), header.end(), names.begin(), names.end()) !=
+                   header.end();
+      };
     };
+    const Field* const lacked = FirstLackedByAll(
+        fields_, has_column(head.first_row), path, files_,
+        [&](const std::string& other) { return has_column(ReadHead(other, syntax_).first_row); });
+    if (lacked == nullptr) return;
+    try {
+      fail(NoColumn(*lacked, head));
+    } catch (const Error& error) {
+      throw LackedByAll(error);
+    }
+  }
+
+  // A header without the columns that a file may lack, which may stand in any order if fields name
+  // their columns.
+  std::vector<std::string> CommonColumns(std::vector<std::string> header) const {
     if (!names_only_) return header;  // numbers would name other columns
-    header.erase(std::remove_if(header.begin(), header.end(), may_lack), header.end());
+    std::set<std::string> may_lack;
+    for (const Field& field : fields_) {
+      if (field.missing == Field::Missing::kError) continue;
+      for (std::string& name : NamesFor(field, header)) may_lack.insert(std::move(name));
+    }
+    header.erase(std::remove_if(header.begin(), header.end(),
+                                [&](const auto& name) { return may_lack.count(name) > 0; }),
+                 header.end());
+    std::sort(header.begin(), header.end());
     return header;
   }
 
@@ -264,8 +311,11 @@ class TableFormat final : public SearchedFormat {
     const std::string problem = "its header differs from that of the files before it: ";
     if (lacks.empty() && has.empty()) {
       return StrCat(problem,
-                    "the same names stand in another order, or another number of times; a "
-                    "reader of its own reads it");
+                    names_only_ ? "the same names stand in it another number of times"
+                                : "the same names stand in another order, or another number of "
+                                  "times; fields that name columns, and do not number them, take "
+                                  "any order",
+                    "; a reader of its own reads it");
     }
     return StrCat(problem, lacks.empty() ? "" : StrCat("it lacks ", Listed(lacks)),
                   lacks.empty() || has.empty() ? "" : ", and ",
@@ -275,36 +325,74 @@ class TableFormat final : public SearchedFormat {
                   names_only_ ? "" : ", if no field names a column by its number");
   }
 
+  // The columns that a field has the values of, in order; none if the file has none of these names.
+  template <typename Fail>
+  std::vector<size_t> ColumnsOf(const Field& field, const Head& head, const Fail& fail) const {
+    const std::vector<std::string>& header = head.first_row;
+    std::vector<std::string> names;
+    if (has_header_) names = NamesFor(field, header);
+    std::vector<size_t> columns;
+    for (const std::string& name : names) {
+      const auto begin = header.begin(), end = header.end();
+      const auto found = std::find(begin, end, name);
+      if (found == end) continue;
+      if (std::find(found + 1, end, name) != end) {
+        fail(StrCat("two columns are named '", Escaped(name), "'; #", found - begin,
+                    " names the first of them"));
+      }
+      columns.push_back(static_cast<size_t>(found - begin));
+    }
+    if (!columns.empty()) {
+      CheckRange(field, names, columns, fail);
+      return columns;
+    }
+    if (const std::optional<Columns> numbered = NumberedColumns(field.name)) {
+      if (numbered->first + numbered->count > header.size()) {
+        fail(StrCat("there is no column ", Escaped(field.name), ": the first row has ",
+                    header.size(), " columns, the first of which is #0"));
+      }
+      columns.resize(numbered->count);
+      std::iota(columns.begin(), columns.end(), numbered->first);
+    }
+    return columns;
+  }
+
+  // Throws if the columns of a range, some of which there are, are not the values of its field.
+  template <typename Fail>
+  static void CheckRange(const Field& field, const std::vector<std::string>& names,
+                         const std::vector<size_t>& columns, const Fail& fail) {
+    if (names.size() == 1) return;
+    const std::string range = StrCat("the range '", Escaped(field.name), "' ");
+    if (columns.size() < names.size()) {
+      fail(StrCat(range, "has ", names.size(), " names, and ", columns.size(),
+                  " of them are columns of the file"));
+    }
+    if (names.size() != field.values) {
+      fail(StrCat(range, "has ", names.size(), " columns, which do not give the values of ",
+                  ToString(field.slot)));
+    }
+    if (!std::is_sorted(columns.begin(), columns.end())) {
+      fail(StrCat(range,
+                  "stands in another order in the file; a field for each of its names reads "
+                  "it"));
+    }
+  }
+
   template <typename Fail>
   Layout LayoutOf(const Head& head, const Fail& fail) const {
     Layout layout;
     std::vector<Target> targets;
     for (size_t slot = 0; slot < fields_.size(); ++slot) {
       const Field& field = fields_[slot];
-      std::optional<Columns> columns = NumberedColumns(field.name);
-      if (!columns || has_header_) {
-        const auto begin = head.first_row.begin(), end = head.first_row.end();
-        const auto found = std::find(begin, end, field.name);
-        if (found != end) {
-          if (std::find(found + 1, end, field.name) != end) {
-            fail(StrCat("two columns are named '", Escaped(field.name), "'; #", found - begin,
-                        " names the first of them"));
-          }
-          columns = Columns{static_cast<size_t>(found - begin), 1};
-        }
-      }
-      if (!columns) {
+      const std::vector<size_t> columns = ColumnsOf(field, head, fail);
+      if (columns.empty()) {
         if (field.missing == Field::Missing::kError) fail(NoColumn(field, head));
         layout.missing.push_back(slot);
         continue;
       }
-      if (columns->first + columns->count > head.first_row.size()) {
-        fail(StrCat("there is no column ", Escaped(field.name), ": the first row has ",
-                    head.first_row.size(), " columns, the first of which is #0"));
-      }
-      const bool one_value = !field.sequence && (columns->count > 1 || field.values == 1);
-      for (size_t i = 0; i < columns->count; ++i) {
-        targets.push_back({columns->first + i, 1, slot, one_value,
+      const bool one_value = !field.sequence && (columns.size() > 1 || field.values == 1);
+      for (const size_t column : columns) {
+        targets.push_back({column, 1, slot, one_value,
                            one_value && field.can_read_cells() && !HasDecimalComma(field)});
       }
     }
@@ -318,7 +406,7 @@ class TableFormat final : public SearchedFormat {
     for (const Target& target : targets) {
       Target* const last = layout.targets.empty() ? nullptr : &layout.targets.back();
       const bool shared = last != nullptr && target.column < last->end();
-      if (last != nullptr && last->slot == target.slot && !shared) {
+      if (last != nullptr && last->slot == target.slot && target.column == last->end()) {
         ++last->count;  // the columns of one slot that follow each other are read together
         continue;
       }
@@ -336,6 +424,7 @@ class TableFormat final : public SearchedFormat {
       if (names.size() < 200) names += StrCat(names.empty() ? "" : ", ", Escaped(name));
     }
     return StrCat("no column is named '", Escaped(field.name), "'; the header has ", names,
+                  DidYouMean(field.name, head.first_row),
                   "; the columns of a file without a header are #0, #1 ...");
   }
 
@@ -534,6 +623,7 @@ class TableFormat final : public SearchedFormat {
   const TableSyntax syntax_;
   const bool checks_utf8_;
   const bool skips_;
+  const std::vector<FileEntry> files_;  // as far as they are known
   bool has_header_ = false;
   bool names_only_ = true;  // no field is a column by its number
   LearnedFiles<Layout> layouts_;
@@ -546,8 +636,8 @@ void AddTableAttributes(const TableSyntax& defaults, FormatSchema* schema) {
     return c == 0 ? std::string() : c == '\t' ? std::string("\\t") : std::string(1, c);
   };
   schema->Attr(
-      FieldsAttribute("names of columns, #3 for a column by its number from 0 on, or "
-                      "#1-#13 for the values of float32[13]"));
+      FieldsAttribute("names of columns, #3 for a column by its number from 0 on, and "
+                      "I1-I13 or #1-#13 for the values of float32[13]"));
   schema->Attr(AttributeSchema("header", std::string("auto"),
                                "whether the first row names the columns: yes, no, or auto: if a "
                                "field is named other than by #")

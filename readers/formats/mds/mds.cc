@@ -28,6 +28,7 @@
 #include "framework/reader/file_format.h"
 #include "readers/chunks/learned_files.h"
 #include "readers/fields/fields.h"
+#include "readers/fields/lacked_names.h"
 #include "readers/formats/mds/mds_index.h"
 #include "readers/formats/mds/mds_sample.h"
 
@@ -327,7 +328,8 @@ class MdsFormat final : public FileFormat {
   MdsFormat(const FormatArguments& arguments, std::vector<Field> fields)
       : FileFormat(AgreeOnSlots(arguments.declared, SlotsOf(fields))),
         fields_(std::move(fields)),
-        parsers_(arguments.files) {
+        files_(arguments.files),
+        parsers_(files_) {
     for (const Field& field : fields_) {
       Require(field.missing != Field::Missing::kSkip || field.vocabulary == nullptr, "field '",
               Escaped(field.name),
@@ -385,9 +387,28 @@ class MdsFormat final : public FileFormat {
       if (first != nullptr && CommonColumns(columns) != CommonColumns(first->columns())) {
         Throw(ErrorCode::kDataLoss, "its columns are others than those of the files before it");
       }
+      if (first == nullptr) CheckNames(path, columns);
       parsers_.Add(path, MdsParser(fields_, columns));
     } catch (const Error& error) {
       throw error.InFile(path, 0);
+    }
+  }
+
+  // Throws if a field that may be missing names a column that no file has.
+  void CheckNames(const std::string& path, const std::vector<MdsColumn>& columns) const {
+    const auto columns_in = [](std::vector<MdsColumn> some) {
+      return [some = std::move(some)](const Field& field) { return Has(some, field); };
+    };
+    const Field* const lacked = FirstLackedByAll(
+        fields_, columns_in(columns), path, files_,
+        [&](const std::string& other) { return columns_in(ReadMdsIndex(other).columns); });
+    if (lacked == nullptr) return;
+    Field must_be = *lacked;
+    must_be.missing = Field::Missing::kError;
+    try {
+      MdsParser({must_be}, columns);
+    } catch (const Error& error) {
+      throw LackedByAll(error);
     }
   }
 
@@ -402,16 +423,20 @@ class MdsFormat final : public FileFormat {
     return columns;
   }
 
+  static bool Has(const std::vector<MdsColumn>& columns, const Field& field) {
+    return std::any_of(columns.begin(), columns.end(),
+                       [&](const MdsColumn& column) { return column.name == field.name; });
+  }
+
   // Whether a column is missing whose field says that such samples are left out.
   bool LacksSkipped(const MdsIndex& index) const {
     return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) {
-      return field.missing == Field::Missing::kSkip &&
-             std::none_of(index.columns.begin(), index.columns.end(),
-                          [&](const MdsColumn& column) { return column.name == field.name; });
+      return field.missing == Field::Missing::kSkip && !Has(index.columns, field);
     });
   }
 
   const std::vector<Field> fields_;
+  const std::vector<FileEntry> files_;  // as far as they are known
   LearnedFiles<MdsParser> parsers_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "framework/reader/file_format.h"
 #include "readers/fields/fields.h"
 #include "readers/fields/guessed_type.h"
+#include "readers/fields/lacked_names.h"
 #include "readers/formats/numpy/npy_arrays.h"
 #include "readers/formats/numpy/npy_header.h"
 #include "readers/formats/numpy/zip_file.h"
@@ -72,10 +74,12 @@ class NpzFormat final : public NpyArrays {
       : NpyArrays(AgreeOnSlots(arguments.declared, members.slots, "fields name"), arguments.files,
                   std::move(members.fields)),
         names_(std::move(members.names)),
-        others_(OthersOf(arguments.attributes)) {}
+        others_(OthersOf(arguments.attributes)),
+        files_(arguments.files) {}
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
     const ZipFile zip(File::Open(file.path, file.buffer_type));
+    if (!std::exchange(has_checked_names_, true)) CheckNames(zip, file.path);
     const std::vector<const ZipEntry*> entries = EntriesIn(zip, file.path);
     if (IsLeftOut(entries)) return std::make_unique<NoRecords>();
     std::vector<std::unique_ptr<ByteStream>> streams;
@@ -107,6 +111,26 @@ class NpzFormat final : public NpyArrays {
     void Fetch(Chunk*) const override {}
     bool Seek(uint64_t, std::optional<uint64_t>) override { return false; }
   };
+
+  // For the first file: throws if a field that may be missing names a member that no file has.
+  void CheckNames(const ZipFile& zip, const std::string& path) const {
+    const auto members_of = [](const ZipFile& file) {
+      std::set<std::string> names;
+      for (const ZipEntry& entry : file.entries()) names.insert(entry.name);
+      return [names = std::move(names)](const Field& field) {
+        return names.count(field.name) + names.count(field.name + kExtension) > 0;
+      };
+    };
+    const Field* const lacked = FirstLackedByAll(
+        fields(), members_of(zip), path, files_,
+        [&](const std::string& other) { return members_of(ZipFile(File::Open(other))); });
+    if (lacked == nullptr) return;
+    try {
+      EntryOf(zip, path, lacked->name, true);
+    } catch (const Error& error) {
+      throw LackedByAll(error);
+    }
+  }
 
   // Whether a member is missing whose field says that such records are left out.
   bool IsLeftOut(const std::vector<const ZipEntry*>& entries) const {
@@ -186,6 +210,8 @@ class NpzFormat final : public NpyArrays {
 
   const std::vector<std::string> names_;
   const Others others_;
+  const std::vector<FileEntry> files_;  // as far as they are known
+  bool has_checked_names_ = false;
 };
 
 // An array in a file that is looked at.

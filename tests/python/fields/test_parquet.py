@@ -906,10 +906,43 @@ def test_a_column_that_a_file_lacks_is_missing(tmp_path: Path) -> None:
         reader = millhopper.Reader.open_files(paths, fields=skip)
         assert [int(element["id"][0]) for element in reader] == [1, 2]
     # Rows are counted by what the file says of them, if none of its columns is read.
-    (batch,) = millhopper.Reader.open_files(part, fields=["label bytes missing=default"]).batch(9)
-    assert batch["label"].to_bytes() == [b"", b""]
+    label = ["label bytes missing=default"]
+    (batch,) = millhopper.Reader.open_files([part, whole], fields=label, cycle_length=1).batch(9)
+    assert batch["label"].to_bytes()[:2] == [b"", b""]
     with pytest.raises(millhopper.Error, match="no column is named 'label'; there are 'id'"):
         list(millhopper.Reader.open_files([whole, part], fields=["label bytes"]))
+
+
+@pytest.mark.parametrize("option", ["missing=mask", "missing=default", "missing=skip", "default=0"])
+def test_a_name_that_no_file_has_is_an_error(option: str, tmp_path: Path) -> None:
+    table = pa.table({"fare": [1.5], "user": [{"id": 7}]})
+    paths = [tmp_path / f"{name}.parquet" for name in "ab"] + [tmp_path / "c.arrow"]
+    for path in paths[:2]:
+        parquet.write_table(table, path)
+    with pa.ipc.new_file(paths[2], table.schema) as file:
+        file.write_table(table)
+    for files in (paths[0], paths[:2], paths[2]):
+        for name, words in (
+            ("fear", "no column is named 'fear'; there are 'fare', 'user'; did you mean 'fare'?"),
+            ("user.ix", "no column is named 'user.ix'"),
+            ("f0-f3", "no column is named 'f0-f3'"),
+        ):
+            fields = ["fare float64[]", f"{name} int64[] {option}"]
+            reader = millhopper.Reader.open_files(files, fields=fields)
+            with pytest.raises(millhopper.Error, match=re.escape(words)) as caught:
+                list(reader)
+            assert "columns that some of the files have, and none has this one" in str(caught.value)
+    # One file that has it is enough, whichever is opened first, and so is a folder of its name.
+    more = tmp_path / "more.parquet"
+    parquet.write_table(table.append_column("fear", pa.array([8])), more)
+    for files in ([*paths[:2], more], [more, *paths[:2]]):
+        fields = ["fare float64[]", f"fear int64[] {option}"]
+        rows = [int(e["fear"][0]) for e in millhopper.Reader.open_files(files, fields=fields)]
+        assert sorted(rows) == ([8] if option == "missing=skip" else [0, 0, 8])
+    hive = tmp_path / "fear=3"
+    hive.mkdir()
+    parquet.write_table(table, hive / "a.parquet")
+    assert read(hive / "a.parquet", f"fear int64[] {option}")[0] == [3]
 
 
 def test_the_core_is_asked_for_its_formats_once(

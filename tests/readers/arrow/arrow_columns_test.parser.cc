@@ -522,7 +522,8 @@ TEST(ArrowColumns, NamesThatFindNothingOrTooMuch) {
   const ColumnPtr twice = Batch({Numbers<int32_t>("a", "i", {1}), Numbers<int32_t>("a", "i", {2})});
   EXPECT_EQ(Read(*twice, {"a int32[]"}),
             Strings{"2 columns are named 'a'; by their numbers they are '#0', '#1'"});
-  EXPECT_EQ(Read(*twice, {"b int32[]"}), Strings{"no column is named 'b'; there are 'a', 'a'"});
+  EXPECT_EQ(Read(*twice, {"b int32[]"}),
+            Strings{"no column is named 'b'; there are 'a', 'a'; did you mean 'a'?"});
   EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1}), "#0 int32[]"), Strings{"1"});
   EXPECT_EQ(Read(Numbers<int32_t>("a", "i", {1}), "#1 int32[]"),
             Strings{"no column is named '#1'; there are 'a'"});
@@ -689,7 +690,8 @@ TEST(ArrowColumns, AColumnThatIsNotThereIsMissing) {
       (Strings{"-1 | 1 | '' | 0.5 0.5 |  |  | false", "-1 | 2 | '' | 0.5 0.5 |  |  | false"}));
   EXPECT_EQ(Read(*batch, {"b int64[] default=-1"}), (Strings{"-1", "-1"}));
   EXPECT_EQ(Read(*batch, {"a int32[]", "b int64[] missing=skip"}), Strings{});
-  EXPECT_EQ(Read(*batch, {"b int64[]"}), Strings{"no column is named 'b'; there are 'a'"});
+  EXPECT_EQ(Read(*batch, {"b int64[]"}),
+            Strings{"no column is named 'b'; there are 'a'; did you mean 'a'?"});
 }
 
 TEST(ArrowColumns, ManyRowsOfManySizes) {

@@ -176,7 +176,8 @@ TEST(ArrowStreamReader, RowsBeforeAnErrorAreYielded) {
   EXPECT_EQ(read(&large, {"n int8[]"}),
             (Strings{"126", "127", "row 2: column 'n': 128 is no int8"}));
   Script other({NumbersFrom(0, 1)});
-  EXPECT_EQ(read(&other, {"m int8[]"}), (Strings{"no column is named 'm'; there are 'n'"}));
+  EXPECT_EQ(read(&other, {"m int8[]"}),
+            (Strings{"no column is named 'm'; there are 'n'; did you mean 'n'?"}));
 }
 
 TEST(ArrowStreamReader, AStreamOfBatchesWithoutRowsCanBeStopped) {

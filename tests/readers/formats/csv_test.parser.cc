@@ -473,9 +473,10 @@ TEST(Csv, TellsByMasksWhereValuesAre) {
                           "c int64[-1] missing=mask"}),
             (Texts{"1 | 'x' | 1 2 | true | true | true", "0 | '' |  | false | false | false",
                    "0 | '' | 3 | false | false | true", "4 | 'y' | 5 6 | true | true | true"}));
-  EXPECT_EQ(Csv(content, {"d int64[]  missing=mask default=-1", "e float32[] missing=mask"}),
+  EXPECT_EQ(TextsInFiles("csv", {content, "a,b,c,d,e\n,,,1,0.5\n"},
+                         {"d int64[]  missing=mask default=-1", "e float32[] missing=mask"}),
             (Texts{"7 | 0.0 | true | false", "8 | 0.0 | true | false", "9 | 0.0 | true | false",
-                   "-1 | 0.0 | false | false"}));
+                   "-1 | 0.0 | false | false", "1 | 0.5 | true | true"}));
   EXPECT_EQ(Csv("1,2\n,4\n5,\n6,7\n", {"#0-#1 int64[2] missing=mask"}),
             (Texts{"1 2 | true", "0 4 | false", "5 0 | false", "6 7 | true"}));
 }
@@ -782,8 +783,11 @@ TEST(Csv, OfAllFilesMustHaveTheSameHeader) {
       TextsInFiles("csv", {"a,b\n1,2\n", second}, fields);
     });
   };
-  expect("b,a\n3,4\n", {"a int64[]"},
-         "the same names stand in another order, or another number of times; a reader of its own");
+  expect("b,a\n3,4\n", {"a int64[]", "#1 int64[]"},
+         "the same names stand in another order, or another number of times; fields that name "
+         "columns, and do not number them, take any order; a reader of its own");
+  expect("a,a,b\n3,4,5\n", {"b int64[]"},
+         "the same names stand in it another number of times; a reader of its own");
   expect("a\n3\n", {"a int64[]"}, "it lacks 'b'" + way_out);
   expect("a\n3\n", {}, "it lacks 'b'" + way_out);
   expect("a,b,c\n3,4,5\n", {"a int64[]"}, "it has 'c'" + way_out);
@@ -809,14 +813,15 @@ TEST(Csv, TakesAColumnThatAFileLacksAsMissing) {
   EXPECT_EQ(
       TextsInFiles("csv", {some, two}, {"a int64[] default=9", "b int64[-1] hash=10 default=7"}),
       (Texts{"4 | 7", StrCat("1 | ", HashBucket("x", 10)), "9 | 7"}));
-  EXPECT_EQ(TextsInFiles("csv", {some}, {"x float32[2] default=0.5", "a int64[] missing=skip"}),
-            (Texts{"0.5 0.5 | 4"}));
+  EXPECT_EQ(TextsInFiles("csv", {some, "x,a\n,5\n"},
+                         {"x float32[2] default=0.5", "a int64[] missing=skip"}),
+            (Texts{"0.5 0.5 | 4", "0.5 0.5 | 5"}));
   // A file without rows has the columns of its header, and those that are there are the same.
   EXPECT_EQ(TextsInFiles("csv", {"a\n", "a,b\n1,x\n2,\n"}, {"b bytes missing=skip", "a int64[]"}),
             (Texts{"'x' | 1"}));
-  ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it", [&] {
-    TextsInFiles("csv", {"a,c,b\n", "c,a\n"}, {"a int64[]", "b bytes missing=default"});
-  });
+  EXPECT_EQ(TextsInFiles("csv", {"a,c,b\n1,2,x\n", "c,a\n3,4\n"},
+                         {"a int64[]", "b bytes missing=default"}),
+            (Texts{"1 | 'x'", "4 | ''"}));
   ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it", [&] {
     TextsInFiles("csv", {all, "a,b\n1,x\n"}, {"b bytes missing=skip", "a int64[]"});
   });
@@ -831,6 +836,50 @@ TEST(Csv, TakesAColumnThatAFileLacksAsMissing) {
   ExpectError(ErrorCode::kDataLoss, "its header differs from that of the files before it", [&] {
     TextsInFiles("csv", {all, some}, {"#0 int64[] missing=skip", "b bytes missing=default"});
   });
+}
+
+TEST(Csv, RefusesANameThatNoFileHas) {
+  const std::string file = "km,fare\n2,3\n", other = "fares,km,fare\n8,4,5\n";
+  const std::string words =
+      "no column is named 'fares'; the header has km, fare; did you mean 'fare'?; the columns of a "
+      "file without a header are #0, #1 ...; missing= and default= are for columns that some of "
+      "the files have, and none has this one";
+  for (const char* option : {"missing=mask", "missing=default", "missing=skip", "default=0"}) {
+    SCOPED_TRACE(option);
+    const Texts fields = {"km int64[]", StrCat("fares int64[] ", option)};
+    for (const Texts& files : {Texts{file}, Texts{file, file, file}}) {
+      ExpectError(ErrorCode::kDataLoss, words, [&] { TextsInFiles("csv", files, fields); });
+    }
+    EXPECT_EQ(TextsInFiles("csv", {file, file, other}, fields).back().substr(0, 5), "4 | 8");
+  }
+}
+
+TEST(Csv, TakesColumnsByNameInAnyOrder) {
+  const Texts files = {"a,b,c\n1,x,2\n", "c,a,b\n3,4,y\n", "b,c,a\nz,5,6\n"};
+  const Texts expected = {"1 | 'x' | 2", "4 | 'y' | 3", "6 | 'z' | 5"};
+  EXPECT_EQ(TextsInFiles("csv", files, {"a int64[]", "b bytes", "c int64[]"}), expected);
+  EXPECT_EQ(TextsInFiles("csv", files, {}), expected);
+}
+
+TEST(Csv, ReadsARangeOfNamesAsValues) {
+  const std::string file = "p0,p1,y,p2,p3\n1,2,9,3,4\n5,,8,7,\n";
+  EXPECT_EQ(Csv(file, {"x = p0-p3 int64[4] default=-1", "y int64[]"}),
+            (Texts{"1 2 3 4 | 9", "5 -1 7 -1 | 8"}));
+  EXPECT_EQ(Csv(file, {"p0-p3 int64[2, 2] default=0"}), (Texts{"1 2 3 4", "5 0 7 0"}));
+  EXPECT_EQ(Csv(file, {"*", "x = p0-p3 int64[4] default=-1"}),
+            (Texts{"9 | 1 2 3 4", "8 | 5 -1 7 -1"}));
+  EXPECT_EQ(Csv("p0-p1,p0,p1\n7 8,1,2\n", {"p0-p1 int64[2]"}), (Texts{"7 8"}));
+  EXPECT_EQ(TextsInFiles("csv", {"a1,a2\n1,2\n", "y\n3\n", "y,a1,a2\n4,5,6\n"},
+                         {"a1-a2 int64[2] default=0", "y int64[] default=0"}),
+            (Texts{"1 2 | 0", "0 0 | 3", "5 6 | 4"}));
+  ExpectCsvError(file, {"p0-p4 int64[5] default=0"},
+                 "the range 'p0-p4' has 5 names, and 4 of them are columns of the file");
+  ExpectCsvError(file, {"p0-p3 int64[3]"},
+                 "the range 'p0-p3' has 4 columns, which do not give the values of int64 [1, 3]");
+  ExpectCsvError("p1,p0\n1,2\n", {"p0-p1 int64[2]"},
+                 "the range 'p0-p1' stands in another order in the file; a field for each");
+  ExpectCsvError(file, {"q0-q3 int64[4] default=0"}, "no column is named 'q0-q3'");
+  ExpectCsvError(file, {"p0-p3 int64[] default=0"}, "no column is named 'p0-p3'");
 }
 
 // Rows with line ends in quotes at every place around the ends of blocks.

@@ -336,9 +336,15 @@ TEST(Mds, TakesAColumnThatAFolderLacksAsMissing) {
   const Strings skip = {"text bytes missing=skip", "n int64[]"};
   EXPECT_EQ(TextsOf(open({&some, &all}, skip).get()), whole);
   EXPECT_EQ(open({&some, &all}, skip)->PassLength(), 3u);
-  EXPECT_EQ(
-      TextsOf(open({&some}, {"x float32[2] default=0.5", "w int64[-1] missing=default"}).get()),
-      (Strings{"0.5 0.5 | ", "0.5 0.5 | "}));
+  for (const char* option : {"default=0.5", "missing=default", "missing=mask", "missing=skip"}) {
+    ExpectError(ErrorCode::kDataLoss,
+                "no column is named 'texts'; there are 'n'; missing= and default= are for columns "
+                "that some of the files have, and none has this one",
+                [&] {
+                  const Strings fields = {"n int64[]", StrCat("texts float32[2] ", option)};
+                  TextsOf(open({&some, &all}, fields).get());
+                });
+  }
   ExpectError(ErrorCode::kDataLoss, "its columns are others", [&] {
     TextsOf(open({&all, &some}, {"n int64[] default=0"}).get());
   });
