@@ -102,8 +102,11 @@ std::string KeyOf(std::string_view written) {
 // Whether a field has no value: none, null, or a text that it takes for that.
 bool IsMissing(const JsonText& text, const Texts& texts, const Field& field, const char* value) {
   if (value == nullptr) return true;
+  // null is a value of JSON, unless the field says what it means.
+  if (text.IsNull(value)) {
+    return field.decode != Field::Decode::kJson || field.missing != Field::Missing::kError;
+  }
   if (field.decode == Field::Decode::kJson) return false;
-  if (text.IsNull(value)) return true;
   return !field.nulls.empty() && text.KindOf(value) == JsonKind::kText &&
          field.IsNull(texts.Decode(text.TextAt(value)));
 }
@@ -424,7 +427,7 @@ struct SeenValues {
   }
 
   std::string type(bool missing) const {
-    if (is_any()) return missing ? OrMissing(kAnyType) : kAnyType;
+    if (is_any()) return missing || null ? OrMissing(kAnyType) : kAnyType;
     // Where floats have no value they are NaN, so that only a sequence has a mask.
     const bool any_length =
         texts || sequence || values == 0 || null_within || (floats && (missing || null));
@@ -841,7 +844,7 @@ FittingFields JsonFieldsOfRecords::FieldsBeside(const std::set<std::string>& any
       fields.left_out.push_back(StrCat("'", Escaped(name), "': ", problem));
       continue;
     }
-    const bool may_lack = seen.times < seen_->records.times;
+    const bool may_lack = seen.times < seen_->records.times || (is_any && seen.null);
     const std::string type = !is_any    ? seen.type(may_lack)
                              : may_lack ? OrMissing(kAnyType)
                                         : kAnyType;

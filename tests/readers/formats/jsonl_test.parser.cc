@@ -439,8 +439,9 @@ TEST(Jsonl, GuessesTypesThatKeepAllValues) {
   const FittingFields nulls = guess(
       "{\"n\": [1, null, 3], \"w\": [9007199254740993, null], \"s\": [\"x\", null], "
       "\"o\": {}, \"z\": null}\n");
-  EXPECT_EQ(nulls.entries, (Texts{"n float64[-1] missing=mask", "w str decode=json",
-                                  "s str decode=json", "o str decode=json", "z str decode=json"}));
+  EXPECT_EQ(nulls.entries,
+            (Texts{"n float64[-1] missing=mask", "w str decode=json", "s str decode=json",
+                   "o str decode=json", "z str decode=json missing=mask"}));
 }
 
 TEST(Jsonl, GuessesListsOfTimesAsSingleTimes) {
@@ -474,13 +475,24 @@ TEST(Jsonl, DeclaredFieldsTakeTheNearestValue) {
             "exact");
 }
 
+// Also where no record has a value that would tell the type.
+TEST(Jsonl, NullIsNoValueOfAnyType) {
+  EXPECT_EQ(Jsonl("{\"a\": null, \"b\": {\"c\": null}}\n{\"b\": {\"c\": null}}\n", {}),
+            (Texts{"'' | '' | false | false", "'' | '' | false | false"}));
+  const std::string later = "{\"a\": null}\n{\"a\": [1, null]}\n{\"a\": \"null\"}\n";
+  EXPECT_EQ(Jsonl(later, {"a str decode=json missing=mask"}),
+            (Texts{"'' | false", "'[1, null]' | true", "'\"null\"' | true"}));
+  EXPECT_EQ(Jsonl(later, {"a str decode=json"}), (Texts{"'null'", "'[1, null]'", "'\"null\"'"}));
+  EXPECT_EQ(Jsonl(later, {"a str decode=json missing=skip"}), (Texts{"'[1, null]'", "'\"null\"'"}));
+}
+
 // Without fields, all that is in the records is read or an error.
 TEST(Jsonl, InfersFieldsThatLoseNothing) {
   EXPECT_EQ(Jsonl("{\"a\": 1, \"m\": [{\"role\": \"user\", \"n\": [1,  2]}], \"x\": 1}\n"
                   "{\"a\": 2, \"m\": [], \"x\": \"y\"}\n{\"a\": 3, \"x\": null}\n",
                   {}),
-            (Texts{"1 | '[{\"role\": \"user\", \"n\": [1,  2]}]' | '1' | true",
-                   "2 | '[]' | '\"y\"' | true", "3 | '' | 'null' | false"}));
+            (Texts{"1 | '[{\"role\": \"user\", \"n\": [1,  2]}]' | '1' | true | true",
+                   "2 | '[]' | '\"y\"' | true | true", "3 | '' | '' | false | false"}));
   EXPECT_EQ(Jsonl("{\"x\": [1, null]}\n{\"x\": null}\n", {}),
             (Texts{"1.0 nan | true", " | false"}));
   // What no sample shows is in the middle of a large file.
@@ -549,7 +561,7 @@ TEST(Jsonl, InfersFieldsThatLoseNothing) {
 TEST(Jsonl, ReadsAnyValueAsItsText) {
   EXPECT_EQ(Jsonl("{\"x\": [1, {\"a\":  \"\\u00e9\"}]}\n{\"x\": null}\n{}\n{\"x\": 1e2}\n",
                   {"x bytes decode=json missing=default"}),
-            (Texts{"'[1, {\"a\":  \"\\u00e9\"}]'", "'null'", "''", "'1e2'"}));
+            (Texts{"'[1, {\"a\":  \"\\u00e9\"}]'", "''", "''", "'1e2'"}));
   for (const char* value : {"[tru]", "{\"a\": 01}", "[\"\\q\"]", "{\"\\ud800\": 1}", "[1,]"}) {
     ExpectJsonlError(StrCat("{\"x\": ", value, "}"), "x bytes decode=json", "field 'x': ");
   }
@@ -619,7 +631,9 @@ TEST(Json, ReadsRecordsThatAreNoObjects) {
   expect("[[1, \"a\"], []]", "json = \"\" str decode=json", {"'[1, \"a\"]'", "'[]'"});
   expect("[{\"a\": 1}, 5]", "json = \"\" str decode=json", {"'{\"a\": 1}'", "'5'"});
   expect("{} {}", "json = \"\" str decode=json", {"'{}'", "'{}'"});
-  expect("null", "json = \"\" str decode=json", {"'null'"});
+  expect("null", "json = \"\" str decode=json missing=mask", {"'' | false"});
+  expect("[1, null, \"null\"]", "json = \"\" str decode=json missing=mask",
+         {"'1' | true", "'' | false", "'\"null\"' | true"});
   expect("{\"a\": 1} null", "a int64[] missing=mask", {"1 | true", "0 | false"});
   for (const char* chosen : {"json", "x = json", "*"}) {
     EXPECT_EQ(Json("[1, 2]", {chosen}), (Texts{"1", "2"})) << chosen;
