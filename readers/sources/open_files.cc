@@ -20,6 +20,14 @@ std::string Named(const FormatSchema* schema) {
   return schema == nullptr ? "not named" : schema->tag;
 }
 
+const FormatSchema* ImagesOfAnyFormat() { return FindFileFormat("image"); }
+
+// Whether files of a format are images, whose records are alike whatever format each of them has.
+bool IsOfImages(const FormatSchema* schema) {
+  const FormatSchema* const images = ImagesOfAnyFormat();
+  return schema != nullptr && images != nullptr && schema->slot_names == images->slot_names;
+}
+
 void CheckCompanions(const FormatSchema& schema) {
   Require(!schema.companion_name.empty(), "files of the format ", schema.tag,
           " take no second file each");
@@ -69,9 +77,17 @@ const FormatSchema* FormatOf(const std::vector<std::string>& names) {
     const FormatSchema* schema = ChooseFormat(names[i]).schema;
     if (i == 0) first = schema;
     if (schema == first) continue;
+    if (IsOfImages(first) && IsOfImages(schema)) {
+      first = ImagesOfAnyFormat();
+      continue;
+    }
     Throw(ErrorCode::kInvalidArgument, "the files of one reader must have one format, but that of ",
           "'", Escaped(names[0]), "' is ", Named(first), " and that of '", Escaped(names[i]),
-          "' is ", Named(schema), "; a prefix such as 'recordio:' names it");
+          "' is ", Named(schema),
+          IsOfImages(first) || IsOfImages(schema)
+              ? "; a pattern such as images/**/*.jpg finds those of one, and the prefix 'image:' "
+                "takes all that it finds for images"
+              : "; a prefix such as 'recordio:' names it");
   }
   return first;
 }

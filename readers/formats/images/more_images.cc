@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formats `bmp`, `gif`, `pnm` and `tiff`: images, a record a file, as the bytes that it has.
+// The formats `bmp`, `gif`, `pnm` and `tiff`: images, a record a file, as the bytes that it has;
+// and `image`, which is any of these, or of `jpg`, `png` and `webp`.
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "framework/reader/file_format.h"
@@ -32,6 +34,14 @@ FormatSchema PnmSchema() {
 }
 FormatSchema TiffSchema() { return SchemaOf<kTiffImage>("TIFF", {".tif", ".tiff"}); }
 
+// No extension and no first bytes are its own: files of several formats of images are of this one.
+FormatSchema ImageSchema() {
+  return std::move(
+      FormatSchema("images of the formats jpg, png, webp, bmp, gif, pnm and tiff in any mixture, a "
+                   "record a file: its bytes, not decoded")
+          .SlotNames({"image"}));
+}
+
 template <const std::string_view& kKind>
 std::unique_ptr<FileFormat> Make(const FormatArguments& arguments) {
   return MakeWholeFileFormat(arguments, kKind);
@@ -41,6 +51,7 @@ REGISTER_FILE_FORMAT(bmp, BmpSchema, Make<kBmpImage>);
 REGISTER_FILE_FORMAT(gif, GifSchema, Make<kGifImage>);
 REGISTER_FILE_FORMAT(pnm, PnmSchema, Make<kPnmImage>);
 REGISTER_FILE_FORMAT(tiff, TiffSchema, Make<kTiffImage>);
+REGISTER_FILE_FORMAT(image, ImageSchema, Make<kAnyImage>);
 
 }  // namespace
 }  // namespace millhopper

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,15 @@ constexpr Kind kKinds[] = {
     {"a web page", "<html"sv},
 };
 
+constexpr std::string_view kImages[] = {kJpegImage, kPngImage, kWebpImage, kGifImage,
+                                        kBmpImage,  kPnmImage, kTiffImage};
+
+// Whether a kind of file is the one that is wanted, or one of those.
+bool IsKind(std::string_view found, std::string_view wanted) {
+  if (wanted != kAnyImage) return found == wanted;
+  return std::find(std::begin(kImages), std::end(kImages), found) != std::end(kImages);
+}
+
 bool Begins(std::string_view head, std::string_view begin) {
   return head.size() >= begin.size() &&
          std::equal(begin.begin(), begin.end(), head.begin(),
@@ -57,7 +67,11 @@ bool IsPnm(std::string_view head) {
 // What the file is instead of what it should be.
 std::string Found(std::string_view head) {
   const std::string_view kind = KindOfFile(head);
-  if (!kind.empty()) return StrCat("it begins as ", kind, " does");
+  if (!kind.empty()) {
+    return StrCat(
+        "it begins as ", kind, " does",
+        IsKind(kind, kAnyImage) ? "; the prefix 'image:' reads images of any format" : "");
+  }
   std::string bytes;
   for (const char c : head.substr(0, 8)) {
     constexpr char kDigits[] = "0123456789abcdef";
@@ -70,8 +84,7 @@ std::string Found(std::string_view head) {
 // One chunk of one record.
 class WholeFile final : public FileSource {
  public:
-  WholeFile(const FileEntry& file, std::string_view kind)
-      : file_(File::Open(file.path, file.buffer_type)), kind_(kind) {}
+  explicit WholeFile(const FileEntry& file) : file_(File::Open(file.path, file.buffer_type)) {}
 
   bool Claim(Chunk* chunk) override {
     if (claimed_) return false;
@@ -85,24 +98,17 @@ class WholeFile final : public FileSource {
   void Fetch(Chunk* chunk) const override {
     const uint64_t size = file_->size();
     if (size > kMaxRecordBytes) {
-      Fail(ErrorCode::kResourceLimit,
-           StrCat("the file has ", size, " bytes; the limit of a record is ", kMaxRecordBytes));
+      throw Error(
+          ErrorCode::kResourceLimit,
+          StrCat("the file has ", size, " bytes; the limit of a record is ", kMaxRecordBytes))
+          .InFile(file_->path(), 0);
     }
-    if (size == 0) Fail(ErrorCode::kDataLoss, StrCat("the file is not ", kind_, ": it is empty"));
-    const std::string_view bytes(chunk->Read(*file_, 0, size), size);
-    if (KindOfFile(bytes) != kind_) {
-      Fail(ErrorCode::kDataLoss, StrCat("the file is not ", kind_, ": ", Found(bytes)));
-    }
+    chunk->Read(*file_, 0, size);
     chunk->pieces.push_back({0, static_cast<uint32_t>(size)});
   }
 
  private:
-  [[noreturn]] void Fail(ErrorCode code, const std::string& problem) const {
-    throw Error(code, problem).InFile(file_->path(), 0);
-  }
-
   const std::unique_ptr<const File> file_;
-  const std::string_view kind_;
   bool claimed_ = false;
 };
 
@@ -112,7 +118,7 @@ class WholeFileFormat final : public FileFormat {
       : FileFormat(AgreeOnSlots(arguments.declared, {BytesSlot()})), kind_(kind) {}
 
   std::unique_ptr<FileSource> Open(const FileEntry& file) override {
-    return std::make_unique<WholeFile>(file, kind_);
+    return std::make_unique<WholeFile>(file);
   }
 
   std::optional<uint64_t> CountRecords(const std::vector<FileEntry>& files) const override {
@@ -122,6 +128,12 @@ class WholeFileFormat final : public FileFormat {
   bool chunks_tell_records() const override { return true; }
 
   void Load(const Ticket* tickets, size_t n, Rows* rows) const override {
+    for (size_t i = 0; i < n; ++i) {
+      const std::string_view bytes(tickets[i].bytes, tickets[i].size);
+      if (IsKind(KindOfFile(bytes), kind_)) continue;
+      Throw(ErrorCode::kDataLoss, "the file is not ", kind_, ": ",
+            bytes.empty() ? "it is empty" : Found(bytes));
+    }
     LoadBytes(tickets, n, rows);
   }
 

@@ -18,6 +18,8 @@ inline constexpr std::string_view kBmpImage = "a BMP image";
 inline constexpr std::string_view kGifImage = "a GIF image";
 inline constexpr std::string_view kPnmImage = "a PNM image";
 inline constexpr std::string_view kTiffImage = "a TIFF image";
+// Any of these.
+inline constexpr std::string_view kAnyImage = "an image that can be decoded";
 
 // What a file is by its first bytes: one of the above, or another name of this kind; "" if it is
 // nothing that is known.

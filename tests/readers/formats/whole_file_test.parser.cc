@@ -180,6 +180,31 @@ TEST(WholeFile, OfAnotherKindIsAnErrorThatSaysWhatItIs) {
   }
 }
 
+TEST(WholeFile, TakesImagesOfSeveralFormatsTogether) {
+  std::vector<std::unique_ptr<TempFile>> files;
+  Strings names, contents;
+  for (const auto& [tag, kind, head] : Samples()) {
+    files.push_back(std::make_unique<TempFile>("a." + tag, head));
+    names.push_back(files.back()->path());
+    contents.push_back(head);
+  }
+  EXPECT_EQ(RecordsOf(OpenFiles(names, {}, {}, {}).get()), contents);
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(RecordsOf(Reader("image", names[i]).get()), Strings{contents[i]});
+  }
+  for (const auto& [content, words] :
+       {std::pair<std::string, std::string>{"plain text", "begins with the bytes 70"},
+        {FromHex("0000001c") + "ftypavif", "begins as a HEIF or AVIF image does"},
+        {"", "the file is not an image that can be decoded: it is empty"}}) {
+    const std::string problem = ProblemOf("image", content);
+    EXPECT_NE(problem.find(words), std::string::npos) << problem;
+  }
+  const std::string problem = ProblemOf("jpg", contents[1]);
+  EXPECT_NE(problem.find("it begins as a PNG image does; the prefix 'image:' reads images of any"),
+            std::string::npos)
+      << problem;
+}
+
 // A file that is cut off may keep its beginning: what is missing after it the decoder will tell.
 TEST(WholeFile, IsCheckedAsFarAsItsBeginning) {
   for (const auto& [tag, kind, head] : Samples()) {
@@ -230,7 +255,7 @@ TEST(WholeFile, GivesTheFilesOfOthersUnchanged) {
     if (schema == nullptr || (schema->tag != "jpg" && schema->tag != "png")) continue;
     const auto reader = Reader(schema->tag, StrCat(folder, "/", name));
     if (name.find("dali_missnamed") != std::string::npos) {
-      const std::optional<Thrown> error = ErrorOf([&] { reader->HasNext(); });
+      const std::optional<Thrown> error = ErrorOf([&] { RecordsOf(reader.get()); });
       ASSERT_TRUE(error.has_value());
       EXPECT_NE(error->text.find("is not a JPEG image: it begins as a"), std::string::npos)
           << error->text;

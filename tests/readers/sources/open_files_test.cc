@@ -42,6 +42,23 @@ TEST(OpenFiles, NamesTellTheFormat) {
   EXPECT_EQ(FormatOf({"part-{0..9}.idx", "*-idx3-ubyte"}), FindFileFormat("idx"));
   EXPECT_EQ(FormatOf({"a", "b.bin", "http:c", "x/text:d"}), nullptr);
   EXPECT_EQ(FormatOf({}), nullptr);
+  const FormatSchema* const images = FindFileFormat("image");
+  ASSERT_NE(images, nullptr);
+  EXPECT_EQ(FormatOf({"a.jpg", "b.jpeg"}), FindFileFormat("jpg"));
+  EXPECT_EQ(FormatOf({"a.jpg", "b.jpg", "c.PNG", "d.webp", "e.jpg"}), images);
+  EXPECT_EQ(FormatOf({"image:a", "b.tif", "image:c.txt"}), images);
+  for (const std::vector<std::string>& names : {std::vector<std::string>{"a.jpg", "b.txt"},
+                                                {"a.jpg", "b.png", "b.txt"},
+                                                {"b.txt", "a.gif"},
+                                                {"a.jpg", "b"}}) {
+    ExpectError(ErrorCode::kInvalidArgument,
+                "a pattern such as images/**/*.jpg finds those of one, and the prefix 'image:' "
+                "takes all that it finds for images",
+                [&] { FormatOf(names); });
+  }
+  ExpectError(ErrorCode::kInvalidArgument, "a prefix such as 'recordio:' names it", [] {
+    FormatOf({"a.csv", "b.txt"});
+  });
 }
 
 TEST(OpenFiles, InfersFieldsFromPartsOrFromAllRecords) {
