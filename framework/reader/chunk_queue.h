@@ -196,13 +196,13 @@ class DealtChunk {
   uint64_t pass() const { return pass_; }
   // How many records the chunk has, if the file tells that before they are read,
   std::optional<uint64_t> records() const { return chunk_->records; }
-  // Whether it had to be read to be found, as one of a compressed file.
-  bool was_read() const { return chunk_->bytes || chunk_->holder; }
   // or once it is fetched; nothing if it has an error, which comes after them.
   std::optional<uint64_t> fetched_records() const {
     if (queue_ || chunk_->error_ != nullptr) return std::nullopt;
     return chunk_->pieces.size();
   }
+  // Whether it had to be read to be found, as one of a compressed file, or has been fetched since.
+  bool was_read() const { return chunk_->bytes || chunk_->holder; }
   // Throws the error of a chunk that is fetched if other processes may read it without one: one
   // that interrupts (a stop, a lack of memory), or one of the operating system.
   void CheckIsRead() const;

@@ -93,12 +93,16 @@ class SavingPrograms:
         return to_json(self.state_dict(program, scope))
 
     def set_state(
-        self, state: bytes | str, program: Program | None = None, scope: Scope | None = None
+        self, state: bytes | str | Mapping[str, Any], program: Program | None = None, scope: Scope | None = None
     ) -> None:
         """Goes to a state that ``get_state`` has returned, as ``load_state_dict`` does.
 
+        Args:
+            state: these bytes, the same as a text, or the dict that ``json.loads`` makes of them.
+            program, scope: as for ``load_state_dict``.
+
         Raises:
-            TypeError: it is neither bytes nor a text.
+            TypeError: it is none of these.
             Error: as ``load_state_dict``.
         """
         self.load_state_dict(from_json(state), program, scope)  # type: ignore[arg-type]

@@ -159,15 +159,17 @@ def to_json(state: Mapping[str, Any]) -> bytes:
     return json.dumps(state, default=_encoded, sort_keys=True).encode()
 
 
-def from_json(text: bytes | str) -> object:
-    """What ``to_json`` was given.
+def from_json(text: bytes | str | Mapping[str, Any]) -> object:
+    """What ``to_json`` was given, of its text or of what ``json.loads`` makes of that.
 
     Raises:
-        TypeError: it is neither bytes nor a text.
+        TypeError: it is none of these.
         Error: it is no JSON, or a part of it is no base64.
     """
+    if isinstance(text, Mapping):
+        text = to_json(text)
     if not isinstance(text, (bytes, str)):
-        raise TypeError(f"the state is {text!r}; it must be the bytes that get_state returns")
+        raise TypeError(f"the state is {text!r:.100}; it must be what get_state returns")
     try:
         return json.loads(text, object_hook=_decoded)
     except (ValueError, RecursionError) as error:

@@ -40,11 +40,14 @@ class StateInJson:
         """
         return to_json(self.state_dict())
 
-    def set_state(self, state: bytes | str) -> None:
+    def set_state(self, state: bytes | str | Mapping[str, Any]) -> None:
         """Goes to a state that ``get_state`` has returned, as ``load_state_dict`` does.
 
+        Args:
+            state: these bytes, the same as a text, or the dict that ``json.loads`` makes of them.
+
         Raises:
-            TypeError: it is neither bytes nor a text.
+            TypeError: it is none of these.
             Error: as ``load_state_dict``.
         """
         self.load_state_dict(from_json(state))  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """States of ranks that share lanes, put together, are a state of any number of ranks."""
 
+import json
 import os
 import random
 import socket
@@ -70,9 +71,12 @@ def test_a_state_goes_through_json_and_back(files: str) -> None:
     merged = millhopper.merge_states(two.states())
     reader = of_rank(files, 0, 1)
     reader.load_state_dict(merged)
-    again = of_rank(files, 0, 1)
-    again.set_state(reader.get_state())
-    assert [b["x"].tolist() for b in again] == [b["x"].tolist() for b in reader]
+    state = reader.get_state()
+    rest = [b["x"].tolist() for b in reader]
+    for form in (state, state.decode(), json.loads(state), merged):
+        again = of_rank(files, 0, 1)
+        again.set_state(form)
+        assert [b["x"].tolist() for b in again] == rest
 
 
 def test_only_all_ranks_at_one_step_make_a_state(files: str) -> None:
