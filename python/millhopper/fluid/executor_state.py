@@ -93,7 +93,10 @@ class SavingPrograms:
         return to_json(self.state_dict(program, scope))
 
     def set_state(
-        self, state: bytes | str | Mapping[str, Any], program: Program | None = None, scope: Scope | None = None
+        self,
+        state: bytes | str | Mapping[str, Any],
+        program: Program | None = None,
+        scope: Scope | None = None,
     ) -> None:
         """Goes to a state that ``get_state`` has returned, as ``load_state_dict`` does.
 
