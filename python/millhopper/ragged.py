@@ -213,13 +213,15 @@ class Texts(Ragged, Sequence[Any]):
         return [_decoded(text, i) for i, text in enumerate(self.to_bytes())]
 
     def __eq__(self, other: object) -> Any:
-        """Whether each text is this one, an array of bools, as for arrays of numpy.
+        """Whether each text is this one, or that of an array of numpy: an array of bools.
 
         With a ``Texts``, list or tuple: whether it has the same texts, one bool.
 
         Raises:
-            TypeError: it is compared with a number or an array, or lists of texts with a text.
+            TypeError: it is compared with a number, or lists of texts with a text.
         """
+        if isinstance(other, np.ndarray):
+            return np.asarray(self) == other
         if isinstance(other, str):
             if len(self.offsets) > 1:
                 raise TypeError(

@@ -193,7 +193,8 @@ class TextMethods(OperatorMethods):
         name = "_x_".join(slots) if output is None else output
         masks = {i: mask for i, slot in enumerate(slots) if (mask := self._mask_of(slot))}
         inputs = {"X": list(slots), **({"Valid": [*masks.values()]} if masks else {})}
-        return self.apply("cross", inputs, name, buckets=buckets, masked=[*masks])
+        masked = [*masks] or None  # states saved by older versions stay valid
+        return self.apply("cross", inputs, name, buckets=buckets, masked=masked)
 
     def bucketize(
         self,

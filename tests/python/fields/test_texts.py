@@ -57,6 +57,9 @@ def test_a_text_is_compared_with_each(batch: Texts) -> None:
     assert (batch != "Zürich").tolist() == [word != "Zürich" for word in WORDS]
     assert (batch == "Rome").tolist() == [False] * len(WORDS)
     assert np.array(WORDS)[batch != ""].tolist() == [word for word in WORDS if word]
+    array = np.array([*WORDS[:-1], "Rome"])
+    assert (batch == array).tolist() == (array == batch).tolist() == [True] * 4 + [False]
+    assert (batch != array).tolist() == [False] * 4 + [True]
     with pytest.raises(TypeError, match="cannot be compared with 3"):
         batch == 3  # noqa: B015
 
