@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from millhopper.programs.program import Program
 from millhopper.readers.chain import AnyReader, Chain
+from millhopper.readers.other_names import other_keywords
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -89,6 +90,10 @@ class CombineMethods(Chain):
         attributes = {"check_alignment": check_alignment}
         return _combined("create_zip_reader", readers, joined, attributes, name)
 
+    @other_keywords(
+        probabilities="weights=[...] are the shares",
+        stopping_strategy='when_exhausted="stop", "continue" or "repeat" says what follows an end',
+    )
     def mix(
         self,
         *others: Self,

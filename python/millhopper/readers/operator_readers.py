@@ -101,6 +101,13 @@ def _meant(attributes: Mapping[str, AttributeSchema]) -> dict[str, str]:
     if "pad_length" in attributes:  # tf.data
         meant["padded_shapes"] = "pad_length=[16, 0] gives each slot a length, 0 that of the batch"
         meant["padding_values"] = "pad_values=[-1] gives each slot its padding"
+        meant["pad_id"] = meant["padding_value"] = meant["padding_values"]
+    if "overlong" in attributes:  # pack, of Hugging Face's trainers and torchtune
+        meant["ignore_index"] = "labels=-100 adds the next tokens, and -100 where there is none"
+        meant["split"] = 'overlong="split" cuts documents that are longer than a row'
+        meant["truncation"] = 'overlong="truncate" leaves out what is longer than a row'
+        for keyword in ("seq_len", "max_length", "max_seq_len", "block_size"):
+            meant[keyword] = "length=... is that of a row"
     meant["num_parallel_calls"] = "millhopper.set_threads(n) says how many threads load"  # tf.data
     return meant
 

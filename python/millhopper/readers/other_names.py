@@ -245,6 +245,9 @@ LIBRARIES: dict[str, dict[str, str]] = {
     },
     "Hugging Face datasets": {
         "add_item": _CONCAT,
+        "apply_chat_template": (
+            "map(function) calls it with tokenize=False, and tokenize() reads the text"
+        ),
         "cast_column": _CAST,
         "class_encode_column": 'lookup(words, slot="slot") numbers words',
         "ClassLabel": 'lookup(words, slot="slot") numbers words',
@@ -261,6 +264,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "from_csv": _FILES,
         "from_dict": _ARRAYS,
         "from_file": _FILES,
+        "from_hf": "Reader.from_dataset(dataset) reads one, from_iterable a stream",
         "from_json": _FILES,
         "from_list": "Reader.from_dataset(list) reads it",
         "from_pandas": _FRAMES,
@@ -269,6 +273,9 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "from_spark": _FRAMES,
         "from_sql": _FRAMES,
         "from_text": _FILES,
+        "group_texts": (
+            'pack(length, method="concat_then_split") lays texts end to end and cuts them into rows'
+        ),
         "info": _SLOTS,
         "interleave_datasets": _MIX,
         "iter": _BATCH,
@@ -289,6 +296,7 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "sort": _SORT,
         "split_dataset_by_node": _SHARD,
         "to_csv": _SAVE,
+        "to_hf": _SAVE,
         "to_iterable_dataset": _LOOP,
         "to_json": _SAVE,
         "to_list": "list(reader) is all elements",

@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any
 from millhopper.base.paths import Path
 from millhopper.programs.var_type import convert_dtype
 from millhopper.readers.operator_methods import OperatorMethods
+from millhopper.readers.other_names import other_keywords
 from millhopper.readers.tokenizer_files import file_of_tokenizer, file_of_words
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+_ROWS = (
+    'pack(length) makes rows of that many tokens, and overlong="truncate" of it leaves out what is '
+    "longer"
+)
 
 
 def _number_of(dtype: str) -> int:
@@ -35,6 +42,14 @@ class TextMethods(OperatorMethods):
     once for all threads.
     """
 
+    @other_keywords(
+        column='slot="text" is the slot of the text',
+        field='slot="text" is the slot of the text',
+        max_length=_ROWS,
+        padding="padded_batch(batch_size) pads to the longest",
+        tokenizer='it is the first argument: tokenize("tokenizer.json"), or an object of tiktoken',
+        truncation=_ROWS,
+    )
     def tokenize(
         self,
         merges: Any = None,

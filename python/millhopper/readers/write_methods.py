@@ -11,6 +11,7 @@ from millhopper.base.integers import UINT64_MAX, integer_within
 from millhopper.base.paths import Path
 from millhopper.programs.extras import load_extras
 from millhopper.readers.loop_methods import LoopMethods
+from millhopper.readers.other_names import other_keywords
 
 _UNITS = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _UNITS |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -41,6 +42,7 @@ class Written(NamedTuple):
 class WriteMethods(LoopMethods):
     """What Reader can do with outputs."""
 
+    @other_keywords(force="overwrite=True replaces files", mode="overwrite=True replaces files")
     def write(
         self, name: Path, *, shard_size: int | str | None = None, overwrite: bool = False
     ) -> Written:

@@ -48,6 +48,12 @@ READER = millhopper.Reader.from_arrays({"x": np.arange(6)})
         ),
         (millhopper.vision, "Resise", "; did you mean 'Resize'?"),
         (
+            READER,
+            "group_texts",
+            '; pack(length, method="concat_then_split") lays texts end to end and cuts them into '
+            "rows",
+        ),
+        (
             millhopper.dataset,
             "ImageFolder",
             "; image_folder(folder) reads images, whose classes are folders",
@@ -156,6 +162,14 @@ def test_what_flat_map_is_told_to_be_yields_rows() -> None:
         ("map", (dict,), "num_proc", "millhopper.set_threads(n)"),
         ("jax", (), "sharding", "device=sharding"),
         ("split", ([0.5, 0.5],), "random_state", "seed=..."),
+        ("padded_batch", (2,), "pad_id", "pad_values=[-1]"),
+        ("pack", (8,), "ignore_index", "labels=-100"),
+        ("pack", (8,), "split", 'overlong="split"'),
+        ("pack", (), "seq_len", "length=..."),
+        ("tokenize", ("x",), "column", 'slot="text"'),
+        ("mix", (READER,), "stopping_strategy", "when_exhausted="),
+        ("mix", (READER,), "probabilities", "weights=[...]"),
+        ("write", ("x.csv",), "force", "overwrite=True"),
     ],
 )
 def test_a_keyword_of_others_is_answered_with_ours(
