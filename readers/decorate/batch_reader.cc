@@ -73,8 +73,9 @@ void BatchReader::PlanNext(size_t n, TicketRun* run) {
   const MemoryScope scope(account());
   for (; n > 0; --n) {
     if (!batch_) batch_ = Pool<TicketRun>::Take();
-    const bool pass_ends = FillAgain();
-    if (!pass_ends) Fill();
+    FillAgain();
+    Fill();
+    const bool pass_ends = EndsWithItsPass();
     const size_t size = batch_->tickets.size();
     if (size == 0 || (size < batch_size_ && discard_leftover_)) {
       // What is left out at the end may be in a batch where a position is cut anew.
@@ -91,20 +92,40 @@ void BatchReader::PlanNext(size_t n, TicketRun* run) {
   }
 }
 
-bool BatchReader::FillAgain() {
-  if (!again_) return false;
+void BatchReader::FillAgain() {
+  if (!again_) return;
   PooledVector<Ticket>& tickets = batch_->tickets;
   const Ticket* const first = again_->tickets.data() + next_again_;
   const size_t left = again_->tickets.size() - next_again_;
-  const uint64_t pass = (tickets.empty() ? *first : tickets.front()).id.pass;
-  const size_t most = std::min(left, batch_size_ - tickets.size());
-  size_t n = 0;
-  while (n < most && (!ends_passes_ || first[n].id.pass == pass)) ++n;
+  const size_t n = std::min(left, batch_size_ - tickets.size());
   batch_->Keep(again_.get());
   tickets.insert(tickets.end(), first, first + n);
   next_again_ += n;
   if (n == left) again_ = Ref<TicketRun>();
-  return n < most;
+}
+
+bool BatchReader::EndsWithItsPass() {
+  PooledVector<Ticket>& tickets = batch_->tickets;
+  if (!ends_passes_ || tickets.empty()) return false;
+  const auto next = std::find_if(tickets.begin(), tickets.end(), [&](const Ticket& ticket) {
+    return ticket.id.pass != tickets.front().id.pass;
+  });
+  const bool ends = next != tickets.end();
+  if (ends) {
+    const Ref<TicketRun> rest = Pool<TicketRun>::Take();
+    rest->Keep(batch_.get());
+    rest->tickets.insert(rest->tickets.end(), next, tickets.end());
+    if (again_) {
+      rest->Keep(again_.get());
+      rest->tickets.insert(rest->tickets.end(), again_->tickets.begin() + next_again_,
+                           again_->tickets.end());
+    }
+    again_ = rest;
+    next_again_ = 0;
+    tickets.erase(next, tickets.end());
+  }
+  if (!again_) ends_passes_ = false;
+  return ends;
 }
 
 void BatchReader::Fill() {
@@ -145,6 +166,7 @@ Error BatchReader::WithWholeBatches(const Error& error, size_t used_before) cons
 
 void BatchReader::Rewind(uint64_t pass) {
   batch_ = again_ = Ref<TicketRun>();
+  ends_passes_ = false;
   DecoratedReader::Rewind(pass);
 }
 
@@ -159,9 +181,10 @@ void BatchReader::SaveState(ReaderState* state) const {
   if (again_) {
     reader().NameElements(again_->tickets.data() + next_again_,
                           again_->tickets.size() - next_again_, &begun);
-    if (ends_passes_) state->SetList("ends_passes", {1});
   }
-  if (begun.count > 0) state->SetElements("begun", std::move(begun));
+  if (begun.count == 0) return;
+  state->SetElements("begun", std::move(begun));
+  if (ends_passes_) state->SetList("ends_passes", {1});
 }
 
 void BatchReader::RestoreState(const ReaderState& state) {

@@ -65,8 +65,11 @@ class BatchReader : public DecoratedReader {
  private:
   // Plans the rest of the current batch.
   void Fill();
-  // Takes elements of a position; true if the batch ends with them, because their pass does.
-  bool FillAgain();
+  // Takes elements of a position.
+  void FillAgain();
+  // Where a batch has elements of one pass only: gives back those of the next one. Whether it has
+  // some.
+  bool EndsWithItsPass();
   void CheckNames(const ElementNames& names) const;
   // Adds the memory that whole batches take to an out-of-memory error; returns other errors
   // unchanged. `used_before` is the memory needed when the current batch was begun.
@@ -81,7 +84,9 @@ class BatchReader : public DecoratedReader {
   // are none. From next_again_ on they are in no batch yet.
   Ref<TicketRun> again_;
   size_t next_again_ = 0;
-  bool ends_passes_ = false;  // whether a batch has elements of one pass only
+  // Whether these may be of several passes, or of one that is over for the reader below, so that a
+  // batch must not have some of two.
+  bool ends_passes_ = false;
 };
 
 }  // namespace millhopper

@@ -23,6 +23,15 @@ std::optional<uint64_t> PaddedBatchReader::PassLength() const {
 }
 
 void PaddedBatchReader::Gather(const Ref<GatheredPart>& part) {
+  Add(part);
+  ends_passes_ = false;
+}
+
+void PaddedBatchReader::Add(const Ref<GatheredPart>& part) {
+  if (ends_passes_ && batch_.size() > 0 && batch_.gathered()->id().pass != part->id.pass) {
+    Ref<Gathered> rest = batch_.Take();
+    if (!discard_leftover_) Yield(std::move(rest));
+  }
   batch_.Add(part);
   if (batch_.size() == batch_size_) Yield(batch_.Take());
 }
@@ -37,22 +46,17 @@ void PaddedBatchReader::SaveState(ReaderState* state) const {
   CollatingReader::SaveState(state);
   state->CutsBy("batch_size", batch_size_);
   state->Setting("discard_leftover", discard_leftover_ ? "true" : "false");
-  if (batch_.size() > 0) state->SetElements("begun", NamesOf({batch_.gathered()}));
+  if (batch_.size() == 0) return;
+  state->SetElements("begun", NamesOf({batch_.gathered()}));
+  if (ends_passes_) state->SetList("ends_passes", {1});
 }
 
 void PaddedBatchReader::RestoreState(const ReaderState& state) {
   CollatingReader::RestoreState(state);
   for (Ref<Gathered>& batch : GatherAgain(state.Elements("begun")))
     batch_.Continue(std::move(batch));
-  const bool ends_passes = !state.List("ends_passes").empty();
-  for (const Ref<GatheredPart>& part : LoadPartsAgain(state.Elements("again"))) {
-    const bool other_pass = batch_.size() > 0 && batch_.gathered()->id().pass != part->id.pass;
-    if (ends_passes && other_pass) {
-      GatherRest();
-      Forget();
-    }
-    Gather(part);
-  }
+  ends_passes_ = !state.List("ends_passes").empty();
+  for (const Ref<GatheredPart>& part : LoadPartsAgain(state.Elements("again"))) Add(part);
 }
 
 // Each of its batches has every element below as a whole, and as a part of its own.

@@ -33,11 +33,18 @@ class PaddedBatchReader final : public CollatingReader {
   void RestoreState(const ReaderState& state) override;
   void Gather(const Ref<GatheredPart>& part) override;
   void GatherRest() override;
-  void Forget() override { batch_ = OpenBatch(); }
+  void Forget() override {
+    batch_ = OpenBatch();
+    ends_passes_ = false;
+  }
+  void Add(const Ref<GatheredPart>& part);
 
   const size_t batch_size_;
   const bool discard_leftover_;
   OpenBatch batch_;
+  // Whether elements of a position may be of another pass than the next one, so that a batch must
+  // not have some of both.
+  bool ends_passes_ = false;
 };
 
 }  // namespace millhopper

@@ -94,6 +94,12 @@ void ExpectOneOrder(const MakeChain& make, const MakeChain& whole,
     const size_t part = order.size() / cutting.parts;
     for (size_t at = 0;;) {
       if (random() % often == 0) {
+        if (random() % 2 == 0) {
+          run->LookAhead();
+          // A pass that the consumer was told to be over stays so.
+          const size_t left = order.size() - at;
+          if (!cutting.leftovers && left < static_cast<size_t>(size)) at = order.size();
+        }
         const std::vector<Position> position = run->SaveEach();
         size = any_size();
         run = std::make_unique<Ranks>(make(size), 1);
@@ -210,6 +216,7 @@ void ExpectSameSteps(const std::string& path, uint32_t seed) {
     const Numbers order = InOrder(Undisturbed(OfRanks(path, size), pass + 1)[pass]);
     for (size_t at = 0;;) {
       if (random() % 2 == 0) {
+        if (random() % 2 == 0) run->LookAhead();
         const std::vector<Position> each = run->SaveEach();
         const Position all = Position::OfAllRanks(each);
         const int64_t before = ranks;

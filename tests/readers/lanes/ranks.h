@@ -120,6 +120,10 @@ class Ranks {
     }
     return steps;
   }
+  // Has all plan their next elements.
+  void LookAhead() {
+    for (const auto& runner : runners_) runner->Reader(top_).HasNext();
+  }
   void ReInit() {
     for (const auto& runner : runners_) runner->Reader(top_).ReInit();
   }
