@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/decorate/record_store.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -11,7 +15,31 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
+constexpr size_t kLargeBufferBytes = size_t{2} << 20;  // in one large page (BufferPool)
 constexpr size_t kFewSlots = 16;
+
+// Copies to an address that is aligned to a cache line.
+void CopyPastCaches(char* to, const char* from, size_t bytes) {
+  size_t done = 0;
+#ifdef __SSE2__
+  constexpr size_t kLine = 64;
+  for (; done + kLine <= bytes; done += kLine) {
+    const auto* const source = reinterpret_cast<const __m128i*>(from + done);
+    auto* const line = reinterpret_cast<__m128i*>(to + done);
+    for (size_t i = 0; i < kLine / sizeof(__m128i); ++i) {
+      _mm_stream_si128(line + i, _mm_loadu_si128(source + i));
+    }
+  }
+#endif
+  std::memcpy(to + done, from + done, bytes - done);
+}
+
+// After such copies, before anything by which another thread learns of them.
+void FinishCopies() {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
+}
 
 }  // namespace
 
@@ -37,7 +65,7 @@ Ref<RecordStore::Lease> RecordStore::NewLease() {
   return lease;
 }
 
-void RecordStore::Put(const Ticket* tickets, size_t n, Ticket** slots) {
+void RecordStore::Put(const Ticket* tickets, size_t n, Ticket** slots, Use use) {
   size_t put = 0;
   try {
     while (put < n) {
@@ -45,16 +73,17 @@ void RecordStore::Put(const Ticket* tickets, size_t n, Ticket** slots) {
         slots[put] = PutLarge(tickets[put]);
         ++put;
       } else {
-        put += PutAlike(tickets + put, n - put, slots + put);
+        put += PutAlike(tickets + put, n - put, slots + put, use);
       }
     }
   } catch (...) {
     while (put > 0) Drop(slots[--put]);
     throw;
   }
+  if (use == Use::kLater) FinishCopies();
 }
 
-size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots) {
+size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots, Use use) {
   const bool copies = FitsInSlot(*tickets);
   const uint32_t bytes = copies ? tickets->size : 0;
   PooledVector<Ticket*>& free = Free(sizeof(Ticket) + bytes);
@@ -65,7 +94,13 @@ size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots) {
     for (; put < most && tickets[put].size == bytes && tickets[put].bytes != nullptr; ++put) {
       Ticket* const slot = slots[put] = last[static_cast<std::ptrdiff_t>(put)];
       *slot = tickets[put];
-      slot->bytes = static_cast<char*>(std::memcpy(slot + 1, tickets[put].bytes, bytes));
+      char* const copy = reinterpret_cast<char*>(slot + 1);
+      if (use == Use::kLater) {
+        CopyPastCaches(copy, tickets[put].bytes, bytes);
+      } else {
+        std::memcpy(copy, tickets[put].bytes, bytes);
+      }
+      slot->bytes = copy;
       slot->owner = nullptr;
     }
   } else {
@@ -87,7 +122,7 @@ Ticket* RecordStore::PutLarge(const Ticket& ticket) {
   stored.bytes = nullptr;
   stored.owner = copy.get();
   Ticket* slot = nullptr;
-  PutAlike(&stored, 1, &slot);
+  PutAlike(&stored, 1, &slot, Use::kSoon);
   slot->bytes = copy->data();
   return slot;
 }
@@ -113,7 +148,8 @@ void RecordStore::MakeSlot(size_t kind, size_t size) {
   }
   Fresh& fresh = MemoryScope::IsAhead() ? ahead_ : now_;
   if (fresh.bytes < size) {
-    buffers_.push_back(BufferPool::At(Place()).Take(kBufferBytes));
+    const bool first = buffers_.empty() || MemoryLimit::is_set();
+    buffers_.push_back(BufferPool::At(Place()).Take(first ? kBufferBytes : kLargeBufferBytes));
     fresh = {buffers_.back()->data(), buffers_.back()->capacity()};
   }
   free_[kind].push_back(new (fresh.place) Ticket);
