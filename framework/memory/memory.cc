@@ -315,8 +315,9 @@ void* BufferPool::Allocate(size_t bytes) {
   try {
     if (!place_.is_cpu()) return place_.device()->AllocateHost(bytes);
     const bool large = bytes >= kLargePage;
-    void* memory = std::aligned_alloc(large ? kLargePage : kBufferAlignment, bytes);
-    if (memory == nullptr) {
+    void* memory = nullptr;
+    // Unlike aligned_alloc, it takes any size.
+    if (::posix_memalign(&memory, large ? kLargePage : kBufferAlignment, bytes) != 0) {
       throw Error(
           ErrorCode::kResourceLimit,
           StrCat("the system has no memory for ", bytes, " bytes",

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/decorate/record_store.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,27 +17,19 @@ constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr size_t kLargeBufferBytes = size_t{2} << 20;  // in one large page (BufferPool)
 constexpr size_t kFewSlots = 16;
 
-// Copies to an address that is aligned to a cache line.
+// Copies to an address that is aligned to a cache line. After such copies hwy::FlushStream comes
+// before anything by which another thread learns of them.
 void CopyPastCaches(char* to, const char* from, size_t bytes) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::ScalableTag<uint8_t> tag;
+  const size_t lanes = hn::Lanes(tag);
+  auto* const out = reinterpret_cast<uint8_t*>(to);
+  const auto* const in = reinterpret_cast<const uint8_t*>(from);
   size_t done = 0;
-#ifdef __SSE2__
-  constexpr size_t kLine = 64;
-  for (; done + kLine <= bytes; done += kLine) {
-    const auto* const source = reinterpret_cast<const __m128i*>(from + done);
-    auto* const line = reinterpret_cast<__m128i*>(to + done);
-    for (size_t i = 0; i < kLine / sizeof(__m128i); ++i) {
-      _mm_stream_si128(line + i, _mm_loadu_si128(source + i));
-    }
+  for (; done + lanes <= bytes; done += lanes) {
+    hn::Stream(hn::LoadU(tag, in + done), tag, out + done);
   }
-#endif
-  std::memcpy(to + done, from + done, bytes - done);
-}
-
-// After such copies, before anything by which another thread learns of them.
-void FinishCopies() {
-#ifdef __SSE2__
-  _mm_sfence();
-#endif
+  std::memcpy(out + done, in + done, bytes - done);
 }
 
 }  // namespace
@@ -80,7 +71,7 @@ void RecordStore::Put(const Ticket* tickets, size_t n, Ticket** slots, Use use) 
     while (put > 0) Drop(slots[--put]);
     throw;
   }
-  if (use == Use::kLater) FinishCopies();
+  if (use == Use::kLater) hwy::FlushStream();
 }
 
 size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots, Use use) {
