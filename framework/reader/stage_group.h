@@ -58,7 +58,12 @@ class StageGroup final : public RefCounted {
       StagedElement& element = elements_[size_];
       element.id = ticket.id;
       rows_.Reset(reader.row_slots(), &BufferPool::PinnedFor(stage.place()));
-      reader.LoadInParallel(&ticket, 1, &rows_);
+      try {
+        reader.LoadInParallel(&ticket, 1, &rows_);
+      } catch (const Error& error) {
+        if (error.interrupts() || !stage.LeavesOut(error, ticket.id)) throw;
+        continue;
+      }
       rows_.MoveTo(&element.tensors);
       try {
         parts_[size_] = stage.Work(&element);

@@ -61,6 +61,10 @@ class Stage {
   // Whether the elements it makes have the slots of the reader below, including what that learns
   // from its file.
   virtual bool keeps_slots() const { return keeps_count(); }
+  // Whether an element that could not be loaded, because of this error, is left out; otherwise the
+  // consumer gets the error in the element's place. Not asked about what says nothing of the
+  // element (Error::interrupts). Any thread.
+  virtual bool LeavesOut(const Error&, const RecordId&) const { return false; }
   // How many elements one thread may work on as a group: more than one if the work on an element
   // takes less time than handing it to another thread.
   virtual size_t most_together() const { return 1; }

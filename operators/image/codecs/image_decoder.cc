@@ -48,6 +48,16 @@ DecodePart WholeImage(const ImageShape& stored) { return {1, {0, 0, stored.width
 
 namespace {
 
+// Whether bytes are text with an extension, which may be the name of an image.
+bool IsFileName(std::string_view bytes) {
+  constexpr size_t kMostBytes = 4096, kLongestExtension = 5;  // with its point
+  const size_t point = bytes.rfind('.');
+  return bytes.size() <= kMostBytes && point != std::string_view::npos &&
+         bytes.size() - point <= kLongestExtension && bytes.back() != '.' &&
+         std::all_of(bytes.begin(), bytes.end(),
+                     [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != '\x7f'; });
+}
+
 [[noreturn]] void ThrowNoImage(const uint8_t* bytes, size_t size) {
   const std::string_view other = OtherFormatOf(bytes, size);
   if (!other.empty()) {
@@ -58,7 +68,12 @@ namespace {
         "that `map` calls");
   }
   Throw(ErrorCode::kDataLoss, size,
-        " bytes that are no image: they do not begin like JPEG, PNG, WebP, TIFF, GIF, BMP or PNM");
+        " bytes that are no image: they do not begin like JPEG, PNG, WebP, TIFF, GIF, BMP or PNM",
+        IsFileName({reinterpret_cast<const char*>(bytes), size})
+            ? "; if they name a file, open_files(\"image_list:FILE\") reads the images that FILE "
+              "names "
+              "in lines of a path and a label"
+            : "");
 }
 
 // Decodes by a codec that throws what is lost; false if `partial` lets it be.

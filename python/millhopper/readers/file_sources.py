@@ -36,7 +36,7 @@ _TABLE_KEYWORDS = {
     "dtype": _FIELDS,
     "encoding_errors": "encoding names what the text is in, as iconv does",
     "escapechar": "escape is the character that makes the one after it text",
-    "ignore_errors": 'ragged_rows="fill" or "cut" takes rows of other numbers of cells',
+    "ignore_errors": "ignore_errors() after it leaves out rows that do not fit their fields",
     "na_values": _NULLS,
     "null_values": _NULLS,
     "nullstr": _NULLS,

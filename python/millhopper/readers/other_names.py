@@ -48,9 +48,10 @@ _CAST = 'cast("float32", slot="slot") gives a slot another dtype; fields say it 
 _COUNT = "len(reader) is the number of elements of a pass, where files tell"
 _SLOTS = "slots has dtypes and dims, and a batch is a dict by name"
 _THREADS = "millhopper.set_threads(n) says how many threads load"
+_NULLS = "missing=skip of a field leaves out records without a value"
 _BAD = (
-    "missing=skip of a field leaves records without a value out, decode_image(partial=True) takes "
-    "what can be read of an image; all else that is wrong is an error, which names its record"
+    "ignore_errors() after it leaves out images that cannot be decoded and rows that do not fit "
+    "their fields"
 )
 _SHARD = "shard() gives each process its part, as torchrun, Slurm, Open MPI or JAX count them"
 _WINDOW = (
@@ -127,7 +128,6 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "get_next": _LOOP,
         "get_single_element": "next(iter(reader)) is the first",
         "group_by_window": _BUCKET,
-        "ignore_errors": _BAD,
         "image_dataset_from_directory": _FOLDER,
         "interleave": _TURNS,
         "list_files": _WHERE,
@@ -502,8 +502,8 @@ LIBRARIES: dict[str, dict[str, str]] = {
         "describe": _STATISTICS,
         "drop": _DROP,
         "drop_duplicates": "dedupe() leaves out what came before",
-        "drop_nulls": _BAD,
-        "dropna": _BAD,
+        "drop_nulls": _NULLS,
+        "dropna": _NULLS,
         "fill_null": "default=0 of a field is the value of records that have none",
         "fillna": "default=0 of a field is the value of records that have none",
         "from_dataframe": _FRAMES,

@@ -328,7 +328,7 @@ std::string_view AnnotatedFilesFormat::FileOf(const Record& record, Part part) c
   size_t which = 0;
   if (part != Part::kImage && Wants("image")) ++which;
   if (part == Part::kObjectMask && Wants("mask")) ++which;
-  return record.files[which];
+  return NotEmpty(record.files[which]);
 }
 
 void AnnotatedFilesFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {

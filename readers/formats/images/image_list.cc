@@ -90,7 +90,8 @@ class ListParser {
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), label);
     if (error != std::errc() || stop != text.data() + text.size()) {
       Fail(ErrorCode::kDataLoss,
-           StrCat("has the label ", Quoted(text), ", but a label is one integer of 64 bits"));
+           StrCat("has the label ", Quoted(text), ", but a label is one integer of 64 bits",
+                  line_ == 1 ? "; a list has no header" : ""));
     }
     files_.Add(path, label, line_);
     files_.GetPath(files_.size() - 1, &path_);

@@ -91,7 +91,7 @@ class LabeledFilesSource final : public FileSource {
         char* file = bytes + begin;
         for (size_t which = 0; which < files_.files_each(); file += own[which++]) {
           files_.GetPathOf(record, which, &path);
-          ReadFile(path, own[which], file);
+          FileSystemOf(path).ReadWhole(path, own[which], file);
         }
       } catch (const Error& error) {
         const std::string named_by = error.interrupts() ? "" : files_.NamedBy(record);
@@ -141,12 +141,6 @@ class LabeledFilesSource final : public FileSource {
     return size;
   }
 
-  // Reads a file that had `size` bytes when it was claimed.
-  static void ReadFile(const std::string& path, uint64_t size, char* out) {
-    FileSystemOf(path).ReadWhole(path, size, out);
-    if (size == 0) throw Error(ErrorCode::kDataLoss, "the file is empty").InFile(path, 0);
-  }
-
   const std::shared_ptr<const LabeledFiles> table_;
   const LabeledFiles& files_;  // in it
   size_t next_ = 0;            // to be claimed
@@ -164,6 +158,11 @@ std::vector<SlotSpec> SlotsFor(const std::vector<SlotSpec>& declared) {
 }
 
 }  // namespace
+
+std::string_view NotEmpty(std::string_view file) {
+  if (file.empty()) Throw(ErrorCode::kDataLoss, "the file is empty");
+  return file;
+}
 
 void LabeledFiles::Add(std::string_view name, int64_t label, uint64_t line) {
   const uint64_t bytes = names_.size() + name.size() + (entries_.size() + 1) * sizeof(Entry);
@@ -301,7 +300,7 @@ uint64_t LabeledFilesFormat::Fingerprint(const FileEntry& file) const {
 
 void LabeledFilesFormat::Load(const Ticket* tickets, size_t n, Rows* rows) const {
   for (const Ticket& ticket : Prefetched(tickets, n)) {
-    AppendBytes({ticket.bytes + kLabelBytes, ticket.size - kLabelBytes}, 0, rows);
+    AppendBytes(NotEmpty({ticket.bytes + kLabelBytes, ticket.size - kLabelBytes}), 0, rows);
   }
   char* const labels = rows->Append(1, n);
   for (size_t i = 0; i < n; ++i) {

@@ -85,6 +85,10 @@ class LabeledFiles {
   PooledVector<Entry> entries_;
 };
 
+// The bytes of a file. Throws kDataLoss if there are none. It is the record that is wrong, not what
+// is read with it: so it belongs to Load.
+std::string_view NotEmpty(std::string_view file);
+
 // A format whose files name other files, which are read several at once.
 class LabeledFilesFormat : public FileFormat {
  public:

@@ -119,11 +119,13 @@ class Trial:
         dice = self.dice
         entries = {f"s{i}": field.entry for i, field in enumerate(self.fields)}
         sizes = [dice.randint(1, 150) for _ in range(dice.randint(1, 3))]
+        gone = [{name for name in self.lacked if dice.random() < 0.4} for _ in sizes]
+        for name in sorted(set.intersection(*gone)):  # what no file has is an error
+            dice.choice(gone).discard(name)
         files, first = [], 0
-        for size in sizes:
-            gone = {name for name in self.lacked if dice.random() < 0.4}
+        for size, names in zip_strict(sizes, gone):
             rows = [row_of(n) for n in range(first, first + size)]
-            files.append([{k: row[k] for k in row if k not in gone} for row in rows])
+            files.append([{k: row[k] for k in row if k not in names} for row in rows])
             first += size
         if self.format.tag == "from_arrow":
             import pyarrow as pa

@@ -923,26 +923,29 @@ def test_a_name_that_no_file_has_is_an_error(option: str, tmp_path: Path) -> Non
         file.write_table(table)
     for files in (paths[0], paths[:2], paths[2]):
         for name, words in (
-            ("fear", "no column is named 'fear'; there are 'fare', 'user'; did you mean 'fare'?"),
+            ("fares", "no column is named 'fares'; there are 'fare', 'user'; did you mean 'fare'?"),
             ("user.ix", "no column is named 'user.ix'"),
             ("f0-f3", "no column is named 'f0-f3'"),
         ):
             fields = ["fare float64[]", f"{name} int64[] {option}"]
             reader = millhopper.Reader.open_files(files, fields=fields)
-            with pytest.raises(millhopper.Error, match=re.escape(words)) as caught:
+            words = (
+                re.escape(words) + ".*columns that some of the files have, and none has this one"
+            )
+            with pytest.raises(millhopper.Error, match=words):
                 list(reader)
-            assert "columns that some of the files have, and none has this one" in str(caught.value)
     # One file that has it is enough, whichever is opened first, and so is a folder of its name.
     more = tmp_path / "more.parquet"
-    parquet.write_table(table.append_column("fear", pa.array([8])), more)
+    parquet.write_table(table.append_column("fares", pa.array([8])), more)
     for files in ([*paths[:2], more], [more, *paths[:2]]):
-        fields = ["fare float64[]", f"fear int64[] {option}"]
-        rows = [int(e["fear"][0]) for e in millhopper.Reader.open_files(files, fields=fields)]
+        fields = ["fare float64[]", f"fares int64[] {option}"]
+        rows = [int(e["fares"][0]) for e in millhopper.Reader.open_files(files, fields=fields)]
         assert sorted(rows) == ([8] if option == "missing=skip" else [0, 0, 8])
-    hive = tmp_path / "fear=3"
+    hive = tmp_path / "fares=3"
     hive.mkdir()
     parquet.write_table(table, hive / "a.parquet")
-    assert read(hive / "a.parquet", f"fear int64[] {option}")[0] == [3]
+    reader = millhopper.Reader.open_files(hive / "a.parquet", fields=[f"fares int64[] {option}"])
+    assert [int(e["fares"][0]) for e in reader] == [3]
 
 
 def test_the_core_is_asked_for_its_formats_once(

@@ -171,7 +171,8 @@ TEST(ImageFolder, NamesAnImageThatCannotBeRead) {
   ExpectProblem(folder, "can be read once only", folder + "/b/0.png");
   std::filesystem::remove(folder + "/b/0.png");
   WriteFile(folder + "/b/0.png", "");
-  ExpectProblem(folder, "the file is empty", folder + "/b/0.png");
+  ExpectProblem(folder, "the file is empty", folder);
+  ExpectProblem(folder, folder + "/b/0.png", folder);
   std::filesystem::resize_file(folder + "/b/0.png", kMaxRecordBytes + 1);  // a file of holes
   const size_t before = BufferPool::At(Place()).in_use_bytes();
   ExpectProblem(folder,

@@ -219,7 +219,11 @@ TEST(ImageList, NamesTheImageAndItsLine) {
   ExpectProblem(list, StrCat("named in line 3 of ", list), image, -1);
   ExpectProblem(list, "while reading record 1 of", image, -1);
   WriteFile(image, "");
-  ExpectProblem(list, "the file is empty\n  named in line 3", image, 0);
+  // The record is wrong, and not what is read with it.
+  ExpectProblem(list, StrCat("the file is empty\n  in ", image, ", named in line 3 of ", list),
+                list, 0);
+  ExpectProblem(list, "while reading record 1 of", list, 0);
+  ExpectProblem(folder.List("path label\na.jpg 1\n"), "a list has no header", list, 0);
   ExpectProblem(folder.List("dir 1"), "is not a regular file", folder.path("dir"), -1);
   ExpectProblem(folder.List(std::string("a\0b 1", 5)), "a name with a zero byte",
                 folder.path(std::string("a\0b", 3)), -1);
