@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/memory/memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -17,9 +15,6 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kSmallest = 64;
-// Buffers of at least this size lie in such pages where the system has them: records at random
-// places in them are found with fewer looks at tables of pages.
-constexpr size_t kLargePage = size_t{2} << 20;
 // Of buffers of one size that a device uses although no reference to them is left. A consumer that
 // queues work further ahead waits for the device, instead of taking more and more of its memory.
 constexpr size_t kMostBusy = 4;
@@ -314,17 +309,14 @@ void* BufferPool::Allocate(size_t bytes) {
   MemoryLimit::Reserve(bytes);
   try {
     if (!place_.is_cpu()) return place_.device()->AllocateHost(bytes);
-    const bool large = bytes >= kLargePage;
-    void* memory = nullptr;
-    // Unlike aligned_alloc, it takes any size.
-    if (::posix_memalign(&memory, large ? kLargePage : kBufferAlignment, bytes) != 0) {
+    void* memory = std::aligned_alloc(kBufferAlignment, bytes);
+    if (memory == nullptr) {
       throw Error(
           ErrorCode::kResourceLimit,
           StrCat("the system has no memory for ", bytes, " bytes",
                  MemoryScope::CurrentName().empty() ? "" : " of ", MemoryScope::CurrentName()))
           .WithCause(std::make_shared<OutOfMemory>());
     }
-    if (large) ::madvise(memory, bytes, MADV_HUGEPAGE);  // where it fails, pages are small
     return memory;
   } catch (...) {
     MemoryLimit::Unreserve(bytes);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "readers/decorate/record_store.h"
 
-#include <hwy/cache_control.h>
-#include <hwy/highway.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -14,23 +11,7 @@ namespace millhopper {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
-constexpr size_t kLargeBufferBytes = size_t{2} << 20;  // in one large page (BufferPool)
 constexpr size_t kFewSlots = 16;
-
-// Copies to an address that is aligned to a cache line. After such copies hwy::FlushStream comes
-// before anything by which another thread learns of them.
-void CopyPastCaches(char* to, const char* from, size_t bytes) {
-  namespace hn = hwy::HWY_NAMESPACE;
-  const hn::ScalableTag<uint8_t> tag;
-  const size_t lanes = hn::Lanes(tag);
-  auto* const out = reinterpret_cast<uint8_t*>(to);
-  const auto* const in = reinterpret_cast<const uint8_t*>(from);
-  size_t done = 0;
-  for (; done + lanes <= bytes; done += lanes) {
-    hn::Stream(hn::LoadU(tag, in + done), tag, out + done);
-  }
-  std::memcpy(out + done, in + done, bytes - done);
-}
 
 }  // namespace
 
@@ -56,7 +37,7 @@ Ref<RecordStore::Lease> RecordStore::NewLease() {
   return lease;
 }
 
-void RecordStore::Put(const Ticket* tickets, size_t n, Ticket** slots, Use use) {
+void RecordStore::Put(const Ticket* tickets, size_t n, Ticket** slots) {
   size_t put = 0;
   try {
     while (put < n) {
@@ -64,17 +45,16 @@ void RecordStore::Put(const Ticket* tickets, size_t n, Ticket** slots, Use use) 
         slots[put] = PutLarge(tickets[put]);
         ++put;
       } else {
-        put += PutAlike(tickets + put, n - put, slots + put, use);
+        put += PutAlike(tickets + put, n - put, slots + put);
       }
     }
   } catch (...) {
     while (put > 0) Drop(slots[--put]);
     throw;
   }
-  if (use == Use::kLater) hwy::FlushStream();
 }
 
-size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots, Use use) {
+size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots) {
   const bool copies = FitsInSlot(*tickets);
   const uint32_t bytes = copies ? tickets->size : 0;
   PooledVector<Ticket*>& free = Free(sizeof(Ticket) + bytes);
@@ -85,13 +65,7 @@ size_t RecordStore::PutAlike(const Ticket* tickets, size_t n, Ticket** slots, Us
     for (; put < most && tickets[put].size == bytes && tickets[put].bytes != nullptr; ++put) {
       Ticket* const slot = slots[put] = last[static_cast<std::ptrdiff_t>(put)];
       *slot = tickets[put];
-      char* const copy = reinterpret_cast<char*>(slot + 1);
-      if (use == Use::kLater) {
-        CopyPastCaches(copy, tickets[put].bytes, bytes);
-      } else {
-        std::memcpy(copy, tickets[put].bytes, bytes);
-      }
-      slot->bytes = copy;
+      slot->bytes = static_cast<char*>(std::memcpy(slot + 1, tickets[put].bytes, bytes));
       slot->owner = nullptr;
     }
   } else {
@@ -113,7 +87,7 @@ Ticket* RecordStore::PutLarge(const Ticket& ticket) {
   stored.bytes = nullptr;
   stored.owner = copy.get();
   Ticket* slot = nullptr;
-  PutAlike(&stored, 1, &slot, Use::kSoon);
+  PutAlike(&stored, 1, &slot);
   slot->bytes = copy->data();
   return slot;
 }
@@ -139,8 +113,7 @@ void RecordStore::MakeSlot(size_t kind, size_t size) {
   }
   Fresh& fresh = MemoryScope::IsAhead() ? ahead_ : now_;
   if (fresh.bytes < size) {
-    const bool first = buffers_.empty() || MemoryLimit::is_set();
-    buffers_.push_back(BufferPool::At(Place()).Take(first ? kBufferBytes : kLargeBufferBytes));
+    buffers_.push_back(BufferPool::At(Place()).Take(kBufferBytes));
     fresh = {buffers_.back()->data(), buffers_.back()->capacity()};
   }
   free_[kind].push_back(new (fresh.place) Ticket);

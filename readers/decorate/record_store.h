@@ -51,14 +51,7 @@ class RecordStore final : public RefCounted {
   // Stores n elements; slots[i] will be that of tickets[i]. If a ticket has bytes, the stored one
   // points to a copy: in the slot if they are few, else in a buffer that becomes its owner. The
   // slot holds a reference to the ticket's owner.
-  // For elements that are used much later the bytes go past the caches of the processor, which
-  // others have better use for.
-  enum class Use { kSoon, kLater };
-  void Put(const Ticket* tickets, size_t n, Ticket** slots, Use use = Use::kSoon);
-  // Whether the slot of an element will hold its bytes.
-  static bool FitsInSlot(const Ticket& ticket) {
-    return ticket.bytes != nullptr && ticket.size <= kLargestSlot - sizeof(Ticket);
-  }
+  void Put(const Ticket* tickets, size_t n, Ticket** slots);
   // Whether the slot of an element holds its bytes too. Such a ticket has no owner: a lease must
   // hold the slot while the bytes are in use.
   static bool HoldsBytes(const Ticket& stored) {
@@ -89,10 +82,14 @@ class RecordStore final : public RefCounted {
     *size = steps * step;
     return kind + steps - 1;
   }
+  // Whether the slot of an element will hold its bytes.
+  static bool FitsInSlot(const Ticket& ticket) {
+    return ticket.bytes != nullptr && ticket.size <= kLargestSlot - sizeof(Ticket);
+  }
   // As Put, for a run of elements that need equal slots, as long as there are free slots: elements
   // that FitsInSlot with as many bytes as the first, or elements without bytes of one owner.
   // Returns how many it has put.
-  size_t PutAlike(const Ticket* tickets, size_t n, Ticket** slots, Use use);
+  size_t PutAlike(const Ticket* tickets, size_t n, Ticket** slots);
   // As Put, for an element with more bytes than a slot takes.
   Ticket* PutLarge(const Ticket& ticket);
   // The free slots of a kind, at least one.

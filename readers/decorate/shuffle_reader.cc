@@ -14,10 +14,6 @@ namespace {
 // make the call cheap, but few, because elements not yet copied keep their chunks in memory.
 constexpr size_t kMostPlannedAtOnce = 256;
 constexpr size_t kPlannedBytes = size_t{1} << 20;
-// A lane may plan so many times as many, so that what is left of a chunk is planned at once.
-constexpr size_t kWholeChunk = 2;
-// Smaller records take less room in their chunk than in a slot.
-constexpr size_t kLeastDrained = 512;
 constexpr size_t kCacheLine = 64;
 
 }  // namespace
@@ -48,7 +44,7 @@ void ShuffleReader::PlanNext(size_t n, TicketRun* run) {
   } catch (const Error& error) {
     throw WithWholeWindow(error);
   }
-  in_store_.store(window_.size() + Planned(), std::memory_order_relaxed);
+  in_store_.store(window_.size() + fresh_.tickets.size() - next_, std::memory_order_relaxed);
   if (n > 0 && error_ != nullptr) std::rethrow_exception(error_);
 }
 
@@ -61,8 +57,9 @@ void ShuffleReader::FillWindow() {
     Ticket* slots[kDrawnAtOnce];
     const size_t n =
         std::min({kDrawnAtOnce, window_.capacity() - held, buffer_size_ - held, Fresh()});
-    TakeFresh(n, slots);
+    store_->Put(&fresh_.tickets[next_], n, slots);
     window_.insert(window_.end(), slots, slots + n);
+    next_ += n;
   }
 }
 
@@ -112,9 +109,10 @@ void ShuffleReader::TakeOut() {
   }
   if (taken_ == drawn_) return;
   Ticket* slots[kDrawnAtOnce];
-  TakeFresh(drawn_, slots);
+  store_->Put(&fresh_.tickets[next_], drawn_, slots);
   for (size_t i = 0; i < drawn_; ++i) out_[i] = std::exchange(window[places_[i]], slots[i]);
   taken_ = drawn_;
+  next_ += drawn_;
   // Records of the next round may still lie in the cache of the worker thread that read them.
   const size_t end = std::min(next_ + kDrawnAtOnce, fresh_.tickets.size());
   for (size_t i = next_; i < end; ++i) __builtin_prefetch(fresh_.tickets[i].bytes);
@@ -148,12 +146,12 @@ size_t ShuffleReader::HandOver(size_t n, RecordStore::Lease* lease, TicketRun* r
 }
 
 size_t ShuffleReader::Fresh() {
-  if (Planned() > 0) return Planned();
+  if (next_ < fresh_.tickets.size()) return fresh_.tickets.size() - next_;
   fresh_.Clear();
   next_ = 0;
   if (end_) return 0;
   try {
-    end_ = reader().Plan(drains_ ? kWholeChunk * planned_at_once_ : planned_at_once_, &fresh_) == 0;
+    end_ = reader().Plan(planned_at_once_, &fresh_) == 0;
   } catch (...) {
     if (CurrentError().interrupts()) throw;
     error_ = std::current_exception();
@@ -164,31 +162,7 @@ size_t ShuffleReader::Fresh() {
   for (const Ticket& planned : fresh_.tickets) bytes += planned.size;
   planned_at_once_ = std::clamp<size_t>(kPlannedBytes * fresh_.tickets.size() / bytes, 1,
                                         std::min(kMostPlannedAtOnce, buffer_size_));
-  const size_t record = bytes / fresh_.tickets.size();
-  drains_ = is_in_lane() && !MemoryLimit::is_set() && record >= kLeastDrained &&
-            buffer_size_ >= kPlannedBytes / record &&
-            RecordStore::FitsInSlot(fresh_.tickets.front());
-  if (drains_) Drain();
-  return Planned();
-}
-
-void ShuffleReader::Drain() {
-  const size_t n = fresh_.tickets.size();
-  stored_.resize(n);
-  drained_ = n;  // if there is no memory for the copies
-  store_->Put(fresh_.tickets.data(), n, stored_.data(), RecordStore::Use::kLater);
-  drained_ = 0;
-  fresh_.Clear();
-}
-
-void ShuffleReader::TakeFresh(size_t n, Ticket** slots) {
-  if (drained_ < stored_.size()) {
-    std::copy_n(&stored_[drained_], n, slots);
-    drained_ += n;
-  } else {
-    store_->Put(&fresh_.tickets[next_], n, slots);
-    next_ += n;
-  }
+  return fresh_.tickets.size();
 }
 
 void ShuffleReader::Empty() {
@@ -200,7 +174,6 @@ void ShuffleReader::Empty() {
   window_.clear();
   for (; handed_ < taken_; ++handed_) drop(out_[handed_]);
   drawn_ = taken_ = handed_ = 0;
-  for (; drained_ < stored_.size(); ++drained_) drop(stored_[drained_]);
   fresh_.Clear();
   next_ = 0;
   in_store_.store(0, std::memory_order_relaxed);
@@ -228,8 +201,8 @@ void ShuffleReader::SaveState(ReaderState* state) const {
   if (handed_ < taken_) {
     state->SetElements("drawn", NamesOf(&out_[handed_], taken_ - handed_));
   }
-  if (Planned() == 0) return;
-  ElementNames fresh = NamesOf(&stored_[drained_], stored_.size() - drained_);
+  if (next_ == fresh_.tickets.size()) return;
+  ElementNames fresh;
   reader().NameElements(&fresh_.tickets[next_], fresh_.tickets.size() - next_, &fresh);
   state->SetElements("fresh", std::move(fresh));
 }

@@ -25,11 +25,6 @@ namespace millhopper {
 // Encoded records are copied into slots of their size, so that the window takes no more memory than
 // its records, and their chunks are released at once; ExpectWindow asks the reader below for such
 // records. Other elements (batches) are not copied.
-//
-// A lane copies all that is left of a chunk at once, while it is in the cache of the thread, unless
-// records or the window are small or memory is limited. So the lanes that a thread runs use the
-// memory of one chunk, one after another, instead of one each, which would have left the cache
-// until it is used.
 class ShuffleReader final : public DecoratedReader {
  public:
   // Throws kInvalidArgument for a buffer_size below 1.
@@ -63,12 +58,6 @@ class ShuffleReader final : public DecoratedReader {
   void TakeOut();
   // Moves up to n of the elements taken out to the run; returns how many.
   size_t HandOver(size_t n, RecordStore::Lease* lease, TicketRun* run);
-  // How many elements are planned and not yet in the window.
-  size_t Planned() const { return stored_.size() - drained_ + fresh_.tickets.size() - next_; }
-  // Copies the fresh elements, so that their chunk is released.
-  void Drain();
-  // Slots of the next n fresh elements, of which there are so many (Fresh).
-  void TakeFresh(size_t n, Ticket** slots);
   void Empty();
   // The names of elements that the window or a draw holds.
   ElementNames NamesOf(Ticket* const* slots, size_t n) const;
@@ -90,12 +79,9 @@ class ShuffleReader final : public DecoratedReader {
   size_t taken_ = 0;
   size_t handed_ = 0;
   size_t planned_at_once_ = 1;
-  TicketRun fresh_;               // planned, not yet in the window nor in stored_
-  size_t next_ = 0;               // in fresh_
-  bool drains_ = false;           // whether what is planned is copied at once
-  PooledVector<Ticket*> stored_;  // slots of elements that come before those of fresh_
-  size_t drained_ = 0;            // how many of these are in the window
-  bool end_ = false;              // of the reader below
+  TicketRun fresh_;   // planned, not yet in the window
+  size_t next_ = 0;   // in fresh_
+  bool end_ = false;  // of the reader below
   std::exception_ptr error_;
   std::atomic<size_t> in_store_{0};  // as the last plan has left it
 };

@@ -319,13 +319,10 @@ class FileLane final : public DealtLane<ChunkDealer> {
         if (!chunk_) chunk_ = dealer().Next(lane());
         if (!chunk_) return;
         chunk_->Fetch(account());
-        const size_t available = chunk_->available();
-        const size_t planned = std::min(n, available);
+        const size_t planned = std::min(n, chunk_->available());
         if (planned > 0) {
           chunk_->Take(planned, Sample(), dealer().lanes(), run);
           next_ += planned;
-          // The tickets keep its memory as long as they need it, and this lane no longer.
-          if (planned == available && chunk_->fetched_records()) chunk_.reset();
           return;
         }
         chunk_.reset();

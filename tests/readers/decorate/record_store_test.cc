@@ -62,21 +62,6 @@ TEST(RecordStore, SlotsOfOneLeaseMayBeOfAllKinds) {
   }
 }
 
-// Of whole lines of the cache and a rest, or only one of these; the next slot stays as it is.
-TEST(RecordStore, CopiesPastCachesAreTheSame) {
-  const Ref<RecordStore> store(new RecordStore);
-  for (const size_t size : {0, 1, 63, 64, 65, 447, 448, 449, 3140, 32704, 40000}) {
-    std::vector<std::string> records;
-    for (char letter = 'a'; letter < 'e'; ++letter) records.emplace_back(size, letter);
-    std::vector<Ticket> tickets;
-    for (const std::string& record : records) tickets.push_back(BytesTicket(record));
-    std::vector<Ticket*> slots(records.size());
-    store->Put(tickets.data(), tickets.size(), slots.data(), RecordStore::Use::kLater);
-    for (size_t i = 0; i < records.size(); ++i) EXPECT_EQ(BytesAt(*slots[i]), records[i]) << size;
-    for (Ticket* const slot : slots) store->Drop(slot);
-  }
-}
-
 TEST(RecordStore, GivesBackTheOwnersOfWhatIsDropped) {
   struct Owner final : RefCounted {};
   const Ref<Owner> owners[] = {Ref<Owner>(new Owner), Ref<Owner>(new Owner)};

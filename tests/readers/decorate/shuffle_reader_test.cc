@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
@@ -18,12 +17,8 @@
 #include "framework/base/error.h"
 #include "framework/base/stop.h"
 #include "framework/memory/memory.h"
-#include "framework/reader/file_format.h"
-#include "framework/reader/position.h"
 #include "readers/decorate/batch_reader.h"
 #include "readers/decorate/multi_pass_reader.h"
-#include "readers/lanes/lane_batch_reader.h"
-#include "readers/lanes/lanes_reader.h"
 #include "readers/sources/open_files.h"
 #include "tests/fakes/sources.h"
 #include "tests/testing.h"
@@ -213,116 +208,6 @@ TEST(ShuffleReader, PlansNoFurtherThanAWindowOfBatchesNeeds) {
   std::vector<LoDTensor> element;
   for (int i = 0; i < 10; ++i) reader.ReadNext(&element);
   EXPECT_LE(LiveSourceBlocks(), 2 * 4 + 2);
-}
-
-// ---- Lanes of records that are large enough to be copied a chunk at a time. ----
-
-constexpr size_t kLargeRecord = 4096;
-constexpr int64_t kLargeRecords = 3000;
-
-// Records that begin with their numbers.
-std::string LargeRecords() {
-  std::string bytes(kLargeRecords * kLargeRecord, '\0');
-  for (int64_t i = 0; i < kLargeRecords; ++i) {
-    std::memcpy(&bytes[static_cast<size_t>(i) * kLargeRecord], &i, sizeof(i));
-  }
-  return bytes;
-}
-
-// Three lanes with windows of 1.6 MB, in batches of six records.
-std::unique_ptr<ReaderBase> LargeLanes(const TempFile& file) {
-  FormatArguments arguments;
-  arguments.declared.resize(1);
-  arguments.declared[0].dtype = DataType::kUint8;
-  arguments.declared[0].dims = {1, kLargeRecord};
-  LaneSet set = OpenFileLanes({"fixed:" + file.path()}, {}, arguments, {}, 3);
-  for (size_t v = 0; v < set.lanes.size(); ++v) {
-    set.lanes[v] = std::make_unique<ShuffleReader>(std::move(set.lanes[v]), 400,
-                                                   RandomKey(0, 0, "").OfPart(v));
-  }
-  set.stripe = 2;
-  return std::make_unique<LaneBatchReader>(std::make_unique<LanesReader>(std::move(set)), 6, false,
-                                           BatchMode::kConcat, 4);
-}
-
-std::vector<int64_t> NumbersOfBatches(ReaderBase* reader, size_t batches) {
-  std::vector<int64_t> numbers;
-  std::vector<LoDTensor> batch;
-  for (; batches > 0 && reader->HasNext(); --batches) {
-    reader->ReadNext(&batch);
-    for (int64_t row = 0; row < batch[0].dims()[0]; ++row) {
-      numbers.emplace_back();
-      std::memcpy(
-          &numbers.back(),
-          static_cast<const char*>(batch[0].raw_data()) + static_cast<size_t>(row) * kLargeRecord,
-          sizeof(int64_t));
-    }
-  }
-  return numbers;
-}
-
-// Under a limit, which has no room for a chunk and its copies, they keep what they have not copied.
-TEST(ShuffleReader, InALaneKeepsNoChunk) {
-  const PoolSize pool(0);
-  const TempFile file("large", LargeRecords());
-  const size_t before = Pool<Chunk>::in_use();
-  {
-    const std::unique_ptr<ReaderBase> lanes = LargeLanes(file);
-    EXPECT_EQ(NumbersOfBatches(lanes.get(), 1).size(), 6u);
-    EXPECT_EQ(Pool<Chunk>::in_use(), before);
-  }
-  const LimitInForce limit(size_t{256} << 20);
-  const std::unique_ptr<ReaderBase> lanes = LargeLanes(file);
-  EXPECT_EQ(NumbersOfBatches(lanes.get(), 1).size(), 6u);
-  EXPECT_EQ(Pool<Chunk>::in_use(), before + 3);
-}
-
-TEST(ShuffleReader, InALaneDrawsTheSameHoweverItCopies) {
-  const TempFile file("large", LargeRecords());
-  for (const int workers : {0, 2}) {
-    const PoolSize pool(workers);
-    const std::unique_ptr<ReaderBase> whole = LargeLanes(file);
-    const std::vector<int64_t> all = NumbersOfBatches(whole.get(), SIZE_MAX);
-    std::vector<int64_t> sorted = all;
-    std::sort(sorted.begin(), sorted.end());
-    ASSERT_EQ(sorted.size(), static_cast<size_t>(kLargeRecords));
-    for (int64_t i = 0; i < kLargeRecords; ++i) ASSERT_EQ(sorted[static_cast<size_t>(i)], i);
-    // In the middle of a chunk, and when windows grow empty; what is resumed copies otherwise.
-    for (const size_t read : {0, 1, 77, 250, 440, 499, 500}) {
-      const auto saved = [&] {
-        const std::unique_ptr<ReaderBase> reader = LargeLanes(file);
-        reader->ExpectSave();
-        std::vector<int64_t> numbers = NumbersOfBatches(reader.get(), read);
-        return std::make_pair(std::move(numbers), Position::Parse(reader->Save().Serialize()));
-      };
-      const auto check = [&](std::vector<int64_t> numbers, const Position& position) {
-        const std::unique_ptr<ReaderBase> reader = LargeLanes(file);
-        reader->Restore(position);
-        const std::vector<int64_t> rest = NumbersOfBatches(reader.get(), SIZE_MAX);
-        numbers.insert(numbers.end(), rest.begin(), rest.end());
-        EXPECT_EQ(numbers, all) << read << " batches, " << workers << " workers";
-      };
-      const auto [numbers, position] = saved();
-      check(numbers, position);
-      const LimitInForce limit(size_t{256} << 20);
-      check(numbers, position);
-      const auto [limited_numbers, limited_position] = saved();
-      MemoryLimit::Set(SIZE_MAX);
-      check(limited_numbers, limited_position);
-    }
-  }
-}
-
-TEST(ShuffleReader, InALaneBeginsAnyPassAnew) {
-  const PoolSize pool(0);
-  const TempFile file("large", LargeRecords());
-  const std::unique_ptr<ReaderBase> reader = LargeLanes(file);
-  NumbersOfBatches(reader.get(), 10);
-  reader->ReInit();
-  std::vector<int64_t> second = NumbersOfBatches(reader.get(), SIZE_MAX);
-  std::sort(second.begin(), second.end());
-  ASSERT_EQ(second.size(), static_cast<size_t>(kLargeRecords));
-  EXPECT_EQ(std::unique(second.begin(), second.end()), second.end());
 }
 
 }  // namespace
