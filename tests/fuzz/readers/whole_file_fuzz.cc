@@ -15,9 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     constexpr size_t kMoreBytes = 4096;  // of a page
     const millhopper::FileContent content =
         millhopper::ReadThrough(format.get(), {file->path(), ""}, 10, 2 * size + kMoreBytes);
-    CHECK_EQ(content.records.size(), content.errors.empty() ? 1u : 0u);
-    CHECK_EQ(content.loaded.size(), content.records.size());
-    if (content.records.empty()) continue;
+    CHECK_LE(content.records.size(), 1u);
+    CHECK_EQ(content.loaded.size(), content.errors.empty() ? 1u : 0u);
+    if (content.loaded.empty()) continue;
     CHECK(content.records[0] == bytes);
     ++found;
   }
