@@ -9,6 +9,7 @@
 
 #include "framework/base/random.h"
 #include "tests/files/images.h"
+#include "tests/operators/image/image_checks.h"
 #include "tests/operators/run_op.h"
 #include "tests/testing.h"
 
