@@ -137,7 +137,7 @@ void ExpectOneOrderOf(const std::function<Chain(const Made& files, int64_t size)
   const std::string path = ChunkedFile(0, kRecords);
   for (const int64_t lanes : kLanes) {
     const Made files = OpenedIn(lanes, "files", path);
-    for (uint32_t seed = 0; seed < 12; ++seed) {
+    for (uint32_t seed = 0; seed < 6; ++seed) {
       SCOPED_TRACE(StrCat(lanes, " lanes"));
       const PoolSize pool(seed % 3);
       ExpectOneOrder([&](int64_t size) { return make(files, size); },
@@ -242,7 +242,7 @@ void ExpectSameSteps(const std::string& path, uint32_t seed) {
 
 TEST(BatchSizes, DifferOnAnyNumberOfRanks) {
   const std::string path = SharedFile();
-  for (uint32_t seed = 0; seed < 20 && !HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < 10 && !HasFailure(); ++seed) {
     const PoolSize pool(seed % 3);
     ExpectSameSteps(path, seed);
   }
